@@ -1,0 +1,1 @@
+//! Serves a Crossplane composition function over gRPC. Knows nothing of OpenStack.

@@ -1,0 +1,1 @@
+//! Runs the composers with no cluster at all and shows what they make.

@@ -1,0 +1,1 @@
+//! The kinds that users write, as Rust types. No logic, no client.

@@ -1,0 +1,2 @@
+//! OpenStack control planes as a service.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Real API servers, Crossplane and providers on one bare machine.
