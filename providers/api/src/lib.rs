@@ -1,1 +1,22 @@
 //! The kinds that users write, as Rust types. No logic, no client.
+//!
+//! Each claim kind has a module with its `Spec` and `Status`. One type serves the claim, the composite resource that
+//! Crossplane makes of it, and a namespaced composite resource: fields that Crossplane adds are ignored when read.
+//! A field that the API server would default has the same default here, so a resource may be read from a file too.
+
+pub mod control_plane_cluster;
+pub mod hypervisor_cluster;
+pub mod meta;
+pub mod openstack_cluster;
+pub mod pool;
+pub mod storage_cluster;
+
+pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
+pub use hypervisor_cluster::{HypervisorClusterSpec, HypervisorClusterStatus};
+pub use meta::Kind;
+pub use openstack_cluster::{OpenStackClusterSpec, OpenStackClusterStatus};
+pub use pool::{
+    Consumer, PhysicalNetwork, PoolName, PoolNameError, Sharing, SharingMode, VlanRange,
+    VlanRangeError,
+};
+pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};

@@ -1,0 +1,27 @@
+//! Conditions, as Kubernetes writes them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One observation of an object's state. A written status may carry type and status alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// What is observed, for example `Ready`.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// One word for why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// A sentence for why.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Generation of the spec that was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// When `status` last changed, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_transition_time: Option<String>,
+}

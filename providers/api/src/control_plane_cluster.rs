@@ -1,0 +1,74 @@
+//! ControlPlaneCluster: a Kubernetes cluster, made by Gardener, that carries the control planes of a region.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The wanted cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ControlPlaneClusterSpec {
+    /// Gardener's region, for instance eu-de-1.
+    #[schemars(length(min = 1, max = 63))]
+    pub region: String,
+    /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
+    pub kubernetes_version: Option<String>,
+    /// Number of worker nodes.
+    #[serde(default = "default_workers")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub workers: u32,
+    /// Machine type of the workers, as the region's cloud profile names it.
+    #[serde(default = "default_machine_type")]
+    #[schemars(length(min = 1, max = 63))]
+    pub machine_type: String,
+    /// Size of each worker's volume, for instance 200Gi.
+    #[serde(default = "default_volume_size")]
+    #[schemars(length(max = 16), regex(pattern = r"^[1-9][0-9]*(Mi|Gi|Ti)$"))]
+    pub volume_size: String,
+    /// Whether the cluster survives the loss of a zone.
+    #[serde(default = "default_high_availability")]
+    pub high_availability: bool,
+}
+
+fn default_workers() -> u32 {
+    5
+}
+
+fn default_machine_type() -> String {
+    "m5.2xlarge".to_owned()
+}
+
+fn default_volume_size() -> String {
+    "200Gi".to_owned()
+}
+
+fn default_high_availability() -> bool {
+    true
+}
+
+/// The observed cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ControlPlaneClusterStatus {
+    /// How far the cluster has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Name of the cluster, of its Gardener Shoot and of the ProviderConfig that reaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_name: Option<String>,
+    /// Name of the Secret that holds the cluster's kubeconfig under the key `kubeconfig`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig: Option<String>,
+}
+
+/// How far a control plane cluster has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// Gardener makes or changes it.
+    Provisioning,
+    /// It can carry control planes.
+    Ready,
+    /// Gardener gave up; its message is in the conditions.
+    Failed,
+}

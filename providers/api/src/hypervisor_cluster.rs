@@ -1,0 +1,134 @@
+//! HypervisorCluster: a pool of hypervisors, a Gardener Shoot on IronCore bare metal.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode};
+
+/// The wanted pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HypervisorClusterSpec {
+    /// Gardener's region, for instance eu-de-1.
+    #[schemars(length(min = 1, max = 63))]
+    pub region: String,
+    /// The pool's name, the same as the resource's own, for instance hv-pool-a.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+    /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
+    pub kubernetes_version: Option<String>,
+    /// Number of hypervisor nodes.
+    #[serde(default = "default_workers")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub workers: u32,
+    /// Number of nodes that the pool may grow to.
+    #[serde(default = "default_max_workers")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub max_workers: u32,
+    /// The bare metal that the nodes come from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ironcore: Option<IronCore>,
+    /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 64))]
+    pub labels: BTreeMap<String, String>,
+    /// Who may consume the pool.
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// How the nodes are wired.
+    #[serde(default)]
+    pub network: Network,
+}
+
+fn default_workers() -> u32 {
+    20
+}
+
+fn default_max_workers() -> u32 {
+    100
+}
+
+impl HypervisorClusterSpec {
+    /// The sharing mode: the one given, else Dedicated where the labels say so.
+    pub fn sharing_mode(&self) -> SharingMode {
+        pool::sharing_mode(&self.sharing, &self.labels)
+    }
+}
+
+/// Where IronCore takes the nodes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IronCore {
+    /// IronCore's machine pool.
+    #[schemars(length(min = 1, max = 63))]
+    pub machine_pool: String,
+    /// IronCore's machine class.
+    #[serde(default = "default_machine_class")]
+    #[schemars(length(min = 1, max = 63))]
+    pub machine_class: String,
+}
+
+/// The machine class of a pool that names none.
+pub fn default_machine_class() -> String {
+    "baremetal-kvm".to_owned()
+}
+
+/// How the nodes of a pool are wired.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Network {
+    /// Physical networks that each node reaches.
+    #[schemars(length(max = 16))]
+    pub physical_networks: Vec<PhysicalNetwork>,
+}
+
+/// The observed pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HypervisorClusterStatus {
+    /// How far the pool has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Name of the cluster, of its Gardener Shoot and of the ProviderConfig that reaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_name: Option<String>,
+    /// Number of nodes that are there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_count: Option<u32>,
+    /// What is left for new servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_capacity: Option<AvailableCapacity>,
+    /// The control planes that consume the pool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub consumers: Vec<Consumer>,
+}
+
+/// How far a hypervisor pool has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// Gardener makes it.
+    Provisioning,
+    /// It can be consumed.
+    Ready,
+    /// It can be consumed, and its number of nodes changes.
+    Scaling,
+    /// Gardener gave up; its message is in the conditions.
+    Failed,
+}
+
+/// What a hypervisor pool has left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AvailableCapacity {
+    /// Virtual CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vcpus: Option<u64>,
+    /// Memory in gigabytes.
+    #[serde(rename = "memoryGB", skip_serializing_if = "Option::is_none")]
+    pub memory_gb: Option<u64>,
+}

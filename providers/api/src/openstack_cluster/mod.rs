@@ -1,0 +1,170 @@
+//! OpenStackCluster: an OpenStack control plane that consumes hypervisor and storage pools.
+
+mod status;
+mod storage;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    status::{
+        CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources,
+        ConsumedHypervisorPool, ConsumedPools, ConsumedStoragePool, OpenStackClusterStatus, Phase,
+        ResourceStatus,
+    },
+    storage::{
+        CephStorage, Compression, EphemeralPool, Filesystem, ImagePool, ObjectStore, Storage,
+        VolumePool,
+    },
+};
+use crate::pool::PoolName;
+
+/// The wanted control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenStackClusterSpec {
+    /// The region, for instance eu-de-1. Every pool named must be of this region.
+    #[schemars(length(min = 1, max = 63))]
+    pub region: String,
+    /// Size, which sets replicas and resources of every service. It may be changed later.
+    pub size: Size,
+    /// Hypervisor pools to consume: names, or namespace/name.
+    #[schemars(length(min = 1, max = 16))]
+    pub hypervisor_clusters: Vec<PoolName>,
+    /// Storage pools to consume: names, or namespace/name. Images and ephemeral disks live in the first; each becomes a
+    /// volume type.
+    #[schemars(length(min = 1, max = 16))]
+    pub storage_clusters: Vec<PoolName>,
+    /// Control plane cluster. Without it `<region>-control-plane`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub control_plane_cluster: Option<PoolName>,
+    /// OpenStack release, for instance 2025.2. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(length(max = 6), regex(pattern = r"^20[0-9]{2}\.[12]$"))]
+    pub open_stack_release: Option<String>,
+    /// OpenStack services to run.
+    #[serde(default)]
+    pub services: Services,
+    /// Cortex, the scheduler. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cortex: Option<Cortex>,
+    /// Encryption of the API endpoints.
+    #[serde(default)]
+    pub tls: Tls,
+    /// Networks of the control plane.
+    #[serde(default)]
+    pub network: Network,
+    /// Storage of the control plane.
+    #[serde(default)]
+    pub storage: Storage,
+}
+
+/// Size of a control plane. What each means is in the Composition's input.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// For tests and small teams: one replica, no failover.
+    Small,
+    /// For a department: survives the loss of a node.
+    Medium,
+    /// For production.
+    Large,
+    /// For the largest production.
+    Xlarge,
+}
+
+/// OpenStack services to run. Keystone and Placement always do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Services {
+    /// Compute.
+    pub nova: bool,
+    /// Networks.
+    pub neutron: bool,
+    /// Volumes.
+    pub cinder: bool,
+    /// Images.
+    pub glance: bool,
+    /// Load balancers.
+    pub octavia: bool,
+    /// Shared file systems. Brings a CephFS filesystem with it.
+    pub manila: bool,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self {
+            nova: true,
+            neutron: true,
+            cinder: true,
+            glance: true,
+            octavia: false,
+            manila: false,
+        }
+    }
+}
+
+/// Cortex, the scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cortex {
+    /// Whether Cortex runs.
+    pub enabled: bool,
+    /// Services that Cortex schedules for.
+    #[schemars(length(max = 8), inner(length(min = 1, max = 63)))]
+    pub pipelines: Vec<String>,
+}
+
+impl Default for Cortex {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            pipelines: vec!["nova".to_owned(), "cinder".to_owned()],
+        }
+    }
+}
+
+/// Encryption of the API endpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tls {
+    /// Whether endpoints are encrypted.
+    pub enabled: bool,
+    /// Name of the ClusterIssuer of cert-manager that signs the certificates. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub issuer_ref: Option<String>,
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            issuer_ref: None,
+        }
+    }
+}
+
+/// Networks of the control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Network {
+    /// The external network that floating IPs come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub external_network: Option<String>,
+    /// Largest packet of the physical network, in bytes.
+    #[schemars(range(min = 1280, max = 9216))]
+    pub mtu: u32,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            external_network: None,
+            mtu: 1500,
+        }
+    }
+}

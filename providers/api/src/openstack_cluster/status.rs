@@ -1,0 +1,161 @@
+//! The observed control plane.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The observed control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OpenStackClusterStatus {
+    /// How far the control plane has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Public URLs by service, for instance keystone, nova and horizon.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub endpoints: BTreeMap<String, String>,
+    /// The pools that the control plane consumes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consumed_pools: Option<ConsumedPools>,
+    /// What was made in Ceph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceph_resources: Option<CephResources>,
+}
+
+/// How far a control plane has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// It waits for a pool, or for leave to consume one; the conditions say which.
+    Pending,
+    /// Its parts are being made.
+    Provisioning,
+    /// Its services answer.
+    Ready,
+    /// It was ready, and a part of it or a pool isn't any more.
+    Degraded,
+    /// It can't be made as asked; the conditions say what to change.
+    Failed,
+}
+
+/// The pools that a control plane consumes, in the order that the claim names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsumedPools {
+    /// Hypervisor pools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hypervisor: Vec<ConsumedHypervisorPool>,
+    /// Storage pools.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<ConsumedStoragePool>,
+}
+
+/// A hypervisor pool as its consumer sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsumedHypervisorPool {
+    /// The pool, as the claim names it.
+    pub name: String,
+    /// The pool's phase, or why it can't be consumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Nodes of the pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_count: Option<u32>,
+}
+
+/// A storage pool as its consumer sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ConsumedStoragePool {
+    /// The pool, as the claim names it.
+    pub name: String,
+    /// The pool's phase, or why it can't be consumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// What is free in the pool, a quantity, for instance 120Ti.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_capacity: Option<String>,
+}
+
+/// What was made in Ceph.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephResources {
+    /// Pool of Cinder's volumes; over all storage clusters, the least ready of them and their sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_pool: Option<CephPoolStatus>,
+    /// Pool of Glance's images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_pool: Option<CephPoolStatus>,
+    /// Pool of Nova's ephemeral disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ephemeral_pool: Option<CephPoolStatus>,
+    /// Filesystem of Manila's shares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<CephFilesystemStatus>,
+    /// The client that volumes are reached with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<CephClientStatus>,
+}
+
+/// A Ceph pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephPoolStatus {
+    /// Name of the pool in Ceph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How far it has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<ResourceStatus>,
+    /// Bytes in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
+    /// Bytes left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_bytes: Option<u64>,
+    /// Bytes that the pool may hold, where it has a quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
+}
+
+/// A CephFS filesystem.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephFilesystemStatus {
+    /// Name of the filesystem in Ceph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How far it has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<ResourceStatus>,
+    /// Active metadata servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mds_active: Option<u32>,
+}
+
+/// A Ceph client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephClientStatus {
+    /// Name of the client in Ceph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Name of the Secret with its key, in the control plane's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_ref: Option<String>,
+}
+
+/// How far a resource in Ceph has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ResourceStatus {
+    /// Rook makes it.
+    Creating,
+    /// It serves.
+    Ready,
+    /// It served, and doesn't any more.
+    Degraded,
+    /// Rook gave up.
+    Failed,
+}

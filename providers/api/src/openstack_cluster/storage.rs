@@ -1,0 +1,151 @@
+//! Storage of a control plane.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Storage of the control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Storage {
+    /// What is made in the Ceph clusters of the storage pools.
+    pub ceph: CephStorage,
+}
+
+/// What is made in the Ceph clusters of the storage pools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephStorage {
+    /// Volumes of Cinder, a pool in every storage cluster.
+    pub volume_pool: VolumePool,
+    /// Images of Glance, in the first storage cluster.
+    pub image_pool: ImagePool,
+    /// Ephemeral disks of Nova, in the first storage cluster.
+    pub ephemeral_pool: EphemeralPool,
+    /// Shared file systems of Manila, in the first storage cluster.
+    pub filesystem: Filesystem,
+    /// Swift and S3, in the first storage cluster.
+    pub object_store: ObjectStore,
+}
+
+/// Pool of Cinder's volumes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VolumePool {
+    /// Copies kept of each object.
+    #[schemars(range(min = 1, max = 5))]
+    pub replication: u8,
+    /// When data are compressed.
+    pub compression: Compression,
+    /// Most that the pool may hold, in gigabytes. 0: no limit.
+    #[serde(rename = "quotaGB")]
+    #[schemars(range(min = 0, max = 1_000_000_000))]
+    pub quota_gb: u64,
+}
+
+impl Default for VolumePool {
+    fn default() -> Self {
+        Self {
+            replication: 3,
+            compression: Compression::Aggressive,
+            quota_gb: 0,
+        }
+    }
+}
+
+/// Pool of Glance's images.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ImagePool {
+    /// Copies kept of each object.
+    #[schemars(range(min = 1, max = 5))]
+    pub replication: u8,
+    /// When data are compressed.
+    pub compression: Compression,
+}
+
+impl Default for ImagePool {
+    fn default() -> Self {
+        Self {
+            replication: 3,
+            compression: Compression::Aggressive,
+        }
+    }
+}
+
+/// Pool of Nova's ephemeral disks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EphemeralPool {
+    /// Whether ephemeral disks live in Ceph. Otherwise on the hypervisors.
+    pub enabled: bool,
+    /// Copies kept of each object.
+    #[schemars(range(min = 1, max = 5))]
+    pub replication: u8,
+}
+
+impl Default for EphemeralPool {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            replication: 2,
+        }
+    }
+}
+
+/// CephFS for Manila's shares.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Filesystem {
+    /// Whether there is a filesystem without Manila too. With services.manila there always is one.
+    pub enabled: bool,
+    /// Copies kept of file contents.
+    #[schemars(range(min = 1, max = 5))]
+    pub data_pool_replication: u8,
+    /// Copies kept of names and attributes.
+    #[schemars(range(min = 1, max = 5))]
+    pub metadata_pool_replication: u8,
+}
+
+impl Default for Filesystem {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            data_pool_replication: 3,
+            metadata_pool_replication: 3,
+        }
+    }
+}
+
+/// Object store, served as Swift and S3.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectStore {
+    /// Whether there is an object store.
+    pub enabled: bool,
+    /// Copies kept of each object.
+    #[schemars(range(min = 1, max = 5))]
+    pub data_pool_replication: u8,
+}
+
+impl Default for ObjectStore {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            data_pool_replication: 3,
+        }
+    }
+}
+
+/// When Ceph compresses data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// Never.
+    None,
+    /// Where the client says that it pays.
+    Passive,
+    /// Unless the client says that it doesn't pay.
+    Aggressive,
+    /// Always.
+    Force,
+}

@@ -1,0 +1,231 @@
+//! What hypervisor and storage pools share, and how a pool is referred to.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A reference to a pool: its name, or `namespace/name` for a pool outside the site's pool namespace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PoolName {
+    namespace: Option<String>,
+    name: String,
+}
+
+/// Why a text is no pool reference.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no pool: write its name, or namespace/name, in lower-case letters, digits and dashes"
+)]
+pub struct PoolNameError(String);
+
+impl PoolName {
+    /// The namespace, where one is given.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The name without the namespace.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl FromStr for PoolName {
+    type Err = PoolNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, text),
+        };
+        if !is_label(name) || !namespace.is_none_or(is_label) {
+            return Err(PoolNameError(text.to_owned()));
+        }
+        Ok(Self {
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl TryFrom<String> for PoolName {
+    type Error = PoolNameError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<PoolName> for String {
+    fn from(pool: PoolName) -> Self {
+        pool.to_string()
+    }
+}
+
+impl fmt::Display for PoolName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(out, "{namespace}/{}", self.name),
+            None => out.write_str(&self.name),
+        }
+    }
+}
+
+impl JsonSchema for PoolName {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PoolName".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+            "minLength": 1,
+            "maxLength": 127,
+        })
+    }
+}
+
+/// A DNS label (RFC 1123), which is what namespaces and clusters may be called.
+fn is_label(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// Who may consume a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Sharing {
+    /// Shared by many control planes, or Dedicated to one. Without it, the label `dedicated: "true"` means Dedicated and
+    /// anything else Shared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<SharingMode>,
+    /// Namespaces whose claims may consume the pool. Empty: any namespace for a shared pool; for a dedicated one the
+    /// first consumer by creation time, then nobody else.
+    #[schemars(length(max = 64), inner(length(min = 1, max = 63)))]
+    pub allowed_namespaces: Vec<String>,
+    /// Nodes kept free of control planes.
+    #[schemars(range(min = 0, max = 10000))]
+    pub reserve: u32,
+}
+
+/// How many control planes a pool may serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SharingMode {
+    /// Any number of control planes.
+    Shared,
+    /// One control plane.
+    Dedicated,
+}
+
+/// One control plane that consumes a pool.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Consumer {
+    /// Name of the OpenStackCluster.
+    pub name: String,
+    /// Namespace of the OpenStackCluster.
+    pub namespace: String,
+}
+
+/// A physical network that the nodes of a pool are wired to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PhysicalNetwork {
+    /// What Neutron calls the network, for instance physnet1.
+    #[schemars(length(min = 1, max = 64))]
+    pub name: String,
+    /// The Open vSwitch bridge on each node, for instance br-ex.
+    #[schemars(length(min = 1, max = 15))]
+    pub bridge: String,
+    /// VLANs that may be used on it, first-last, for instance 1000-1999. Each control plane gets a part of its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub vlan_range: Option<VlanRange>,
+}
+
+/// A range of VLAN ids, both ends included, written `first-last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VlanRange {
+    first: u16,
+    last: u16,
+}
+
+/// Why a text is no range of VLANs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no range of VLANs: write first-last, between 1 and 4094, for instance 1000-1999")]
+pub struct VlanRangeError(String);
+
+impl VlanRange {
+    /// The lowest VLAN id, 1 to 4094.
+    pub fn first(self) -> u16 {
+        self.first
+    }
+
+    /// The highest VLAN id, `first` to 4094.
+    pub fn last(self) -> u16 {
+        self.last
+    }
+}
+
+impl FromStr for VlanRange {
+    type Err = VlanRangeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.split_once('-')
+            .and_then(|(first, last)| {
+                Some(Self {
+                    first: first.parse().ok()?,
+                    last: last.parse().ok()?,
+                })
+            })
+            .filter(|range| (1..=range.last).contains(&range.first) && range.last <= 4094)
+            .ok_or_else(|| VlanRangeError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for VlanRange {
+    type Error = VlanRangeError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<VlanRange> for String {
+    fn from(range: VlanRange) -> Self {
+        range.to_string()
+    }
+}
+
+impl fmt::Display for VlanRange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}", self.first, self.last)
+    }
+}
+
+impl JsonSchema for VlanRange {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "VlanRange".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,3}-[1-9][0-9]{0,3}$", "maxLength": 9 })
+    }
+}
+
+/// The sharing mode given, else Dedicated where the label `dedicated` is `"true"`.
+pub(crate) fn sharing_mode(sharing: &Sharing, labels: &BTreeMap<String, String>) -> SharingMode {
+    let labelled = || match labels.get("dedicated").map(String::as_str) {
+        Some("true") => SharingMode::Dedicated,
+        _ => SharingMode::Shared,
+    };
+    sharing.mode.unwrap_or_else(labelled)
+}

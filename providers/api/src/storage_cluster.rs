@@ -1,0 +1,198 @@
+//! StorageCluster: a pool of storage, a Gardener Shoot on IronCore with a CephCluster in it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::pool::{self, Consumer, PoolName, Sharing, SharingMode};
+
+/// The wanted pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageClusterSpec {
+    /// Gardener's region, for instance eu-de-1.
+    #[schemars(length(min = 1, max = 63))]
+    pub region: String,
+    /// The pool's name, the same as the resource's own, for instance st-pool-a.
+    #[schemars(length(min = 1, max = 63))]
+    pub name: String,
+    /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
+    pub kubernetes_version: Option<String>,
+    /// Number of storage nodes.
+    #[serde(default = "default_workers")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub workers: u32,
+    /// The bare metal that the nodes come from.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ironcore: Option<IronCore>,
+    /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
+    #[serde(default)]
+    #[schemars(extend("maxProperties" = 64))]
+    pub labels: BTreeMap<String, String>,
+    /// The Ceph cluster.
+    #[serde(default)]
+    pub ceph: Ceph,
+    /// Short form of ceph.targetCapacity: give one or the other.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(
+        length(max = 16),
+        regex(pattern = r"^[1-9][0-9]*(\.[0-9]+)?(Gi|Ti|Pi|G|T|P)$")
+    )]
+    pub capacity: Option<String>,
+    /// The cluster that carries the tie-breaking monitor of a stretched pool.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub arbiter_cluster: Option<PoolName>,
+    /// Who may consume the pool.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+fn default_workers() -> u32 {
+    5
+}
+
+impl StorageClusterSpec {
+    /// The sharing mode: the one given, else Dedicated where the labels say so.
+    pub fn sharing_mode(&self) -> SharingMode {
+        pool::sharing_mode(&self.sharing, &self.labels)
+    }
+
+    /// The capacity aimed for, in either of its two places.
+    pub fn target_capacity(&self) -> Option<&str> {
+        self.capacity
+            .as_deref()
+            .or(self.ceph.target_capacity.as_deref())
+    }
+}
+
+/// Where IronCore takes the nodes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IronCore {
+    /// IronCore's machine pool.
+    #[schemars(length(min = 1, max = 63))]
+    pub machine_pool: String,
+    /// IronCore's machine class.
+    #[serde(default = "default_machine_class")]
+    #[schemars(length(min = 1, max = 63))]
+    pub machine_class: String,
+}
+
+/// The machine class of a pool that names none.
+pub fn default_machine_class() -> String {
+    "baremetal-storage".to_owned()
+}
+
+/// The Ceph cluster of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ceph {
+    /// Disks (OSDs) of each node.
+    #[schemars(range(min = 1, max = 200))]
+    pub osd_count: u32,
+    /// Kind of the disks.
+    pub device_class: DeviceClass,
+    /// Raw capacity aimed for, for instance 500Ti.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        length(max = 16),
+        regex(pattern = r"^[1-9][0-9]*(\.[0-9]+)?(Gi|Ti|Pi|G|T|P)$")
+    )]
+    pub target_capacity: Option<String>,
+    /// Copies that the pool keeps where a consumer doesn't say.
+    #[schemars(range(min = 1, max = 5))]
+    pub replication_factor: u8,
+    /// Whether the disks are encrypted. Decided once: disks aren't encrypted afterwards.
+    pub encrypted: bool,
+}
+
+impl Default for Ceph {
+    fn default() -> Self {
+        Self {
+            osd_count: 15,
+            device_class: DeviceClass::Nvme,
+            target_capacity: None,
+            replication_factor: 3,
+            encrypted: false,
+        }
+    }
+}
+
+/// Kind of disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceClass {
+    /// Spinning disks.
+    Hdd,
+    /// Solid state disks on SATA or SAS.
+    Ssd,
+    /// Solid state disks on PCIe.
+    Nvme,
+}
+
+/// The observed pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StorageClusterStatus {
+    /// How far the pool has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Name of the cluster, of its Gardener Shoot and of the ProviderConfig that reaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_name: Option<String>,
+    /// What Ceph can store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
+    /// Ceph's own judgement of its state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
+    /// The control planes that consume the pool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub consumers: Vec<Consumer>,
+}
+
+/// How far a storage pool has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Phase {
+    /// Gardener makes its cluster, or Rook its Ceph.
+    Provisioning,
+    /// It can be consumed.
+    Ready,
+    /// It can be consumed, and grows.
+    Expanding,
+    /// Gardener or Rook gave up; the message is in the conditions.
+    Failed,
+}
+
+/// What Ceph can store, as quantities, for instance 480Ti.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Capacity {
+    /// All there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<String>,
+    /// What is free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available: Option<String>,
+    /// What is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used: Option<String>,
+}
+
+/// Ceph's own judgement of its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Health {
+    /// All is well.
+    #[serde(rename = "HEALTH_OK")]
+    Ok,
+    /// Somebody should look; data are safe and served.
+    #[serde(rename = "HEALTH_WARN")]
+    Warn,
+    /// Data are at risk or not served.
+    #[serde(rename = "HEALTH_ERR")]
+    Err,
+}
