@@ -1,0 +1,114 @@
+//! Status conditions: those we set, and those already there.
+
+use serde::Deserialize;
+
+use crate::v1;
+use crate::{Document, Severity};
+
+/// A status condition for the composite resource and its claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// PascalCase. The core refuses its own: Ready, Synced, Healthy.
+    pub type_: String,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why, PascalCase; not empty.
+    pub reason: String,
+    /// One sentence in the words of the claim's owner; may be empty.
+    pub message: String,
+}
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionStatus {
+    /// It does.
+    True,
+    /// It does not.
+    False,
+    /// Nobody knows yet.
+    Unknown,
+}
+
+impl ConditionStatus {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl From<bool> for ConditionStatus {
+    fn from(holds: bool) -> Self {
+        if holds { Self::True } else { Self::False }
+    }
+}
+
+impl Condition {
+    pub(crate) fn event(&self, severity: Severity) -> v1::Result {
+        severity.result(Some(self.reason.clone()), self.message.clone())
+    }
+}
+
+impl From<Condition> for v1::Condition {
+    fn from(condition: Condition) -> Self {
+        let status = match condition.status {
+            ConditionStatus::True => v1::Status::ConditionTrue,
+            ConditionStatus::False => v1::Status::ConditionFalse,
+            ConditionStatus::Unknown => v1::Status::ConditionUnknown,
+        };
+        Self {
+            r#type: condition.type_,
+            status: status.into(),
+            reason: condition.reason,
+            message: Some(condition.message),
+            target: Some(v1::Target::CompositeAndClaim.into()),
+        }
+    }
+}
+
+/// The conditions the composite resource was observed with.
+#[derive(Debug, Default)]
+pub(crate) struct ObservedConditions(Vec<ObservedCondition>);
+
+#[derive(Debug, Deserialize)]
+struct ObservedCondition {
+    #[serde(default)]
+    r#type: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Composite {
+    #[serde(default)]
+    status: CompositeStatus,
+}
+
+#[derive(Default, Deserialize)]
+struct CompositeStatus {
+    #[serde(default)]
+    conditions: Vec<ObservedCondition>,
+}
+
+impl ObservedConditions {
+    /// None where they cannot be read: every condition is news then.
+    pub(crate) fn of(composite: Option<&Document>) -> Self {
+        let composite: Composite = composite
+            .and_then(|document| document.parse().ok())
+            .unwrap_or_default();
+        Self(composite.status.conditions)
+    }
+
+    /// Whether this type was observed with the same status and reason.
+    pub(crate) fn hold(&self, condition: &Condition) -> bool {
+        self.0.iter().any(|observed| {
+            observed.r#type == condition.type_
+                && observed.status == condition.status.as_str()
+                && observed.reason == condition.reason
+        })
+    }
+}

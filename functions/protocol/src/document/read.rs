@@ -1,0 +1,155 @@
+//! From the wire to serde's types.
+
+mod collections;
+mod enums;
+mod keys;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::DocumentError;
+use super::number::{Number, finite};
+use super::wire::{Kind, text};
+use collections::{Fields, Items};
+
+/// How deep a document may nest: far deeper than any manifest, and safe for any stack.
+const DEEPEST: u8 = 100;
+
+/// What to do about a key that comes twice in one object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// Trust that none does.
+    Unique,
+    /// Show only the last one.
+    LastCounts,
+}
+
+/// Reads one value.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'de> {
+    kind: Kind<'de>,
+    within: Within,
+}
+
+/// What holds for everything inside an object or a list.
+#[derive(Clone, Copy)]
+struct Within {
+    levels_left: u8,
+    keys: Keys,
+}
+
+impl Within {
+    fn one_deeper(self) -> Result<Self, DocumentError> {
+        let levels_left = self.levels_left.checked_sub(1);
+        levels_left
+            .map(|levels_left| Self {
+                levels_left,
+                ..self
+            })
+            .ok_or_else(|| DocumentError::new(format!("nested more than {DEEPEST} levels deep")))
+    }
+
+    fn read<'de, S: DeserializeSeed<'de>>(
+        self,
+        value: &'de [u8],
+        seed: S,
+    ) -> Result<S::Value, DocumentError> {
+        seed.deserialize(Reader {
+            kind: Kind::of(value)?,
+            within: self,
+        })
+    }
+}
+
+impl<'de> Reader<'de> {
+    pub(super) fn of_document(entries: &'de [u8], keys: Keys) -> Self {
+        Self {
+            kind: Kind::Struct(entries),
+            within: Within {
+                levels_left: DEEPEST,
+                keys,
+            },
+        }
+    }
+
+    fn unexpected(self, expected: &dyn serde::de::Expected) -> DocumentError {
+        let unexpected = match self.kind {
+            Kind::Null => Unexpected::Unit,
+            Kind::Number(value) => Unexpected::Float(value),
+            Kind::String(bytes) => match text(bytes) {
+                Ok(text) => Unexpected::Str(text),
+                Err(malformed) => return malformed,
+            },
+            Kind::Bool(value) => Unexpected::Bool(value),
+            Kind::Struct(_) => Unexpected::Map,
+            Kind::List(_) => Unexpected::Seq,
+        };
+        DocumentError::invalid_type(unexpected, expected)
+    }
+}
+
+impl<'de> Deserializer<'de> for Reader<'de> {
+    type Error = DocumentError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+        match self.kind {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Number(value) => match Number::of(value)? {
+                Number::Unsigned(value) => visitor.visit_u64(value),
+                Number::Negative(value) => visitor.visit_i64(value),
+                Number::Float(value) => visitor.visit_f64(value),
+            },
+            Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
+            Kind::Bool(value) => visitor.visit_bool(value),
+            Kind::Struct(entries) => visitor.visit_map(Fields::of(entries, self.within)?),
+            Kind::List(items) => visitor.visit_seq(Items::of(items, self.within)?),
+        }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+        match self.kind {
+            Kind::Number(value) => visitor.visit_f64(finite(value)?),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+        self.deserialize_f64(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {
+        match self.kind {
+            Kind::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DocumentError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DocumentError> {
+        self.read_enum(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DocumentError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 char str string bytes byte_buf
+        unit unit_struct seq tuple tuple_struct map struct identifier
+    }
+}

@@ -1,0 +1,73 @@
+//! Documents that hold nothing but a status, and how two of them become one.
+
+use std::collections::BTreeSet;
+
+use super::wire::{self, Entry, Fields, Kind};
+use super::{Document, DocumentError};
+
+const STATUS: &[u8] = b"status";
+
+impl Document {
+    /// `{"status": status}`, on top of what an earlier step wants: all of its fields stay, except those of its status
+    /// that are in `status` as well.
+    pub(crate) fn with_status(
+        earlier: Option<&Self>,
+        status: &Self,
+    ) -> Result<Self, DocumentError> {
+        let mut entries = Vec::new();
+        let mut earlier_status = None;
+        let mut fields = Fields(earlier.map_or(&[], |earlier| &earlier.entries));
+        while let Some(entry) = fields.next_entry()? {
+            if entry.key == STATUS {
+                earlier_status = Some(Kind::of(entry.value)?);
+            } else {
+                copy(&mut entries, entry);
+            }
+        }
+
+        let entry = wire::open(&mut entries, wire::ENTRY);
+        wire::put_bytes(&mut entries, wire::ENTRY_KEY, STATUS);
+        let value = wire::open(&mut entries, wire::ENTRY_VALUE);
+        let content = wire::open(&mut entries, wire::STRUCT);
+        if let Some(Kind::Struct(earlier_status)) = earlier_status {
+            copy_all_but(
+                &mut entries,
+                Fields(earlier_status),
+                &keys(Fields(&status.entries))?,
+            )?;
+        }
+        entries.extend_from_slice(&status.entries);
+        for start in [content, value, entry] {
+            wire::close(&mut entries, start);
+        }
+        Ok(Self { entries })
+    }
+}
+
+fn keys(mut fields: Fields<'_>) -> Result<BTreeSet<&[u8]>, DocumentError> {
+    let mut keys = BTreeSet::new();
+    while let Some(entry) = fields.next_entry()? {
+        keys.insert(entry.key);
+    }
+    Ok(keys)
+}
+
+fn copy_all_but(
+    out: &mut Vec<u8>,
+    mut fields: Fields<'_>,
+    keys: &BTreeSet<&[u8]>,
+) -> Result<(), DocumentError> {
+    while let Some(entry) = fields.next_entry()? {
+        if !keys.contains(entry.key) {
+            copy(out, entry);
+        }
+    }
+    Ok(())
+}
+
+fn copy(out: &mut Vec<u8>, entry: Entry<'_>) {
+    let start = wire::open(out, wire::ENTRY);
+    wire::put_bytes(out, wire::ENTRY_KEY, entry.key);
+    wire::put_bytes(out, wire::ENTRY_VALUE, entry.value);
+    wire::close(out, start);
+}

@@ -1,0 +1,208 @@
+//! Objects and lists.
+
+use serde::ser::{
+    Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
+};
+
+use super::keys::KeyWriter;
+use super::{DocumentError, Writer};
+use crate::document::wire::{self, Fields, Payload};
+
+/// Writes the fields of an object.
+pub(super) struct FieldsWriter<'a> {
+    out: &'a mut Vec<u8>,
+    nesting: Nesting,
+    /// Where the entry began whose key is written and whose value is not.
+    entry: usize,
+}
+
+/// Writes the items of a list.
+pub(super) struct ItemsWriter<'a> {
+    out: &'a mut Vec<u8>,
+    nesting: Nesting,
+    index: usize,
+}
+
+/// Where lengths are to be filled in at the end: of the collection, and of what an enum's variant wraps around it.
+struct Nesting {
+    variant: Option<[usize; 3]>,
+    content: usize,
+}
+
+impl Nesting {
+    fn open(out: &mut Vec<u8>, key: u8) -> Self {
+        Self {
+            variant: None,
+            content: wire::open(out, key),
+        }
+    }
+
+    /// `{variant: ...}`
+    fn open_variant(out: &mut Vec<u8>, variant: &str, key: u8) -> Self {
+        let outer = wire::open(out, wire::STRUCT);
+        let entry = wire::open(out, wire::ENTRY);
+        wire::put_bytes(out, wire::ENTRY_KEY, variant.as_bytes());
+        let value = wire::open(out, wire::ENTRY_VALUE);
+        Self {
+            variant: Some([value, entry, outer]),
+            content: wire::open(out, key),
+        }
+    }
+
+    fn close(&self, out: &mut Vec<u8>) {
+        wire::close(out, self.content);
+        for start in self.variant.into_iter().flatten() {
+            wire::close(out, start);
+        }
+    }
+}
+
+impl<'a> FieldsWriter<'a> {
+    pub(super) fn open(out: &'a mut Vec<u8>) -> Self {
+        let nesting = Nesting::open(out, wire::STRUCT);
+        Self {
+            out,
+            nesting,
+            entry: 0,
+        }
+    }
+
+    pub(super) fn open_variant(out: &'a mut Vec<u8>, variant: &str) -> Self {
+        let nesting = Nesting::open_variant(out, variant, wire::STRUCT);
+        Self {
+            out,
+            nesting,
+            entry: 0,
+        }
+    }
+
+    pub(super) fn close(self) {
+        self.nesting.close(self.out);
+    }
+
+    pub(super) fn field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &str,
+        value: &T,
+    ) -> Result<(), DocumentError> {
+        self.entry = wire::open(self.out, wire::ENTRY);
+        wire::put_text_key(self.out, key);
+        self.value(value).map_err(|error| error.in_field(key))
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+        let start = wire::open(self.out, wire::ENTRY_VALUE);
+        value.serialize(Writer(self.out))?;
+        wire::close(self.out, start);
+        wire::close(self.out, self.entry);
+        Ok(())
+    }
+}
+
+impl<'a> ItemsWriter<'a> {
+    pub(super) fn open(out: &'a mut Vec<u8>) -> Self {
+        let nesting = Nesting::open(out, wire::LIST);
+        Self {
+            out,
+            nesting,
+            index: 0,
+        }
+    }
+
+    pub(super) fn open_variant(out: &'a mut Vec<u8>, variant: &str) -> Self {
+        let nesting = Nesting::open_variant(out, variant, wire::LIST);
+        Self {
+            out,
+            nesting,
+            index: 0,
+        }
+    }
+
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+        let start = wire::open(self.out, wire::ITEM);
+        value
+            .serialize(Writer(self.out))
+            .map_err(|error| error.in_item(self.index))?;
+        wire::close(self.out, start);
+        self.index += 1;
+        Ok(())
+    }
+
+    fn close(self) {
+        self.nesting.close(self.out);
+    }
+}
+
+impl SerializeMap for FieldsWriter<'_> {
+    type Ok = ();
+    type Error = DocumentError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), DocumentError> {
+        self.entry = wire::open(self.out, wire::ENTRY);
+        key.serialize(KeyWriter(self.out))
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+        let key = self.entry..self.out.len();
+        self.value(value)
+            .map_err(|error| match Fields(&self.out[key]).next() {
+                Ok(Some((_, Payload::Bytes(key)))) => error.in_field(&String::from_utf8_lossy(key)),
+                _ => error.in_field(""),
+            })
+    }
+
+    fn end(self) -> Result<(), DocumentError> {
+        self.close();
+        Ok(())
+    }
+}
+
+macro_rules! fields {
+    ($($trait:ident)*) => {$(
+        impl $trait for FieldsWriter<'_> {
+            type Ok = ();
+            type Error = DocumentError;
+
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<(), DocumentError> {
+                self.field(key, value)
+            }
+
+            fn end(self) -> Result<(), DocumentError> {
+                self.close();
+                Ok(())
+            }
+        }
+    )*};
+}
+
+fields! { SerializeStruct SerializeStructVariant }
+
+macro_rules! items {
+    ($($trait:ident $method:ident)*) => {$(
+        impl $trait for ItemsWriter<'_> {
+            type Ok = ();
+            type Error = DocumentError;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), DocumentError> {
+                self.item(value)
+            }
+
+            fn end(self) -> Result<(), DocumentError> {
+                self.close();
+                Ok(())
+            }
+        }
+    )*};
+}
+
+items! {
+    SerializeSeq serialize_element
+    SerializeTuple serialize_element
+    SerializeTupleStruct serialize_field
+    SerializeTupleVariant serialize_field
+}

@@ -1,0 +1,103 @@
+//! What a composer is asked.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::v1::{self, Capability, Resource, Resources};
+use crate::{Capabilities, Document, Fatal, Response};
+
+/// One call: what is asked for, and what exists. What earlier steps of the pipeline wanted is kept by the [`Response`].
+#[derive(Debug, Default)]
+pub struct Request {
+    capabilities: Capabilities,
+    composite: Option<Document>,
+    observed: BTreeMap<String, Resource>,
+    input: Option<Document>,
+    required: BTreeMap<String, Resources>,
+    extra: BTreeMap<String, Resources>,
+}
+
+/// Resources that were asked for with [`Response::require`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Required<'a> {
+    /// Not asked for yet, or not answered yet: the core fetches them and calls again.
+    Unresolved,
+    /// What matched: nothing, one or many.
+    Found(&'a [Resource]),
+}
+
+impl Request {
+    /// Takes a message apart: what the composer reads, and a response that carries on what earlier steps wanted.
+    pub fn split(message: v1::RunFunctionRequest) -> (Self, Response) {
+        let observed = message.observed.unwrap_or_default();
+        let request = Self {
+            capabilities: Capabilities::of(message.meta.as_ref()),
+            composite: observed.composite.and_then(|composite| composite.resource),
+            observed: observed.resources,
+            input: message.input,
+            required: message.required_resources,
+            extra: message.extra_resources,
+        };
+        let tag = message.meta.unwrap_or_default().tag;
+        let desired = message.desired.unwrap_or_default();
+        let response = Response::following(&request, tag, desired, message.context);
+        (request, response)
+    }
+
+    /// The observed composite resource, read as `T`.
+    ///
+    /// # Errors
+    /// There is none, or it is not a `T`: the message has the path of the field.
+    pub fn composite<'de, T: Deserialize<'de>>(&'de self) -> Result<T, Fatal> {
+        Ok(self.composite_document()?.parse()?)
+    }
+
+    /// The observed composite resource.
+    ///
+    /// # Errors
+    /// There is none, so this is not a call for a composition.
+    pub fn composite_document(&self) -> Result<&Document, Fatal> {
+        self.composite.as_ref().ok_or_else(|| {
+            Fatal::new("the request has no observed composite resource; use this function in a Composition's pipeline")
+        })
+    }
+
+    /// The observed composed resources, by their names in the pipeline.
+    pub fn observed(&self) -> &BTreeMap<String, Resource> {
+        &self.observed
+    }
+
+    /// The input of this step of the Composition, read as `T`, if it has one.
+    ///
+    /// # Errors
+    /// It is not a `T`: the message begins with `input` and has the path of the field.
+    pub fn input<'de, T: Deserialize<'de>>(&'de self) -> Result<Option<T>, Fatal> {
+        let input = self.input.as_ref().map(Document::parse);
+        input
+            .transpose()
+            .map_err(|error| Fatal::from(error).within("input"))
+    }
+
+    /// The resources asked for under this name.
+    pub fn required(&self, name: &str) -> Required<'_> {
+        match self.required.get(name).or_else(|| self.extra.get(name)) {
+            Some(resources) => Required::Found(&resources.items),
+            None => Required::Unresolved,
+        }
+    }
+
+    /// Whether the core advertises this capability.
+    pub fn supports(&self, capability: Capability) -> bool {
+        self.capabilities.contains(capability)
+    }
+
+    /// Whether the core advertises capabilities at all: one before 2.2 does not, and may still be capable.
+    pub fn knows_capabilities(&self) -> bool {
+        self.capabilities.known()
+    }
+
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+}

@@ -1,0 +1,300 @@
+//! What a composer answers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::conditions::ObservedConditions;
+use crate::v1::{self, Capability, Resource};
+use crate::{Capabilities, Condition, Document, Fatal, Request};
+
+/// The answer to one call: what earlier steps of the pipeline wanted, and what this one adds.
+#[derive(Debug, Default)]
+pub struct Response {
+    capabilities: Capabilities,
+    observed_conditions: ObservedConditions,
+    earlier: Earlier,
+    desired: BTreeMap<String, Resource>,
+    status: Option<Document>,
+    ready: Readiness,
+    results: Vec<v1::Result>,
+    conditions: Vec<v1::Condition>,
+    requirements: Option<v1::Requirements>,
+    ttl: Option<prost_types::Duration>,
+    output: Option<Document>,
+}
+
+/// What passes through.
+#[derive(Debug, Default)]
+struct Earlier {
+    tag: String,
+    desired: v1::State,
+    context: Option<Document>,
+}
+
+/// Whether a desired resource is ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Readiness {
+    /// No opinion; another step of the pipeline may have one.
+    #[default]
+    Unspecified,
+    /// It is.
+    True,
+    /// It is not.
+    False,
+}
+
+/// What kind of event a result becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// A normal event.
+    Normal,
+    /// A warning event.
+    Warning,
+}
+
+/// Which resources to fetch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selector {
+    /// As in a manifest, `group/version`.
+    pub api_version: String,
+    /// As in a manifest.
+    pub kind: String,
+    /// None for cluster-scoped resources, and with labels for all namespaces. Cores before 2.0 do not know it.
+    pub namespace: Option<String>,
+    /// One or many.
+    pub by: Match,
+}
+
+/// How resources are selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// The one of this name.
+    Name(String),
+    /// All with these labels.
+    Labels(BTreeMap<String, String>),
+}
+
+impl Response {
+    pub(crate) fn following(
+        request: &Request,
+        tag: String,
+        desired: v1::State,
+        context: Option<Document>,
+    ) -> Self {
+        Self {
+            capabilities: request.capabilities(),
+            observed_conditions: ObservedConditions::of(request.composite_document().ok()),
+            earlier: Earlier {
+                tag,
+                desired,
+                context,
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Wants this composed resource, under a name that stays the same from call to call.
+    ///
+    /// # Errors
+    /// The name is taken, by an earlier step of the pipeline or by this one; or the manifest has no wire form.
+    pub fn desire<T: Serialize + ?Sized>(
+        &mut self,
+        name: impl Into<String>,
+        manifest: &T,
+        ready: Readiness,
+    ) -> Result<(), Fatal> {
+        let name = name.into();
+        if self.earlier.desired.resources.contains_key(&name) {
+            return Err(Fatal::new(format!(
+                "an earlier step of the pipeline already composes a resource named {name:?}; rename it there"
+            )));
+        }
+        if self.desired.contains_key(&name) {
+            return Err(Fatal::new(format!(
+                "two resources would be composed under the name {name:?}"
+            )));
+        }
+        let manifest =
+            Document::from_value(manifest).map_err(|error| Fatal::from(error).within(&name))?;
+        let resource = Resource {
+            resource: Some(manifest),
+            ready: v1::Ready::from(ready).into(),
+            ..Resource::default()
+        };
+        self.desired.insert(name, resource);
+        Ok(())
+    }
+
+    /// Wants this status of the composite resource. Fields that earlier steps want stay, except where `status` has the
+    /// same one.
+    ///
+    /// # Errors
+    /// The status has no wire form, or an earlier step's is malformed.
+    pub fn status<T: Serialize + ?Sized>(&mut self, status: &T) -> Result<(), Fatal> {
+        let status =
+            Document::from_value(status).map_err(|error| Fatal::from(error).within("status"))?;
+        let composite = self.earlier.desired.composite.as_ref();
+        let earlier = composite.and_then(|composite| composite.resource.as_ref());
+        self.status = Some(Document::with_status(earlier, &status)?);
+        Ok(())
+    }
+
+    /// Says whether the composite resource is ready, in place of the core's own rule: all composed resources are.
+    pub fn composite_ready(&mut self, ready: Readiness) {
+        self.ready = ready;
+    }
+
+    /// Sets a condition on the composite resource and its claim. Left out where the core says it takes none.
+    pub fn condition(&mut self, condition: Condition) {
+        if !self.capabilities.lacks(Capability::Conditions) {
+            self.conditions.push(condition.into());
+        }
+    }
+
+    /// Sets a condition, and if it is news, says so in an event: the composite resource was not observed with a
+    /// condition of this type, status and reason.
+    pub fn transition(&mut self, condition: Condition, severity: Severity) {
+        if self.capabilities.lacks(Capability::Conditions) {
+            return;
+        }
+        if !self.observed_conditions.hold(&condition) {
+            self.results.push(condition.event(severity));
+        }
+        self.condition(condition);
+    }
+
+    /// Sends an event, for the composite resource and its claim. The protocol wants events only at transitions:
+    /// prefer [`Response::transition`].
+    pub fn result(
+        &mut self,
+        severity: Severity,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        self.results
+            .push(severity.result(Some(reason.into()), message.into()));
+    }
+
+    /// Asks for resources; the next call finds them with [`Request::required`] under this name. Ask in every call: what
+    /// is not asked for is not given again.
+    pub fn require(&mut self, name: impl Into<String>, selector: Selector) {
+        let requirements = self.requirements.get_or_insert_default();
+        let named = if self.capabilities.contains(Capability::RequiredResources) {
+            &mut requirements.resources
+        } else {
+            &mut requirements.extra_resources
+        };
+        named.insert(name.into(), selector.into());
+    }
+
+    /// Says how long the core may reuse this answer for the same request.
+    pub fn ttl(&mut self, ttl: Duration) {
+        self.ttl = Some(prost_types::Duration {
+            seconds: i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX),
+            nanos: ttl.subsec_nanos().cast_signed(),
+        });
+    }
+
+    /// What an operation answers.
+    ///
+    /// # Errors
+    /// The output has no wire form.
+    pub fn output<T: Serialize + ?Sized>(&mut self, output: &T) -> Result<(), Fatal> {
+        let output =
+            Document::from_value(output).map_err(|error| Fatal::from(error).within("output"))?;
+        self.output = Some(output);
+        Ok(())
+    }
+
+    pub(crate) fn into_message(self) -> v1::RunFunctionResponse {
+        let mut desired = self.earlier.desired;
+        let mut ours = self.desired;
+        desired.resources.append(&mut ours);
+        if let Some(status) = self.status {
+            desired.composite.get_or_insert_default().resource = Some(status);
+        }
+        if self.ready != Readiness::Unspecified {
+            desired.composite.get_or_insert_default().ready = v1::Ready::from(self.ready).into();
+        }
+        v1::RunFunctionResponse {
+            meta: Some(v1::ResponseMeta {
+                tag: self.earlier.tag,
+                ttl: self.ttl,
+            }),
+            desired: Some(desired),
+            results: self.results,
+            context: self.earlier.context,
+            requirements: self.requirements,
+            conditions: self.conditions,
+            output: self.output,
+        }
+    }
+
+    pub(crate) fn into_fatal(self, fatal: Fatal) -> v1::RunFunctionResponse {
+        let result = v1::Result {
+            severity: v1::Severity::Fatal.into(),
+            message: fatal.message,
+            reason: None,
+            target: Some(v1::Target::CompositeAndClaim.into()),
+        };
+        v1::RunFunctionResponse {
+            meta: Some(v1::ResponseMeta {
+                tag: self.earlier.tag,
+                ttl: None,
+            }),
+            desired: Some(self.earlier.desired),
+            results: vec![result],
+            context: self.earlier.context,
+            ..v1::RunFunctionResponse::default()
+        }
+    }
+}
+
+impl Severity {
+    pub(crate) fn result(self, reason: Option<String>, message: String) -> v1::Result {
+        let severity = match self {
+            Self::Normal => v1::Severity::Normal,
+            Self::Warning => v1::Severity::Warning,
+        };
+        v1::Result {
+            severity: severity.into(),
+            message,
+            reason,
+            target: Some(v1::Target::CompositeAndClaim.into()),
+        }
+    }
+}
+
+impl From<bool> for Readiness {
+    fn from(ready: bool) -> Self {
+        if ready { Self::True } else { Self::False }
+    }
+}
+
+impl From<Readiness> for v1::Ready {
+    fn from(ready: Readiness) -> Self {
+        match ready {
+            Readiness::Unspecified => Self::Unspecified,
+            Readiness::True => Self::True,
+            Readiness::False => Self::False,
+        }
+    }
+}
+
+impl From<Selector> for v1::ResourceSelector {
+    fn from(selector: Selector) -> Self {
+        use v1::resource_selector::Match as Wire;
+        let by = match selector.by {
+            Match::Name(name) => Wire::MatchName(name),
+            Match::Labels(labels) => Wire::MatchLabels(v1::MatchLabels { labels }),
+        };
+        Self {
+            api_version: selector.api_version,
+            kind: selector.kind,
+            r#match: Some(by),
+            namespace: selector.namespace,
+        }
+    }
+}
