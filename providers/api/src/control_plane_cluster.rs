@@ -3,12 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{
+    kind::{Column, Kind},
+    rule,
+};
+
 /// The wanted cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ControlPlaneClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
     pub region: String,
     /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -45,6 +50,24 @@ fn default_volume_size() -> String {
 
 fn default_high_availability() -> bool {
     true
+}
+
+impl Kind for ControlPlaneClusterSpec {
+    type Status = ControlPlaneClusterStatus;
+    const DESCRIPTION: &'static str =
+        "A Kubernetes cluster that carries the OpenStack control planes of a region.";
+    const GROUP: &'static str = "crossplane.c5c3.io";
+    const KIND: &'static str = "ControlPlaneCluster";
+    const PLURAL: &'static str = "controlplaneclusters";
+    const SHORT_NAME: &'static str = "cpc";
+    const COMPOSITION: &'static str = "controlplane-production";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Region", "string", ".spec.region"),
+        Column::new("Workers", "integer", ".spec.workers"),
+        Column::new("Phase", "string", ".status.phase"),
+        Column::wide("Kubernetes", "string", ".spec.kubernetesVersion"),
+        Column::wide("Cluster", "string", ".status.clusterName"),
+    ];
 }
 
 /// The observed cluster.

@@ -5,17 +5,26 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode};
+use crate::{
+    kind::{Column, Kind},
+    pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
+    rule::{self, Rule},
+};
 
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::MACHINE_POOL, rule::SHARED_BUT_DEDICATED, rule::RESERVE]))]
 pub struct HypervisorClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
     pub region: String,
     /// The pool's name, the same as the resource's own, for instance hv-pool-a.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
+        extend("x-kubernetes-validations" = [rule::POOL_NAME])
+    )]
     pub name: String,
     /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -34,7 +43,7 @@ pub struct HypervisorClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value()))]
     pub labels: BTreeMap<String, String>,
     /// Who may consume the pool.
     #[serde(default)]
@@ -50,6 +59,27 @@ fn default_workers() -> u32 {
 
 fn default_max_workers() -> u32 {
     100
+}
+
+impl Kind for HypervisorClusterSpec {
+    type Status = HypervisorClusterStatus;
+    const DESCRIPTION: &'static str =
+        "A pool of hypervisors that OpenStack control planes consume.";
+    const GROUP: &'static str = "crossplane.c5c3.io";
+    const KIND: &'static str = "HypervisorCluster";
+    const PLURAL: &'static str = "hypervisorclusters";
+    const SHORT_NAME: &'static str = "hvc";
+    const COMPOSITION: &'static str = "hypervisor-pool";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Region", "string", ".spec.region"),
+        Column::new("Workers", "integer", ".spec.workers"),
+        Column::new("Nodes", "integer", ".status.nodeCount"),
+        Column::new("Phase", "string", ".status.phase"),
+        Column::wide("Sharing", "string", ".spec.sharing.mode"),
+        Column::wide("Consumers", "string", ".status.consumers[*].name"),
+    ];
+    const RULES: &'static [Rule] = &[rule::HYPERVISORS_IN_USE];
+    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME];
 }
 
 impl HypervisorClusterSpec {
@@ -82,7 +112,7 @@ pub fn default_machine_class() -> String {
 #[serde(rename_all = "camelCase", default)]
 pub struct Network {
     /// Physical networks that each node reaches.
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
 }
 
@@ -104,7 +134,7 @@ pub struct HypervisorClusterStatus {
     pub available_capacity: Option<AvailableCapacity>,
     /// The control planes that consume the pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 10000))]
     pub consumers: Vec<Consumer>,
 }
 

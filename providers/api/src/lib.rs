@@ -4,16 +4,24 @@
 //! Crossplane makes of it, and a namespaced composite resource: fields that Crossplane adds are ignored when read.
 //! A field that the API server would default has the same default here, so a resource may be read from a file too.
 
+pub mod condition;
+pub mod control_plane;
 pub mod control_plane_cluster;
+pub mod hypervisor;
+pub mod definition;
 pub mod hypervisor_cluster;
-pub mod meta;
+pub mod kind;
 pub mod openstack_cluster;
 pub mod pool;
+pub mod rule;
+pub mod schema;
 pub mod storage_cluster;
 
+pub use condition::Condition;
 pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
+pub use definition::{Definition, Generation, definition, definitions};
 pub use hypervisor_cluster::{HypervisorClusterSpec, HypervisorClusterStatus};
-pub use meta::Kind;
+pub use kind::Kind;
 pub use openstack_cluster::{OpenStackClusterSpec, OpenStackClusterStatus};
 pub use pool::{
     Consumer, PhysicalNetwork, PoolName, PoolNameError, Sharing, SharingMode, VlanRange,

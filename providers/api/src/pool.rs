@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rule;
+
 /// A reference to a pool: its name, or `namespace/name` for a pool outside the site's pool namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -133,6 +135,9 @@ pub struct Consumer {
     pub name: String,
     /// Namespace of the OpenStackCluster.
     pub namespace: String,
+    /// Nodes that it can't do without: the least of its share of hypervisors, or the copies that it keeps of its data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_hosts: Option<u32>,
 }
 
 /// A physical network that the nodes of a pool are wired to.
@@ -217,7 +222,13 @@ impl JsonSchema for VlanRange {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,3}-[1-9][0-9]{0,3}$", "maxLength": 9 })
+        const ID: &str = "([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])";
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": format!("^{ID}-{ID}$"),
+            "maxLength": 9,
+            "x-kubernetes-validations": [rule::VLAN_ORDER],
+        })
     }
 }
 
@@ -228,4 +239,13 @@ pub(crate) fn sharing_mode(sharing: &Sharing, labels: &BTreeMap<String, String>)
         _ => SharingMode::Shared,
     };
     sharing.mode.unwrap_or_else(labelled)
+}
+
+/// The schema of a label's value, as Kubernetes has it.
+pub(crate) fn label_value() -> serde_json::Value {
+    serde_json::json!({
+        "type": "string",
+        "maxLength": 63,
+        "pattern": "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
+    })
 }

@@ -5,17 +5,26 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::pool::{self, Consumer, PoolName, Sharing, SharingMode};
+use crate::{
+    kind::{Column, Kind},
+    pool::{self, Consumer, PoolName, Sharing, SharingMode},
+    rule::{self, Rule},
+};
 
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::MACHINE_POOL, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED]))]
 pub struct StorageClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
     pub region: String,
     /// The pool's name, the same as the resource's own, for instance st-pool-a.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"),
+        extend("x-kubernetes-validations" = [rule::POOL_NAME])
+    )]
     pub name: String,
     /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -30,7 +39,7 @@ pub struct StorageClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value()))]
     pub labels: BTreeMap<String, String>,
     /// The Ceph cluster.
     #[serde(default)]
@@ -52,6 +61,29 @@ pub struct StorageClusterSpec {
 
 fn default_workers() -> u32 {
     5
+}
+
+impl Kind for StorageClusterSpec {
+    type Status = StorageClusterStatus;
+    const DESCRIPTION: &'static str =
+        "A pool of Ceph storage that OpenStack control planes consume.";
+    const GROUP: &'static str = "crossplane.c5c3.io";
+    const KIND: &'static str = "StorageCluster";
+    const PLURAL: &'static str = "storageclusters";
+    const SHORT_NAME: &'static str = "stc";
+    const COMPOSITION: &'static str = "storage-pool";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Region", "string", ".spec.region"),
+        Column::new("Workers", "integer", ".spec.workers"),
+        Column::new("Capacity", "string", ".status.capacity.total"),
+        Column::new("Available", "string", ".status.capacity.available"),
+        Column::new("Health", "string", ".status.health"),
+        Column::new("Phase", "string", ".status.phase"),
+        Column::wide("Sharing", "string", ".spec.sharing.mode"),
+        Column::wide("Consumers", "string", ".status.consumers[*].name"),
+    ];
+    const RULES: &'static [Rule] = &[rule::STORAGE_IN_USE];
+    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME];
 }
 
 impl StorageClusterSpec {
@@ -106,6 +138,7 @@ pub struct Ceph {
     #[schemars(range(min = 1, max = 5))]
     pub replication_factor: u8,
     /// Whether the disks are encrypted. Decided once: disks aren't encrypted afterwards.
+    #[schemars(extend("x-kubernetes-validations" = [rule::ENCRYPTED]))]
     pub encrypted: bool,
 }
 
@@ -151,7 +184,7 @@ pub struct StorageClusterStatus {
     pub health: Option<Health>,
     /// The control planes that consume the pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 10000))]
     pub consumers: Vec<Consumer>,
 }
 

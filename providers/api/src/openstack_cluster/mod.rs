@@ -17,23 +17,31 @@ pub use self::{
         VolumePool,
     },
 };
-use crate::pool::PoolName;
+use crate::{
+    kind::{Column, Kind},
+    pool::{PoolName, PoolNameError},
+    rule,
+};
 
 /// The wanted control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [rule::CONTROL_PLANE_CLUSTER]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
     pub region: String,
     /// Size, which sets replicas and resources of every service. It may be changed later.
     pub size: Size,
     /// Hypervisor pools to consume: names, or namespace/name.
-    #[schemars(length(min = 1, max = 16))]
+    #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE]))]
     pub hypervisor_clusters: Vec<PoolName>,
     /// Storage pools to consume: names, or namespace/name. Images and ephemeral disks live in the first; each becomes a
     /// volume type.
-    #[schemars(length(min = 1, max = 16))]
+    #[schemars(
+        length(min = 1, max = 16),
+        extend("x-kubernetes-validations" = [rule::UNIQUE, rule::FIRST_STORAGE_CLUSTER])
+    )]
     pub storage_clusters: Vec<PoolName>,
     /// Control plane cluster. Without it `<region>-control-plane`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -44,6 +52,7 @@ pub struct OpenStackClusterSpec {
     pub open_stack_release: Option<String>,
     /// OpenStack services to run.
     #[serde(default)]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS]))]
     pub services: Services,
     /// Cortex, the scheduler. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -57,6 +66,39 @@ pub struct OpenStackClusterSpec {
     /// Storage of the control plane.
     #[serde(default)]
     pub storage: Storage,
+}
+
+impl Kind for OpenStackClusterSpec {
+    type Status = OpenStackClusterStatus;
+    const DESCRIPTION: &'static str =
+        "An OpenStack control plane that consumes hypervisor and storage pools.";
+    const GROUP: &'static str = "c5c3.io";
+    const KIND: &'static str = "OpenStackCluster";
+    const PLURAL: &'static str = "openstackclusters";
+    const SHORT_NAME: &'static str = "osc";
+    const COMPOSITION: &'static str = "openstack-production";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Region", "string", ".spec.region"),
+        Column::new("Size", "string", ".spec.size"),
+        Column::new("Phase", "string", ".status.phase"),
+        Column::wide("Hypervisors", "string", ".spec.hypervisorClusters"),
+        Column::wide("Storage", "string", ".spec.storageClusters"),
+        Column::wide("Keystone", "string", ".status.endpoints.keystone"),
+    ];
+    const MAX_NAME_LENGTH: u8 = 63 - NAMESPACE_PREFIX.len() as u8;
+}
+
+/// What a control plane's namespace is called, before the claim's name.
+pub const NAMESPACE_PREFIX: &str = "openstack-";
+
+impl OpenStackClusterSpec {
+    /// The control plane cluster: the one given, else the region's.
+    pub fn control_plane_cluster(&self) -> Result<PoolName, PoolNameError> {
+        match &self.control_plane_cluster {
+            Some(cluster) => Ok(cluster.clone()),
+            None => format!("{}-control-plane", self.region).parse(),
+        }
+    }
 }
 
 /// Size of a control plane. What each means is in the Composition's input.

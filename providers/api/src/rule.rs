@@ -1,0 +1,127 @@
+//! Rules in CEL that the API server checks beyond the schema, each with a message that says what to do.
+
+use serde::Serialize;
+
+/// One rule, an entry of `x-kubernetes-validations`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// A CEL expression over `self`. One that mentions `oldSelf` is checked when a resource is changed.
+    #[serde(rename = "rule")]
+    pub expression: &'static str,
+    /// What to do where it is false.
+    pub message: &'static str,
+}
+
+impl Rule {
+    /// A rule and what to do where it is false.
+    pub const fn new(expression: &'static str, message: &'static str) -> Self {
+        Self {
+            expression,
+            message,
+        }
+    }
+
+    /// A value that stays as it was first given.
+    pub(crate) const fn immutable(message: &'static str) -> Self {
+        Self::new("self == oldSelf", message)
+    }
+}
+
+pub(crate) const REGION: Rule =
+    Rule::immutable("region can't be changed: make a new resource in the other region");
+
+pub(crate) const POOL_NAME: Rule =
+    Rule::immutable("name can't be changed: make a new pool and move its consumers");
+
+pub(crate) const UNIQUE: Rule = Rule::new(
+    "self.all(pool, self.exists_one(other, other == pool))",
+    "a pool is named twice: name each pool once",
+);
+
+pub(crate) const FIRST_STORAGE_CLUSTER: Rule = Rule::new(
+    "self[0] == oldSelf[0]",
+    "the first storage pool can't be changed, since images live there: put other pools after it",
+);
+
+pub(crate) const CONTROL_PLANE_CLUSTER: Rule = Rule::new(
+    "(has(self.controlPlaneCluster) ? self.controlPlaneCluster : self.region + '-control-plane') == \
+     (has(oldSelf.controlPlaneCluster) ? oldSelf.controlPlaneCluster : oldSelf.region + '-control-plane')",
+    "controlPlaneCluster can't be changed: make a new OpenStackCluster on the other control plane cluster",
+);
+
+pub(crate) const NOVA_NEEDS: Rule = Rule::new(
+    "!self.nova || (self.glance && self.neutron)",
+    "nova needs glance and neutron: switch them on, or nova off",
+);
+
+pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
+    "!self.octavia || (self.nova && self.neutron)",
+    "octavia needs nova and neutron: switch them on, or octavia off",
+);
+
+pub(crate) const MAX_WORKERS: Rule = Rule::new(
+    "self.maxWorkers >= self.workers",
+    "maxWorkers is below workers: raise maxWorkers or lower workers",
+);
+
+pub(crate) const MACHINE_POOL: Rule = Rule::new(
+    "!has(oldSelf.ironcore) || (has(self.ironcore) && self.ironcore.machinePool == oldSelf.ironcore.machinePool)",
+    "ironcore.machinePool can't be changed: make a new pool on the other machines and move the consumers",
+);
+
+pub(crate) const SHARED_BUT_DEDICATED: Rule = Rule::new(
+    "!has(self.sharing) || !has(self.sharing.mode) || self.sharing.mode != 'Shared' || !has(self.labels) || \
+     !('dedicated' in self.labels) || self.labels['dedicated'] != 'true'",
+    "sharing.mode Shared contradicts the label dedicated \"true\": remove one of them",
+);
+
+pub(crate) const RESERVE: Rule = Rule::new(
+    "!has(self.sharing) || self.sharing.reserve < self.workers",
+    "sharing.reserve leaves no node to consume: lower it or raise workers",
+);
+
+pub(crate) const UNIQUE_NETWORKS: Rule = Rule::new(
+    "self.all(network, self.exists_one(other, other.name == network.name))",
+    "a physical network is listed twice: give each a name of its own",
+);
+
+pub(crate) const VLAN_ORDER: Rule = Rule::new(
+    "int(self.split('-')[0]) <= int(self.split('-')[1])",
+    "vlanRange ends before it starts: write the lower VLAN first, for instance 1000-1999",
+);
+
+pub(crate) const ONE_CAPACITY: Rule = Rule::new(
+    "!has(self.capacity) || !has(self.ceph) || !has(self.ceph.targetCapacity)",
+    "capacity is the short form of ceph.targetCapacity: give one or the other",
+);
+
+pub(crate) const ENOUGH_HOSTS: Rule = Rule::new(
+    "!has(self.ceph) || self.ceph.replicationFactor <= self.workers",
+    "each copy needs a node of its own: raise workers or lower ceph.replicationFactor",
+);
+
+pub(crate) const ARBITER: Rule = Rule::new(
+    "(has(self.arbiterCluster) ? self.arbiterCluster : '') == (has(oldSelf.arbiterCluster) ? oldSelf.arbiterCluster : '')",
+    "arbiterCluster can't be changed, since Ceph is stretched when it is made: make a new pool and move its consumers",
+);
+
+pub(crate) const ENCRYPTED: Rule = Rule::immutable(
+    "ceph.encrypted can't be changed, since disks are encrypted when they are made: make a new pool and move its consumers",
+);
+
+pub(crate) const SAME_NAME: Rule = Rule::new(
+    "self.spec.name == self.metadata.name",
+    "spec.name and metadata.name differ: give the pool the same name in both places",
+);
+
+pub(crate) const HYPERVISORS_IN_USE: Rule = Rule::new(
+    "self.spec.workers >= oldSelf.spec.workers || !has(self.status) || !has(self.status.consumers) || \
+     self.status.consumers.map(consumer, has(consumer.minHosts) ? consumer.minHosts : 1).sum() <= self.spec.workers",
+    "workers is below what the pool's consumers need: see status.consumers, and remove one of them or keep more nodes",
+);
+
+pub(crate) const STORAGE_IN_USE: Rule = Rule::new(
+    "self.spec.workers >= oldSelf.spec.workers || !has(self.status) || !has(self.status.consumers) || \
+     self.status.consumers.all(consumer, !has(consumer.minHosts) || consumer.minHosts <= self.spec.workers)",
+    "workers is below the copies that a consumer keeps: see status.consumers, and lower its replication or keep more nodes",
+);

@@ -1,0 +1,159 @@
+//! From a Rust type to the structural schema that Kubernetes wants.
+//!
+//! Kubernetes takes a part of JSON Schema only: no references, no alternatives where one type would do, two integer
+//! formats (<https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>).
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// The structural schema of a type, with defaults.
+pub fn structural<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// The structural schema of a type without defaults, for what is observed and not wished.
+pub fn observed<T: JsonSchema>() -> Value {
+    let mut schema = structural::<T>();
+    remove_defaults(&mut schema);
+    schema
+}
+
+fn tidy(schema: &mut Value) {
+    let Value::Object(schema) = schema else {
+        return;
+    };
+    schema.remove("title");
+    unwrap_option(schema);
+    flatten_enum(schema);
+    name_integer(schema);
+    join_lines(schema);
+    children(schema).for_each(tidy);
+    shorten_default(schema);
+}
+
+/// The schemas within a schema: of properties, of items, of a map's values.
+fn children(schema: &mut Map<String, Value>) -> impl Iterator<Item = &mut Value> {
+    schema
+        .iter_mut()
+        .flat_map(|(key, value)| -> Vec<&mut Value> {
+            match (key.as_str(), value) {
+                ("properties", Value::Object(properties)) => properties.values_mut().collect(),
+                ("items" | "additionalProperties", value) => vec![value],
+                _ => Vec::new(),
+            }
+        })
+}
+
+/// An optional field is one that may be left out, not one that may be null.
+fn unwrap_option(schema: &mut Map<String, Value>) {
+    let null = json!("null");
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| *kind != null);
+        if let [kind] = types.as_slice() {
+            let kind = kind.clone();
+            schema.insert("type".to_owned(), kind);
+        }
+    }
+    if let Some(Value::Array(mut alternatives)) = schema.remove("anyOf") {
+        alternatives.retain(|alternative| alternative["type"] != null);
+        for (key, value) in alternatives.into_iter().filter_map(object).flatten() {
+            schema.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// Variants with a description each come as alternatives. They become one `enum`, described below one another.
+fn flatten_enum(schema: &mut Map<String, Value>) {
+    let Some(Value::Array(variants)) = schema.remove("oneOf") else {
+        return;
+    };
+    let mut description = text(schema.get("description"));
+    let mut names = Vec::new();
+    for variant in variants {
+        description += &format!(
+            "\n\n{}: {}",
+            text(variant.get("const")),
+            text(variant.get("description"))
+        );
+        names.push(variant["const"].clone());
+    }
+    schema.insert("type".to_owned(), json!("string"));
+    schema.insert("description".to_owned(), json!(description));
+    schema.insert("enum".to_owned(), Value::Array(names));
+}
+
+/// Kubernetes knows int32 and int64. What Rust's own types say of their range is left out, but for the zero of a count.
+fn name_integer(schema: &mut Map<String, Value>) {
+    let (format, most) = match schema.get("format").and_then(Value::as_str) {
+        Some("uint8") => ("int32", Some(u64::from(u8::MAX))),
+        Some("uint16") => ("int32", Some(u64::from(u16::MAX))),
+        Some("uint32" | "uint64") => ("int64", None),
+        _ => return,
+    };
+    schema.insert("format".to_owned(), json!(format));
+    if most.is_some() && schema.get("maximum").and_then(Value::as_u64) == most {
+        schema.remove("maximum");
+    }
+}
+
+/// Comments are wrapped for the reader of the source; blank lines stay.
+fn join_lines(schema: &mut Map<String, Value>) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        let paragraphs: Vec<_> = description
+            .split("\n\n")
+            .map(|lines| lines.replace('\n', " "))
+            .collect();
+        *description = paragraphs.join("\n\n");
+    }
+}
+
+/// The API server fills a default in step by step: an object's default is to be there, and its properties have their own.
+fn shorten_default(schema: &mut Map<String, Value>) {
+    let fills = |properties: &Value| {
+        properties.as_object().is_some_and(|properties| {
+            properties
+                .values()
+                .any(|property| property.get("default").is_some())
+        })
+    };
+    match schema.get("default") {
+        Some(Value::Object(_)) if schema.get("properties").is_some_and(fills) => {
+            schema.insert("default".to_owned(), json!({}));
+        }
+        Some(Value::Object(_) | Value::Null) => {
+            schema.remove("default");
+        }
+        Some(Value::Array(items)) if items.is_empty() => {
+            schema.remove("default");
+        }
+        _ => {}
+    }
+}
+
+fn remove_defaults(schema: &mut Value) {
+    let Value::Object(schema) = schema else {
+        return;
+    };
+    schema.remove("default");
+    children(schema).for_each(remove_defaults);
+}
+
+fn object(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+fn text(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}

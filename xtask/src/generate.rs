@@ -1,0 +1,112 @@
+//! `cargo xtask generate`: the files that are made from Rust types.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use c5c3_api::Generation;
+use serde::Serialize;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Writes nothing, and fails where a file isn't as it would be written
+    #[arg(long)]
+    check: bool,
+}
+
+/// Folders that hold generated files and nothing else.
+const FOLDERS: [&str; 2] = ["xrds/v1", "xrds/v2"];
+
+/// Writes or checks every generated file.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let wanted = files()?;
+    let present = present(&root)?;
+    if arguments.check {
+        return check(&wanted, &present);
+    }
+    for path in present.keys().filter(|path| !wanted.contains_key(*path)) {
+        fs::remove_file(root.join(path)).with_context(|| format!("removing {}", path.display()))?;
+    }
+    for (path, text) in wanted
+        .iter()
+        .filter(|(path, text)| present.get(*path) != Some(*text))
+    {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&root))?;
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// What is to be generated: text by path from the root of the repository.
+fn files() -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for generation in Generation::ALL {
+        for definition in c5c3_api::definitions(generation) {
+            let name = definition
+                .metadata
+                .name
+                .split('.')
+                .next()
+                .unwrap_or_default();
+            let path = format!("xrds/{}/{name}.yaml", generation.version());
+            files.insert(path.into(), yaml(&definition)?);
+        }
+    }
+    Ok(files)
+}
+
+/// What stands in the generated folders now.
+fn present(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for folder in FOLDERS
+        .map(Path::new)
+        .into_iter()
+        .filter(|folder| root.join(folder).is_dir())
+    {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = folder.join(entry?.file_name());
+            let text = fs::read_to_string(root.join(&path))
+                .with_context(|| format!("reading {}", path.display()))?;
+            files.insert(path, text);
+        }
+    }
+    Ok(files)
+}
+
+fn check(wanted: &BTreeMap<PathBuf, String>, present: &BTreeMap<PathBuf, String>) -> Result<()> {
+    let stale: Vec<_> = wanted
+        .keys()
+        .chain(present.keys().filter(|path| !wanted.contains_key(*path)))
+        .filter(|path| wanted.get(*path) != present.get(*path))
+        .map(|path| path.display().to_string())
+        .collect();
+    if !stale.is_empty() {
+        bail!(
+            "not as the Rust types have it: {}; run `cargo xtask generate`",
+            stale.join(", ")
+        );
+    }
+    Ok(())
+}
+
+fn yaml<T: Serialize>(document: &T) -> Result<String> {
+    let text = serde_saphyr::to_string(document)?;
+    Ok(format!(
+        "# Made by `cargo xtask generate` from providers/api.\n{text}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_files_are_as_the_types_have_them() {
+        run(&Arguments { check: true }).unwrap();
+    }
+}

@@ -1,0 +1,77 @@
+//! `cargo xtask test`: every check and every test, one step after the other.
+
+mod machine;
+mod run;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde_json::Value;
+
+use run::{Run, Step};
+
+/// How much is tested.
+#[derive(Args)]
+pub struct Options {
+    /// Stop before the lab, which builds and starts real API servers and Crossplanes
+    #[arg(long)]
+    fast: bool,
+}
+
+/// Runs the steps up to the first that fails, and prints how long each took and how many tests passed and failed.
+///
+/// # Errors
+/// When a step fails; the message has the command that runs this step alone.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let mut run = Run::new(root);
+    let outcome = steps(&mut run, root, options);
+    run.summarise(outcome.is_ok());
+    outcome
+}
+
+fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
+    run.step(&Step::cargo("format", &["fmt", "--all", "--check"]))?;
+    run.step(&Step::cargo("lints", &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run.step(
+        &Step::cargo("tests", &["test", "--locked", "--workspace", "--exclude", "lab", "--no-fail-fast"])
+            .with_variable("INSTA_UPDATE", "no"),
+    )?;
+    run.step(&Step::cargo("generated files", &["xtask", "generate", "--check"]))?;
+    if options.fast {
+        println!("the lab is left out, as --fast asks");
+        return Ok(());
+    }
+
+    let stories = stories(root)?;
+    machine::prepare()?;
+    run.step(&Step::cargo("lab tools", &["run", "--locked", "--package", "lab", "--bin", "lab-prepare"]))?;
+    run.step(&Step::cargo("lab itself", &["test", "--locked", "--package", "lab", "--lib", "--bins"]))?;
+    for story in &stories {
+        let name = format!("lab: {story}");
+        run.step(&Step::cargo(&name, &["test", "--locked", "--package", "lab", "--test", story]))?;
+    }
+    Ok(())
+}
+
+/// The names of the lab's stories, each a test program of its own.
+fn stories(root: &Path) -> Result<Vec<String>> {
+    let arguments = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
+    let output =
+        Command::new("cargo").args(arguments).current_dir(root).output().context("cargo can't be started")?;
+    ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    let workspace: Value = serde_json::from_slice(&output.stdout).context("cargo metadata wrote no JSON")?;
+    let stories: Vec<_> = members(&workspace["packages"])
+        .filter(|package| package["name"] == "lab")
+        .flat_map(|lab| members(&lab["targets"]))
+        .filter(|target| members(&target["kind"]).any(|kind| kind == "test"))
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect();
+    ensure!(!stories.is_empty(), "the package lab has no [[test]] in tests/Cargo.toml: its stories belong there");
+    Ok(stories)
+}
+
+fn members(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
