@@ -8,10 +8,12 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use c5c3_api::Generation;
+use clap::Args;
 use serde::Serialize;
 
-#[derive(clap::Args)]
-pub struct Arguments {
+/// What is done with the generated files.
+#[derive(Args)]
+pub struct Options {
     /// Writes nothing, and fails where a file isn't as it would be written
     #[arg(long)]
     check: bool,
@@ -21,11 +23,13 @@ pub struct Arguments {
 const FOLDERS: [&str; 2] = ["xrds/v1", "xrds/v2"];
 
 /// Writes or checks every generated file.
-pub fn run(arguments: &Arguments) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+///
+/// # Errors
+/// When a file can't be read or written, and with `check` when one isn't as it would be written.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
     let wanted = files()?;
-    let present = present(&root)?;
-    if arguments.check {
+    let present = present(root)?;
+    if options.check {
         return check(&wanted, &present);
     }
     for path in present.keys().filter(|path| !wanted.contains_key(*path)) {
@@ -36,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .filter(|(path, text)| present.get(*path) != Some(*text))
     {
         let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&root))?;
+        fs::create_dir_all(path.parent().unwrap_or(root))?;
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
     }
     Ok(())
@@ -107,6 +111,7 @@ mod tests {
 
     #[test]
     fn generated_files_are_as_the_types_have_them() {
-        run(&Arguments { check: true }).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        run(&root, &Options { check: true }).unwrap();
     }
 }

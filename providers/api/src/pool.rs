@@ -117,9 +117,10 @@ pub struct Sharing {
 }
 
 /// How many control planes a pool may serve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SharingMode {
     /// Any number of control planes.
+    #[default]
     Shared,
     /// One control plane.
     Dedicated,
