@@ -12,12 +12,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use c5c3_api::Generation;
 use clap::Args;
 use serde_json::Value;
 
 use program::StaticProgram;
 use reference::{Location, Version};
-use sources::Generation;
 use xpkg::{DependencyKind, Kind, Package};
 
 const FUNCTION: &str = "function-c5c3";
@@ -55,10 +55,12 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let program = StaticProgram::build(root)?;
 
     let output = root.join(&options.output);
-    fs::create_dir_all(&output).with_context(|| format!("cannot make the folder {}", output.display()))?;
+    fs::create_dir_all(&output)
+        .with_context(|| format!("cannot make the folder {}", output.display()))?;
     for package in archives(&function, &configurations, &program, &options.version)? {
         let path = output.join(package.name).with_extension("xpkg");
-        fs::write(&path, package.archive).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(&path, package.archive)
+            .with_context(|| format!("cannot write {}", path.display()))?;
         println!("{}", path.display());
     }
     Ok(())
@@ -71,27 +73,40 @@ fn archives(
     version: &Version,
 ) -> Result<Vec<Built>> {
     let with_program = std::iter::once((function, Some(program)));
-    let without = configurations.iter().map(|configuration| (configuration, None));
+    let without = configurations
+        .iter()
+        .map(|configuration| (configuration, None));
     with_program
         .chain(without)
         .map(|(package, program)| {
             let name = package.metadata.metadata.name.clone();
-            let image = package.image(program, version).and_then(|image| image.archive());
-            Ok(Built { archive: image.with_context(|| format!("cannot build {name}"))?, name })
+            let image = package
+                .image(program, version)
+                .and_then(|image| image.archive());
+            Ok(Built {
+                archive: image.with_context(|| format!("cannot build {name}"))?,
+                name,
+            })
         })
         .collect()
 }
 
 fn function(root: &Path) -> Result<Package> {
-    Ok(Package { metadata: sources::metadata(root, Kind::Function, FUNCTION)?, documents: Vec::new() })
+    Ok(Package {
+        metadata: sources::metadata(root, Kind::Function, FUNCTION)?,
+        documents: Vec::new(),
+    })
 }
 
 fn configurations(root: &Path, options: &Options) -> Result<Vec<Package>> {
-    Generation::ALL.into_iter().map(|generation| configuration(root, generation, options)).collect()
+    Generation::ALL
+        .into_iter()
+        .map(|generation| configuration(root, generation, options))
+        .collect()
 }
 
 fn configuration(root: &Path, generation: Generation, options: &Options) -> Result<Package> {
-    let name = format!("configuration-c5c3-{}", generation.name());
+    let name = format!("configuration-c5c3-{}", generation.version());
     let mut metadata = sources::metadata(root, Kind::Configuration, &name)?;
     let mut documents = sources::documents(root, generation)?;
 
@@ -101,7 +116,10 @@ fn configuration(root: &Path, generation: Generation, options: &Options) -> Resu
                 dependency.package = dependency.package.moved_to(&options.registry);
                 dependency.version = options.version.or_later();
                 let installed_as = dependency.package.package_name();
-                for composition in documents.iter_mut().filter(|document| document["kind"] == "Composition") {
+                for composition in documents
+                    .iter_mut()
+                    .filter(|document| document["kind"] == "Composition")
+                {
                     call_function(composition, &installed_as)?;
                 }
             }
@@ -109,19 +127,30 @@ fn configuration(root: &Path, generation: Generation, options: &Options) -> Resu
             (DependencyKind::Provider, None) => {}
         }
     }
-    Ok(Package { metadata, documents })
+    Ok(Package {
+        metadata,
+        documents,
+    })
 }
 
 /// Makes a composition call our function by the name that Crossplane installs it under.
 fn call_function(composition: &mut Value, installed_as: &str) -> Result<()> {
     let mut called = false;
-    for step in composition["spec"]["pipeline"].as_array_mut().into_iter().flatten() {
+    for step in composition["spec"]["pipeline"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
         let name = &mut step["functionRef"]["name"];
         if *name == FUNCTION {
             *name = installed_as.into();
             called = true;
         }
     }
-    ensure!(called, "the composition {} has no step that calls {FUNCTION}", composition["metadata"]["name"]);
+    ensure!(
+        called,
+        "the composition {} has no step that calls {FUNCTION}",
+        composition["metadata"]["name"]
+    );
     Ok(())
 }

@@ -37,7 +37,11 @@ impl Layer {
         let plain = files.into_inner()?;
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
         gzip.write_all(&plain)?;
-        Ok(Self { compressed: gzip.finish()?, diff_id: digest(&plain), annotations: BTreeMap::new() })
+        Ok(Self {
+            compressed: gzip.finish()?,
+            diff_id: digest(&plain),
+            annotations: BTreeMap::new(),
+        })
     }
 
     /// The layer with an annotation on its descriptor in the manifest.
@@ -97,13 +101,22 @@ impl Image {
         }]);
 
         let mut files = BTreeMap::from([
-            ("oci-layout".to_owned(), json!({ "imageLayoutVersion": "1.0.0" }).to_string().into_bytes()),
+            (
+                "oci-layout".to_owned(),
+                json!({ "imageLayoutVersion": "1.0.0" })
+                    .to_string()
+                    .into_bytes(),
+            ),
             ("index.json".to_owned(), index.to_string().into_bytes()),
             ("manifest.json".to_owned(), saved.to_string().into_bytes()),
             (blob(&manifest), manifest),
             (blob(&config), config),
         ]);
-        files.extend(self.layers.iter().map(|layer| (blob(&layer.compressed), layer.compressed.clone())));
+        files.extend(
+            self.layers
+                .iter()
+                .map(|layer| (blob(&layer.compressed), layer.compressed.clone())),
+        );
 
         let mut archive = Builder::new(Vec::new());
         for (path, contents) in &files {
@@ -115,7 +128,11 @@ impl Image {
     fn config(&self) -> Value {
         let mut run = json!({ "Labels": self.labels });
         if let Some(entrypoint) = &self.entrypoint {
-            let ports: BTreeMap<_, _> = entrypoint.ports.iter().map(|port| (format!("{port}/tcp"), json!({}))).collect();
+            let ports: BTreeMap<_, _> = entrypoint
+                .ports
+                .iter()
+                .map(|port| (format!("{port}/tcp"), json!({})))
+                .collect();
             run["Entrypoint"] = json!(entrypoint.command);
             run["User"] = json!(entrypoint.user.to_string());
             run["ExposedPorts"] = json!(ports);

@@ -21,16 +21,28 @@ impl StaticProgram {
     /// When cargo fails (it says why), or what comes out isn't static.
     pub fn build(root: &Path) -> Result<Self> {
         let build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["rustc", "--release", "--locked", "--package", "c5c3", "--bin", "c5c3"])
+            .args([
+                "rustc",
+                "--release",
+                "--locked",
+                "--package",
+                "c5c3",
+                "--bin",
+                "c5c3",
+            ])
             .args(["--message-format", "json-render-diagnostics"])
             .args(["--", "-C", "target-feature=+crt-static"])
             .current_dir(root)
             .stderr(Stdio::inherit())
             .output()
             .context("cargo can't be started")?;
-        ensure!(build.status.success(), "the program c5c3 doesn't build; a static link also needs the package libc6-dev");
+        ensure!(
+            build.status.success(),
+            "the program c5c3 doesn't build; a static link also needs the package libc6-dev"
+        );
         let path = executable(&build.stdout).context("cargo named no executable for c5c3")?;
-        let contents = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let contents =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(contents).with_context(|| format!("{} can't go into an image", path.display()))
     }
 
@@ -39,20 +51,34 @@ impl StaticProgram {
     /// # Errors
     /// When it isn't one, asks for a loader, or is for a processor without a name here.
     pub fn parse(contents: Vec<u8>) -> Result<Self> {
-        ensure!(contents.starts_with(b"\x7fELF\x02\x01"), "it is no 64-bit Linux program: build it on Linux");
+        ensure!(
+            contents.starts_with(b"\x7fELF\x02\x01"),
+            "it is no 64-bit Linux program: build it on Linux"
+        );
         let architecture = match number(&contents, 0x12, 2)? {
             0x3e => "amd64",
             0xb7 => "arm64",
-            machine => bail!("its processor (ELF machine {machine}) has no name here: build it on x86-64 or arm64"),
+            machine => bail!(
+                "its processor (ELF machine {machine}) has no name here: build it on x86-64 or arm64"
+            ),
         };
         const LOADER: usize = 3;
-        let (table, size, count) =
-            (number(&contents, 0x20, 8)?, number(&contents, 0x36, 2)?, number(&contents, 0x38, 2)?);
+        let (table, size, count) = (
+            number(&contents, 0x20, 8)?,
+            number(&contents, 0x36, 2)?,
+            number(&contents, 0x38, 2)?,
+        );
         for header in 0..count {
             let kind = number(&contents, table.saturating_add(header * size), 4)?;
-            ensure!(kind != LOADER, "it asks for a dynamic loader: build it with crt-static");
+            ensure!(
+                kind != LOADER,
+                "it asks for a dynamic loader: build it with crt-static"
+            );
         }
-        Ok(Self { contents, architecture })
+        Ok(Self {
+            contents,
+            architecture,
+        })
     }
 
     /// The whole file.
@@ -67,8 +93,13 @@ impl StaticProgram {
 }
 
 fn number(contents: &[u8], offset: usize, size: usize) -> Result<usize> {
-    let bytes = contents.get(offset..offset.saturating_add(size)).context("its ELF header is cut short")?;
-    Ok(bytes.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte)))
+    let bytes = contents
+        .get(offset..offset.saturating_add(size))
+        .context("its ELF header is cut short")?;
+    Ok(bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| value << 8 | usize::from(*byte)))
 }
 
 /// The executable in cargo's JSON messages, one to a line.

@@ -19,8 +19,15 @@ impl Location {
     /// This place's last name, moved into another one.
     pub fn moved_to(&self, other: &Self) -> Self {
         let name = self.path.rsplit('/').next().unwrap_or_default();
-        let path = if other.path.is_empty() { name.to_owned() } else { format!("{}/{name}", other.path) };
-        Self { registry: other.registry.clone(), path }
+        let path = if other.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", other.path)
+        };
+        Self {
+            registry: other.registry.clone(),
+            path,
+        }
     }
 
     /// The name that Crossplane gives to a package which it installs from here as a dependency: the path as a DNS label,
@@ -46,19 +53,28 @@ impl FromStr for Location {
     fn from_str(text: &str) -> Result<Self> {
         let (registry, path) = text.split_once('/').unwrap_or((text, ""));
         if !(registry.contains(['.', ':']) || registry == "localhost") {
-            bail!("{text:?} names no registry: write its host first, such as ghcr.io/c5c3 or 127.0.0.1:5000");
+            bail!(
+                "{text:?} names no registry: write its host first, such as ghcr.io/c5c3 or 127.0.0.1:5000"
+            );
         }
         if path.contains([':', '@']) {
             bail!("{text:?} carries a tag or a digest: leave it away, versions are set apart");
         }
         let well_formed = |part: &str| {
-            let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
+            let allowed = |byte: u8| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte)
+            };
             !part.is_empty() && part.bytes().all(allowed)
         };
         if !path.is_empty() && !path.split('/').all(well_formed) {
-            bail!("{text:?} is no place in a registry: its path may have lower-case letters, digits and . _ - between slashes");
+            bail!(
+                "{text:?} is no place in a registry: its path may have lower-case letters, digits and . _ - between slashes"
+            );
         }
-        Ok(Self { registry: registry.to_owned(), path: path.to_owned() })
+        Ok(Self {
+            registry: registry.to_owned(),
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -80,7 +96,9 @@ impl Serialize for Location {
 
 impl<'de> Deserialize<'de> for Location {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 

@@ -5,31 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use c5c3_api::Generation;
 use serde_json::Value;
 
 use super::xpkg::{Kind, Metadata};
-
-/// The generation of Crossplane's interface that a configuration speaks, and the folder names of its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Generation {
-    /// Claims: Crossplane 1.20, and 2.x as legacy composite resources.
-    V1,
-    /// Namespaced composite resources: Crossplane 2.x.
-    V2,
-}
-
-impl Generation {
-    /// Both, the elder first.
-    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
-
-    /// Its name in files and folders.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::V1 => "v1",
-            Self::V2 => "v2",
-        }
-    }
-}
 
 /// Reads `package/<name>/crossplane.yaml`.
 ///
@@ -37,7 +16,8 @@ impl Generation {
 /// When it can't be read or describes another package or kind.
 pub fn metadata(root: &Path, kind: Kind, name: &str) -> Result<Metadata> {
     let path = root.join("package").join(name).join("crossplane.yaml");
-    let metadata: Metadata = serde_saphyr::from_str(&read(&path)?).with_context(|| format!("in {}", path.display()))?;
+    let metadata: Metadata =
+        serde_saphyr::from_str(&read(&path)?).with_context(|| format!("in {}", path.display()))?;
     ensure!(
         metadata.kind == kind && metadata.metadata.name == name,
         "{} describes the {:?} {:?}: it must describe the {kind:?} {name:?}",
@@ -59,11 +39,15 @@ pub fn documents(root: &Path, generation: Generation) -> Result<Vec<Value>> {
     };
     let parts = [
         ("xrds", definition, "CompositeResourceDefinition"),
-        ("compositions", "apiextensions.crossplane.io/v1", "Composition"),
+        (
+            "compositions",
+            "apiextensions.crossplane.io/v1",
+            "Composition",
+        ),
     ];
     let mut documents = Vec::new();
     for (part, api_version, kind) in parts {
-        let folder = root.join(part).join(generation.name());
+        let folder = root.join(part).join(generation.version());
         documents.extend(of_kind(&folder, api_version, kind)?);
     }
     Ok(documents)
@@ -73,18 +57,33 @@ fn of_kind(folder: &Path, api_version: &str, kind: &str) -> Result<Vec<Value>> {
     let mut names = BTreeSet::new();
     let mut documents = Vec::new();
     for path in yaml_files(folder)? {
-        let read: Vec<Value> =
-            serde_saphyr::from_multiple(&read(&path)?).with_context(|| format!("in {}", path.display()))?;
+        let read: Vec<Value> = serde_saphyr::from_multiple(&read(&path)?)
+            .with_context(|| format!("in {}", path.display()))?;
         for document in read {
-            let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            if document["apiVersion"] != api_version || document["kind"] != kind || name.is_empty() {
-                bail!("{} holds something else than a named {kind} of {api_version}", path.display());
+            let name = document["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            if document["apiVersion"] != api_version || document["kind"] != kind || name.is_empty()
+            {
+                bail!(
+                    "{} holds something else than a named {kind} of {api_version}",
+                    path.display()
+                );
             }
-            ensure!(names.insert(name.clone()), "{} holds a second {kind} named {name}", path.display());
+            ensure!(
+                names.insert(name.clone()),
+                "{} holds a second {kind} named {name}",
+                path.display()
+            );
             documents.push(document);
         }
     }
-    ensure!(!documents.is_empty(), "{} holds no {kind}: a configuration needs one", folder.display());
+    ensure!(
+        !documents.is_empty(),
+        "{} holds no {kind}: a configuration needs one",
+        folder.display()
+    );
     Ok(documents)
 }
 
@@ -93,9 +92,16 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     }
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
-        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
+    {
+        let path = entry
+            .with_context(|| format!("cannot list {}", folder.display()))?
+            .path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
             files.push(path);
         }
     }

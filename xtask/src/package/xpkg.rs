@@ -114,9 +114,13 @@ impl Package {
     /// # Errors
     /// When a layer can't be put together.
     pub fn image(&self, program: Option<&StaticProgram>, version: &Version) -> io::Result<Image> {
-        let documents = Layer::with_file(STREAM, READABLE, &self.stream()?)?.annotated(ANNOTATION, BASE);
+        let documents =
+            Layer::with_file(STREAM, READABLE, &self.stream()?)?.annotated(ANNOTATION, BASE);
         let mut labels = self.labels(version);
-        labels.insert(format!("{ANNOTATION}:{}", documents.digest()), BASE.to_owned());
+        labels.insert(
+            format!("{ANNOTATION}:{}", documents.digest()),
+            BASE.to_owned(),
+        );
 
         let mut layers = Vec::new();
         if let Some(program) = program {
@@ -148,10 +152,20 @@ impl Package {
     fn labels(&self, version: &Version) -> BTreeMap<String, String> {
         let annotations = &self.metadata.metadata.annotations;
         let mut labels = BTreeMap::from([
-            ("org.opencontainers.image.title".to_owned(), self.metadata.metadata.name.clone()),
-            ("org.opencontainers.image.version".to_owned(), version.to_string()),
+            (
+                "org.opencontainers.image.title".to_owned(),
+                self.metadata.metadata.name.clone(),
+            ),
+            (
+                "org.opencontainers.image.version".to_owned(),
+                version.to_string(),
+            ),
         ]);
-        for (label, annotation) in [("description", "description"), ("source", "source"), ("licenses", "license")] {
+        for (label, annotation) in [
+            ("description", "description"),
+            ("source", "source"),
+            ("licenses", "license"),
+        ] {
             if let Some(text) = annotations.get(&format!("meta.crossplane.io/{annotation}")) {
                 labels.insert(format!("org.opencontainers.image.{label}"), text.clone());
             }

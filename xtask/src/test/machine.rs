@@ -6,36 +6,58 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Programs that the lab calls, each with the Debian package that has it.
-const PROGRAMS: [(&str, &str); 3] = [("ip", "iproute2"), ("unshare", "util-linux"), ("mount", "mount")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("ip", "iproute2"),
+    ("unshare", "util-linux"),
+    ("mount", "mount"),
+];
 
 /// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
 ///
 /// # Errors
 /// When something is missing and can't be installed here; the message has the command that installs it.
 pub fn prepare() -> Result<()> {
-    ensure!(found("go"), "the lab builds its tools with Go 1.26 or newer: install it from https://go.dev/dl/");
-    let missing: BTreeSet<_> =
-        PROGRAMS.iter().filter(|(program, _)| !found(program)).map(|(_, package)| *package).collect();
+    ensure!(
+        found("go"),
+        "the lab builds its tools with Go 1.26 or newer: install it from https://go.dev/dl/"
+    );
+    let missing: BTreeSet<_> = PROGRAMS
+        .iter()
+        .filter(|(program, _)| !found(program))
+        .map(|(_, package)| *package)
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
     let packages: Vec<_> = missing.into_iter().collect();
-    let install = format!("apt-get update && apt-get install --yes {}", packages.join(" "));
+    let install = format!(
+        "apt-get update && apt-get install --yes {}",
+        packages.join(" ")
+    );
     println!("\n==> the lab lacks {}: {install}", packages.join(", "));
     if !found("apt-get") || !root() {
-        bail!("the lab lacks {}; as root, run: {install}", packages.join(", "));
+        bail!(
+            "the lab lacks {}; as root, run: {install}",
+            packages.join(", ")
+        );
     }
     let status = Command::new("sh")
         .args(["-c", &install])
         .env("DEBIAN_FRONTEND", "noninteractive")
         .status()
         .context("sh can't be started")?;
-    ensure!(status.success(), "apt-get could not install {}; as root, run: {install}", packages.join(", "));
+    ensure!(
+        status.success(),
+        "apt-get could not install {}; as root, run: {install}",
+        packages.join(", ")
+    );
     Ok(())
 }
 
 fn found(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    })
 }
 
 fn root() -> bool {

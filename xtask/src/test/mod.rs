@@ -33,12 +33,36 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 
 fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
     run.step(&Step::cargo("format", &["fmt", "--all", "--check"]))?;
-    run.step(&Step::cargo("lints", &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run.step(&Step::cargo(
+        "lints",
+        &[
+            "clippy",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ))?;
     run.step(
-        &Step::cargo("tests", &["test", "--locked", "--workspace", "--exclude", "lab", "--no-fail-fast"])
-            .with_variable("INSTA_UPDATE", "no"),
+        &Step::cargo(
+            "tests",
+            &[
+                "test",
+                "--locked",
+                "--workspace",
+                "--exclude",
+                "lab",
+                "--no-fail-fast",
+            ],
+        )
+        .with_variable("INSTA_UPDATE", "no"),
     )?;
-    run.step(&Step::cargo("generated files", &["xtask", "generate", "--check"]))?;
+    run.step(&Step::cargo(
+        "generated files",
+        &["xtask", "generate", "--check"],
+    ))?;
     if options.fast {
         println!("the lab is left out, as --fast asks");
         return Ok(());
@@ -46,11 +70,27 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
 
     let stories = stories(root)?;
     machine::prepare()?;
-    run.step(&Step::cargo("lab tools", &["run", "--locked", "--package", "lab", "--bin", "lab-prepare"]))?;
-    run.step(&Step::cargo("lab itself", &["test", "--locked", "--package", "lab", "--lib", "--bins"]))?;
+    run.step(&Step::cargo(
+        "lab tools",
+        &[
+            "run",
+            "--locked",
+            "--package",
+            "lab",
+            "--bin",
+            "lab-prepare",
+        ],
+    ))?;
+    run.step(&Step::cargo(
+        "lab itself",
+        &["test", "--locked", "--package", "lab", "--lib", "--bins"],
+    ))?;
     for story in &stories {
         let name = format!("lab: {story}");
-        run.step(&Step::cargo(&name, &["test", "--locked", "--package", "lab", "--test", story]))?;
+        run.step(&Step::cargo(
+            &name,
+            &["test", "--locked", "--package", "lab", "--test", story],
+        ))?;
     }
     Ok(())
 }
@@ -58,17 +98,28 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
 /// The names of the lab's stories, each a test program of its own.
 fn stories(root: &Path) -> Result<Vec<String>> {
     let arguments = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
-    let output =
-        Command::new("cargo").args(arguments).current_dir(root).output().context("cargo can't be started")?;
-    ensure!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
-    let workspace: Value = serde_json::from_slice(&output.stdout).context("cargo metadata wrote no JSON")?;
+    let output = Command::new("cargo")
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .context("cargo can't be started")?;
+    ensure!(
+        output.status.success(),
+        "cargo metadata failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let workspace: Value =
+        serde_json::from_slice(&output.stdout).context("cargo metadata wrote no JSON")?;
     let stories: Vec<_> = members(&workspace["packages"])
         .filter(|package| package["name"] == "lab")
         .flat_map(|lab| members(&lab["targets"]))
         .filter(|target| members(&target["kind"]).any(|kind| kind == "test"))
         .filter_map(|target| target["name"].as_str().map(str::to_owned))
         .collect();
-    ensure!(!stories.is_empty(), "the package lab has no [[test]] in tests/Cargo.toml: its stories belong there");
+    ensure!(
+        !stories.is_empty(),
+        "the package lab has no [[test]] in tests/Cargo.toml: its stories belong there"
+    );
     Ok(stories)
 }
 

@@ -18,8 +18,15 @@ pub struct Step {
 impl Step {
     /// A step that calls cargo.
     pub fn cargo(name: &str, arguments: &[&str]) -> Self {
-        let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        Self { name: name.to_owned(), variables: Vec::new(), arguments }
+        let arguments = arguments
+            .iter()
+            .map(|&argument| argument.to_owned())
+            .collect();
+        Self {
+            name: name.to_owned(),
+            variables: Vec::new(),
+            arguments,
+        }
     }
 
     /// The step with a variable in its environment.
@@ -51,11 +58,17 @@ pub struct Tally {
 impl Tally {
     /// Adds what a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; ...` reports; other lines add nothing.
     fn count(&mut self, line: &str) {
-        let Some((_, counts)) = line.split_once("test result: ").and_then(|(_, result)| result.split_once(". ")) else {
+        let Some((_, counts)) = line
+            .split_once("test result: ")
+            .and_then(|(_, result)| result.split_once(". "))
+        else {
             return;
         };
         for count in counts.split("; ") {
-            match count.split_once(' ').map(|(number, what)| (number.parse::<u64>(), what)) {
+            match count
+                .split_once(' ')
+                .map(|(number, what)| (number.parse::<u64>(), what))
+            {
                 Some((Ok(number), "passed")) => self.passed += number,
                 Some((Ok(number), "failed")) => self.failed += number,
                 Some((Ok(number), "ignored")) => self.ignored += number,
@@ -76,7 +89,12 @@ pub struct Run {
 impl Run {
     /// A run whose steps are started in the folder `root`.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), started: Instant::now(), durations: Vec::new(), tally: Tally::default() }
+        Self {
+            root: root.to_owned(),
+            started: Instant::now(),
+            durations: Vec::new(),
+            tally: Tally::default(),
+        }
     }
 
     /// Runs a step to its end, shows what it prints and counts the tests in it.
@@ -93,7 +111,12 @@ impl Run {
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start: {step}"))?;
-        for line in child.stdout.take().into_iter().flat_map(|output| BufReader::new(output).split(b'\n')) {
+        for line in child
+            .stdout
+            .take()
+            .into_iter()
+            .flat_map(|output| BufReader::new(output).split(b'\n'))
+        {
             let line = line.context("the output of cargo broke off")?;
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
@@ -104,7 +127,10 @@ impl Run {
         let duration = started.elapsed();
         self.durations.push((step.name.clone(), duration));
         if !status.success() {
-            bail!("{} failed ({status}); to see it alone, run: {step}", step.name);
+            bail!(
+                "{} failed ({status}); to see it alone, run: {step}",
+                step.name
+            );
         }
         println!("==> {}: passed in {}", step.name, seconds(duration));
         Ok(())
@@ -121,7 +147,11 @@ impl Run {
         if self.tally.ignored > 0 {
             println!("{} ignored", self.tally.ignored);
         }
-        let failed = if passed { self.tally.failed } else { self.tally.failed.max(1) };
+        let failed = if passed {
+            self.tally.failed
+        } else {
+            self.tally.failed.max(1)
+        };
         println!("{} passed, {failed} failed", self.tally.passed);
     }
 }
@@ -140,7 +170,14 @@ mod tests {
         tally.count("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s");
         tally.count("test a_test_named_result ... ok");
         tally.count("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 9.00s");
-        assert_eq!(tally, Tally { passed: 7, failed: 3, ignored: 1 });
+        assert_eq!(
+            tally,
+            Tally {
+                passed: 7,
+                failed: 3,
+                ignored: 1
+            }
+        );
     }
 
     #[test]
@@ -148,7 +185,12 @@ mod tests {
         let mut run = Run::new(Path::new("."));
         let step = Step::cargo("nonsense", &["no-such-subcommand"]).with_variable("LANG", "C");
         let error = run.step(&step).expect_err("cargo knows no such subcommand");
-        assert!(error.to_string().ends_with("to see it alone, run: LANG=C cargo no-such-subcommand"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("to see it alone, run: LANG=C cargo no-such-subcommand"),
+            "{error}"
+        );
         assert_eq!(run.durations.len(), 1);
     }
 }

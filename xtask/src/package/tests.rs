@@ -1,0 +1,395 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use clap::Parser;
+use flate2::read::GzDecoder;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use super::program::StaticProgram;
+use super::reference::Location;
+use super::{Options, archives, configurations, function};
+
+#[derive(Parser)]
+struct CommandLine {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// The repository's metadata with one small definition and composition for each generation.
+struct Sources(TempDir);
+
+impl Sources {
+    fn new() -> Self {
+        let sources = Self(tempfile::tempdir().unwrap());
+        for package in [
+            "function-c5c3",
+            "configuration-c5c3-v1",
+            "configuration-c5c3-v2",
+        ] {
+            let path = format!("package/{package}/crossplane.yaml");
+            let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            sources.write(&path, &fs::read_to_string(repository.join(&path)).unwrap());
+        }
+        for generation in ["v1", "v2"] {
+            sources.write(
+                &format!("xrds/{generation}/pool.yaml"),
+                &definition(generation, "pools"),
+            );
+            sources.write(
+                &format!("compositions/{generation}/pool.yaml"),
+                &composition("pool", "function-c5c3"),
+            );
+        }
+        sources
+    }
+
+    fn write(&self, path: &str, contents: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, contents).unwrap();
+    }
+
+    fn build(&self, arguments: &[&str]) -> BTreeMap<String, Vec<u8>> {
+        let options = options(arguments);
+        let configurations = configurations(self.0.path(), &options).unwrap();
+        let function = function(self.0.path()).unwrap();
+        let program = StaticProgram::parse(elf(LOAD)).unwrap();
+        let built = archives(&function, &configurations, &program, &options.version).unwrap();
+        built
+            .into_iter()
+            .map(|package| (package.name, package.archive))
+            .collect()
+    }
+
+    fn refusal(&self) -> String {
+        let error = configurations(self.0.path(), &options(&[]))
+            .err()
+            .expect("these sources are unfit");
+        format!("{error:#}").replace(self.0.path().to_str().unwrap(), "")
+    }
+}
+
+fn options(arguments: &[&str]) -> Options {
+    CommandLine::parse_from([&["package"], arguments].concat()).options
+}
+
+fn definition(generation: &str, name: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.crossplane.io/{generation}\nkind: CompositeResourceDefinition\n\
+         metadata:\n  name: {name}\nspec:\n  answer: \"no\"\n"
+    )
+}
+
+fn composition(name: &str, function: &str) -> String {
+    format!(
+        "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: {name}\n\
+         spec:\n  pipeline:\n    - step: expand\n      functionRef:\n        name: {function}\n"
+    )
+}
+
+const LOAD: u8 = 1;
+const LOADER: u8 = 3;
+
+/// An x86-64 program with one program header.
+fn elf(kind: u8) -> Vec<u8> {
+    let mut file = vec![0; 64 + 56];
+    file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    file[0x12] = 0x3e;
+    file[0x20] = 64;
+    file[0x36] = 56;
+    file[0x38] = 1;
+    file[64] = kind;
+    file
+}
+
+fn files(archive: &[u8]) -> BTreeMap<String, (u32, Vec<u8>)> {
+    let mut archive = tar::Archive::new(archive);
+    let read = |entry: std::io::Result<tar::Entry<'_, &[u8]>>| {
+        let mut entry = entry.unwrap();
+        assert_eq!(entry.header().mtime().unwrap(), 0);
+        let mut contents = Vec::new();
+        entry.read_to_end(&mut contents).unwrap();
+        (
+            entry.path().unwrap().to_str().unwrap().to_owned(),
+            (entry.header().mode().unwrap(), contents),
+        )
+    };
+    archive.entries().unwrap().map(read).collect()
+}
+
+fn json_file(files: &BTreeMap<String, (u32, Vec<u8>)>, path: &str) -> Value {
+    serde_json::from_slice(&files[path].1).unwrap()
+}
+
+fn blob(descriptor: &Value) -> String {
+    format!(
+        "blobs/{}",
+        descriptor["digest"].as_str().unwrap().replace(':', "/")
+    )
+}
+
+/// The manifest and config of an archive, after a look at how its parts refer to each other.
+fn image(archive: &[u8]) -> (Value, Value) {
+    let files = files(archive);
+    for (path, (_, contents)) in files.iter().filter(|(path, _)| path.starts_with("blobs/")) {
+        assert_eq!(
+            *path,
+            format!("blobs/sha256/{:x}", Sha256::digest(contents))
+        );
+    }
+    assert_eq!(
+        json_file(&files, "oci-layout"),
+        json!({ "imageLayoutVersion": "1.0.0" })
+    );
+    let manifest = json_file(
+        &files,
+        &blob(&json_file(&files, "index.json")["manifests"][0]),
+    );
+    let config = json_file(&files, &blob(&manifest["config"]));
+    let layers: Vec<_> = manifest["layers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(blob)
+        .collect();
+    let saved = json_file(&files, "manifest.json");
+    assert_eq!(
+        saved,
+        json!([{ "Config": blob(&manifest["config"]), "RepoTags": null, "Layers": layers }])
+    );
+    for (layer, diff_id) in layers
+        .iter()
+        .zip(config["rootfs"]["diff_ids"].as_array().unwrap())
+    {
+        assert_eq!(
+            *diff_id,
+            format!("sha256:{:x}", Sha256::digest(unzipped(&files[layer].1)))
+        );
+    }
+    (manifest, config)
+}
+
+fn unzipped(layer: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    GzDecoder::new(layer).read_to_end(&mut plain).unwrap();
+    plain
+}
+
+/// The files of the layer that Crossplane reads.
+fn base(archive: &[u8]) -> BTreeMap<String, (u32, Vec<u8>)> {
+    let (manifest, _) = image(archive);
+    let annotated =
+        |layer: &&Value| layer["annotations"] == json!({ "io.crossplane.xpkg": "base" });
+    let layers: Vec<_> = manifest["layers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(annotated)
+        .collect();
+    assert_eq!(layers.len(), 1, "Crossplane wants one base layer");
+    files(&unzipped(&files(archive)[&blob(layers[0])].1))
+}
+
+fn documents(archive: &[u8]) -> Vec<Value> {
+    let base = base(archive);
+    assert_eq!(base.keys().collect::<Vec<_>>(), ["package.yaml"]);
+    serde_saphyr::from_multiple(std::str::from_utf8(&base["package.yaml"].1).unwrap()).unwrap()
+}
+
+#[test]
+fn the_function_package_is_also_the_image_its_pods_run() {
+    let built = Sources::new().build(&["--version", "1.2.3"]);
+    let archive = &built["function-c5c3"];
+    let (manifest, config) = image(archive);
+
+    assert_eq!(
+        (&config["os"], &config["architecture"]),
+        (&json!("linux"), &json!("amd64"))
+    );
+    assert_eq!(config["config"]["Entrypoint"], json!(["/c5c3", "function"]));
+    assert_eq!(config["config"]["User"], "65532");
+    assert_eq!(config["config"]["ExposedPorts"], json!({ "9443/tcp": {} }));
+    assert_eq!(
+        config["config"]["Labels"]["org.opencontainers.image.version"],
+        "v1.2.3"
+    );
+
+    let program = files(&unzipped(&files(archive)[&blob(&manifest["layers"][0])].1));
+    assert_eq!(
+        program,
+        BTreeMap::from([("c5c3".to_owned(), (0o755, elf(LOAD)))])
+    );
+    assert_eq!(
+        documents(archive)
+            .iter()
+            .map(|document| &document["kind"])
+            .collect::<Vec<_>>(),
+        ["Function"]
+    );
+}
+
+#[test]
+fn the_label_for_pushing_names_the_layer_with_the_documents() {
+    for archive in Sources::new().build(&[]).values() {
+        let (manifest, config) = image(archive);
+        let last = manifest["layers"].as_array().unwrap().last().unwrap();
+        let label = format!("io.crossplane.xpkg:{}", last["digest"].as_str().unwrap());
+        assert_eq!(config["config"]["Labels"][label], "base");
+    }
+}
+
+#[test]
+fn a_configuration_holds_itself_then_definitions_then_compositions() {
+    let built = Sources::new().build(&[]);
+    for (generation, name) in [
+        ("v1", "configuration-c5c3-v1"),
+        ("v2", "configuration-c5c3-v2"),
+    ] {
+        let documents = documents(&built[name]);
+        let kinds: Vec<_> = documents
+            .iter()
+            .map(|document| document["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                "Configuration",
+                "CompositeResourceDefinition",
+                "Composition"
+            ]
+        );
+        assert_eq!(documents[0]["metadata"]["name"], name);
+        assert_eq!(
+            documents[1]["apiVersion"],
+            format!("apiextensions.crossplane.io/{generation}")
+        );
+        assert_eq!(documents[1]["spec"]["answer"], "no", "a string stays one");
+        assert_eq!(image(&built[name]).1["architecture"], "");
+    }
+}
+
+#[test]
+fn a_configuration_needs_the_function_from_where_it_is_pushed_to() {
+    let arguments = [
+        "--registry",
+        "127.0.0.1:5000/team_a/c5c3",
+        "--version",
+        "v1.2.3-rc.1",
+    ];
+    let provider = [
+        "--provider-kubernetes",
+        "127.0.0.1:5000/provider-kubernetes",
+    ];
+    let built = Sources::new().build(&[&arguments[..], &provider].concat());
+    let documents = documents(&built["configuration-c5c3-v1"]);
+
+    let dependency = |kind: &str, package: &str, version: &str| json!({ "apiVersion": "pkg.crossplane.io/v1", "kind": kind, "package": package, "version": version });
+    assert_eq!(
+        documents[0]["spec"]["dependsOn"],
+        json!([
+            dependency("Provider", "127.0.0.1:5000/provider-kubernetes", ">=v1.2.1"),
+            dependency(
+                "Function",
+                "127.0.0.1:5000/team_a/c5c3/function-c5c3",
+                ">=v1.2.3-rc.1"
+            ),
+        ])
+    );
+    assert_eq!(
+        documents[2]["spec"]["pipeline"][0]["functionRef"]["name"],
+        "teama-c5c3-function-c5c3"
+    );
+}
+
+#[test]
+fn the_same_sources_give_the_same_bytes() {
+    assert_eq!(Sources::new().build(&[]), Sources::new().build(&[]));
+}
+
+#[test]
+fn unfit_sources_are_refused() {
+    let sources = Sources::new();
+    sources.write(
+        "compositions/v2/pool.yaml",
+        &composition("pool", "function-other"),
+    );
+    assert_eq!(
+        sources.refusal(),
+        "the composition \"pool\" has no step that calls function-c5c3"
+    );
+
+    sources.write("compositions/v2/pool.yaml", "");
+    assert_eq!(
+        sources.refusal(),
+        "/compositions/v2 holds no Composition: a configuration needs one"
+    );
+
+    sources.write("xrds/v2/second.yaml", &definition("v2", "pools"));
+    assert_eq!(
+        sources.refusal(),
+        "/xrds/v2/second.yaml holds a second CompositeResourceDefinition named pools"
+    );
+
+    sources.write("xrds/v1/pool.yaml", &definition("v2", "pools"));
+    assert_eq!(
+        sources.refusal(),
+        "/xrds/v1/pool.yaml holds something else than a named CompositeResourceDefinition of apiextensions.crossplane.io/v1"
+    );
+
+    sources.write(
+        "package/configuration-c5c3-v1/crossplane.yaml",
+        "kind: Provider",
+    );
+    assert!(
+        sources
+            .refusal()
+            .starts_with("in /package/configuration-c5c3-v1/crossplane.yaml: ")
+    );
+}
+
+#[test]
+fn only_static_programs_go_into_an_image() {
+    let refusal = |contents: Vec<u8>| {
+        StaticProgram::parse(contents)
+            .err()
+            .expect("it is unfit")
+            .to_string()
+    };
+    assert_eq!(
+        refusal(elf(LOADER)),
+        "it asks for a dynamic loader: build it with crt-static"
+    );
+    assert_eq!(
+        refusal(elf(LOAD)[..60].to_vec()),
+        "its ELF header is cut short"
+    );
+    assert_eq!(
+        refusal(b"#!/bin/sh".to_vec()),
+        "it is no 64-bit Linux program: build it on Linux"
+    );
+    let running = fs::read(std::env::current_exe().unwrap()).unwrap();
+    assert_eq!(
+        refusal(running),
+        "it asks for a dynamic loader: build it with crt-static",
+        "a test is dynamic"
+    );
+}
+
+#[test]
+fn a_location_is_a_registry_and_a_path() {
+    let refusal = |text: &str| text.parse::<Location>().expect_err(text).to_string();
+    assert!(refusal("c5c3/function-c5c3").contains("names no registry"));
+    assert!(refusal("ghcr.io/c5c3/function-c5c3:v1").contains("carries a tag"));
+    assert!(refusal("ghcr.io//function-c5c3").contains("is no place in a registry"));
+    let location: Location = "xpkg.crossplane.io/crossplane-contrib/provider-kubernetes"
+        .parse()
+        .unwrap();
+    assert_eq!(
+        location.package_name(),
+        "crossplane-contrib-provider-kubernetes"
+    );
+}
