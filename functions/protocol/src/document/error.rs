@@ -107,6 +107,7 @@ impl fmt::Display for Shown<'_> {
             de::Unexpected::Str(text) if text.len() > LONGEST_SHOWN => {
                 write!(f, "string of {} bytes", text.len())
             }
+            de::Unexpected::Float(number) => write!(f, "number `{number:?}`"),
             de::Unexpected::Unit => f.write_str("null"),
             unexpected => unexpected.fmt(f),
         }
