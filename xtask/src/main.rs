@@ -5,8 +5,8 @@ mod package;
 mod test;
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 /// The project's own chores.
@@ -27,11 +27,18 @@ enum Chore {
     Test(test::Options),
 }
 
-fn main() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    match Arguments::parse().chore {
-        Chore::Generate(options) => generate::run(&root, &options),
-        Chore::Package(options) => package::run(&root, &options),
-        Chore::Test(options) => test::run(&root, &options),
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."));
+    let outcome = match Arguments::parse().chore {
+        Chore::Generate(options) => generate::run(root, &options),
+        Chore::Package(options) => package::run(root, &options),
+        Chore::Test(options) => test::run(root, &options),
+    };
+    if let Err(error) = outcome {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
     }
+    ExitCode::SUCCESS
 }

@@ -34,9 +34,9 @@ pub struct Options {
     /// Where the configurations look for provider-kubernetes, if not where it is published
     #[arg(long, value_name = "REFERENCE")]
     provider_kubernetes: Option<Location>,
-    /// The folder to write the packages to
-    #[arg(long, value_name = "FOLDER", default_value = "target/package")]
-    output: PathBuf,
+    /// The folder to write the packages to [default: target/package in the repository]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
 }
 
 /// A package that is ready to be pushed.
@@ -54,7 +54,10 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let function = function(root)?;
     let program = StaticProgram::build(root)?;
 
-    let output = root.join(&options.output);
+    let output = options
+        .output
+        .clone()
+        .unwrap_or_else(|| root.join("target/package"));
     fs::create_dir_all(&output)
         .with_context(|| format!("cannot make the folder {}", output.display()))?;
     for package in archives(&function, &configurations, &program, &options.version)? {
