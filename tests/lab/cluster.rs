@@ -1,0 +1,211 @@
+//! Clusters: an API server each, all on one etcd.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::GroupVersionKind;
+use kube::discovery::{ApiResource, Scope};
+use kube::{Api, Client, Config};
+use rcgen::KeyPair;
+use serde_json::json;
+
+use crate::eventually;
+use crate::machine::{Machine, Program};
+use crate::pki::Identity;
+use crate::tools::Tool;
+
+/// How long an API server may take: seconds when alone, more when four start on two busy cores.
+const READY: Duration = Duration::from_secs(120);
+
+/// The store behind every cluster of a machine.
+pub struct Etcd {
+    endpoint: String,
+}
+
+impl Etcd {
+    /// Starts it. It answers a little later; API servers wait for it themselves.
+    ///
+    /// # Errors
+    /// When it can't be built or started.
+    pub fn start(machine: &Machine) -> Result<Self> {
+        let endpoint = format!("http://127.0.0.1:{}", machine.port());
+        let peer = format!("http://127.0.0.1:{}", machine.port());
+        let program = Program::new(Tool::Etcd.path()?)
+            .flag("data-dir", machine.folder().join("etcd"))
+            .flag("listen-client-urls", &endpoint)
+            .flag("advertise-client-urls", &endpoint)
+            .flag("listen-peer-urls", &peer)
+            .flag("initial-advertise-peer-urls", &peer)
+            .flag("initial-cluster", format!("default={peer}"))
+            .arg("--unsafe-no-fsync")
+            .flag("log-level", "warn");
+        machine.start("etcd", &program)?;
+        Ok(Self { endpoint })
+    }
+
+    /// Where it listens, a URL.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+}
+
+/// A Kubernetes cluster without nodes: API server, namespaces that go when deleted, garbage collection.
+#[derive(Clone)]
+pub struct Cluster {
+    name: String,
+    client: Client,
+    kubeconfig: String,
+    kubeconfig_file: PathBuf,
+    discovered: Arc<Mutex<HashMap<GroupVersionKind, (ApiResource, Scope)>>>,
+}
+
+impl Cluster {
+    /// Starts a cluster and waits until it is ready.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started, ends, or isn't ready in time.
+    pub async fn start(machine: &Machine, etcd: &Etcd, name: &str) -> Result<Self> {
+        let folder = machine.folder().join(name);
+        let authority = machine.authority();
+        let certificates = authority.write(
+            &authority.server(&[
+                "localhost",
+                "kubernetes",
+                "kubernetes.default",
+                "kubernetes.default.svc",
+            ])?,
+            &folder,
+        )?;
+        let service_accounts = KeyPair::generate().context("cannot make a key")?;
+        let signing_key = folder.join("service-accounts.key");
+        fs::write(&signing_key, service_accounts.serialize_pem())?;
+        let verifying_key = folder.join("service-accounts.pub");
+        fs::write(&verifying_key, service_accounts.public_key_pem())?;
+
+        let port = machine.port();
+        let program = Program::new(Tool::KubeApiserver.path()?)
+            .flag("etcd-servers", etcd.endpoint())
+            .flag("etcd-prefix", format!("/{name}"))
+            .flag("bind-address", "127.0.0.1")
+            .flag("advertise-address", "127.0.0.1")
+            .flag("secure-port", port.to_string())
+            .flag("endpoint-reconciler-type", "none")
+            .flag("service-cluster-ip-range", "10.96.0.0/16")
+            .flag("authorization-mode", "RBAC")
+            .flag("client-ca-file", certificates.join("ca.crt"))
+            .flag("tls-cert-file", certificates.join("tls.crt"))
+            .flag("tls-private-key-file", certificates.join("tls.key"))
+            .flag("service-account-issuer", "https://kubernetes.default.svc")
+            .flag("service-account-key-file", &verifying_key)
+            .flag("service-account-signing-key-file", &signing_key);
+        let server = format!("kube-apiserver-{name}");
+        machine.start(&server, &program)?;
+
+        let url = format!("https://127.0.0.1:{port}");
+        let kubeconfig = kubeconfig(
+            &url,
+            authority.certificate(),
+            &authority.client("admin", "system:masters")?,
+        );
+        let kubeconfig_file = folder.join("kubeconfig");
+        fs::write(&kubeconfig_file, &kubeconfig)?;
+        let client = client(&kubeconfig).await?;
+
+        let program = Program::new(Tool::KubeControllerManager.path()?)
+            .flag("kubeconfig", &kubeconfig_file)
+            .flag("secure-port", "0")
+            .flag("leader-elect", "false")
+            .flag(
+                "controllers",
+                "namespace-controller,garbage-collector-controller",
+            );
+        let controllers = format!("kube-controller-manager-{name}");
+
+        eventually(&format!("cluster {name} is ready"), READY, async || {
+            machine.check(&server)?;
+            machine.check("etcd")?;
+            let request =
+                kube::core::request::Request::new("").get("readyz", &Default::default())?;
+            client.request_text(request).await?;
+            Api::<Namespace>::all(client.clone()).get("default").await?;
+            Ok(())
+        })
+        .await?;
+        machine.start(&controllers, &program)?;
+        Ok(Self {
+            name: name.to_owned(),
+            client,
+            kubeconfig,
+            kubeconfig_file,
+            discovered: Arc::default(),
+        })
+    }
+
+    /// What the story calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A client with every right.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// A kubeconfig with every right, JSON, which every reader of kubeconfigs takes for the YAML that it is.
+    pub fn kubeconfig(&self) -> &str {
+        &self.kubeconfig
+    }
+
+    /// The same as a file.
+    pub fn kubeconfig_file(&self) -> &Path {
+        &self.kubeconfig_file
+    }
+
+    pub(crate) fn known(&self, kind: &GroupVersionKind) -> Option<(ApiResource, Scope)> {
+        self.discovered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(kind)
+            .cloned()
+    }
+
+    pub(crate) fn learn(&self, kind: GroupVersionKind, served: (ApiResource, Scope)) {
+        self.discovered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(kind, served);
+    }
+}
+
+fn kubeconfig(url: &str, authority: &str, identity: &Identity) -> String {
+    let base64 = |text: &str| ByteString(text.as_bytes().to_vec());
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "lab", "cluster": {"server": url, "certificate-authority-data": base64(authority)}}],
+        "users": [{"name": "lab", "user": {
+            "client-certificate-data": base64(&identity.certificate),
+            "client-key-data": base64(&identity.key),
+        }}],
+        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
+        "current-context": "lab",
+    })
+    .to_string()
+}
+
+async fn client(kubeconfig: &str) -> Result<Client> {
+    let kubeconfig =
+        Kubeconfig::from_yaml(kubeconfig).context("our own kubeconfig can't be read")?;
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    // A proxy of the site's has no way into this network namespace.
+    config.proxy_url = None;
+    Client::try_from(config).context("cannot make a client")
+}

@@ -1,0 +1,57 @@
+//! Waiting for what is to become true.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+
+use crate::machine::Ended;
+
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Tries again and again until an attempt succeeds, and answers with what it found.
+///
+/// An attempt's error says what it saw instead; the last one is shown when time is up.
+///
+/// # Errors
+/// When nothing succeeded within the time given.
+pub async fn eventually<T>(
+    what: &str,
+    within: Duration,
+    mut attempt: impl AsyncFnMut() -> Result<T>,
+) -> Result<T> {
+    let deadline = Instant::now() + within;
+    loop {
+        match attempt().await {
+            Ok(found) => return Ok(found),
+            Err(error) if error.is::<Ended>() => {
+                return Err(error.context(format!("{what}: never")));
+            }
+            Err(error) if Instant::now() >= deadline => {
+                return Err(anyhow!(
+                    "{what}: not so after {} s; last seen: {error:#}",
+                    within.as_secs()
+                ));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// Tries again and again for the whole time given, and fails as soon as an attempt does: for what must stay as it is.
+///
+/// # Errors
+/// The first attempt's that failed.
+pub async fn throughout(
+    what: &str,
+    time: Duration,
+    mut attempt: impl AsyncFnMut() -> Result<()>,
+) -> Result<()> {
+    let deadline = Instant::now() + time;
+    while Instant::now() < deadline {
+        attempt()
+            .await
+            .map_err(|error| anyhow!("{what}: no longer so: {error:#}"))?;
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Building Go programs and finding Go sources, by the `go` command.
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::say::say;
+
+/// What one program is built from.
+pub(crate) struct Recipe {
+    pub name: &'static str,
+    /// Its folder under `tests/tools`.
+    pub folder: &'static str,
+    /// The module whose version is the program's.
+    pub module: &'static str,
+    /// What to build: an import path, or a folder of ours beginning with `./`.
+    pub package: &'static str,
+    /// Link-time variables, `name=value`, with `{version}`, `{major}` and `{minor}` for the module's.
+    pub variables: &'static [&'static str],
+}
+
+/// The program's binary in the cache, built if it isn't there.
+pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
+    let folder = pinned(recipe.folder);
+    let version = pinned_version(&folder, recipe.module)?;
+    let flags = linker_flags(recipe, &version);
+    let fingerprint = fingerprint(&folder, recipe, &flags)?;
+    let cache = cache()?;
+    let binary = cache.join(format!("{}-{version}-{fingerprint}", recipe.name));
+    if binary.exists() {
+        return Ok(binary);
+    }
+
+    let lock = binary.with_added_extension("lock");
+    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
+    lock.lock()
+        .context("cannot wait for another process that builds the same tool")?;
+    if binary.exists() {
+        return Ok(binary);
+    }
+
+    let started = Instant::now();
+    say(format_args!(
+        "building {} {version} (kept in {}) ...",
+        recipe.name,
+        cache.display()
+    ));
+    let unfinished = binary.with_added_extension("building");
+    let built = go(&folder)
+        .args([
+            "build",
+            "-mod=readonly",
+            "-trimpath",
+            "-ldflags",
+            &flags,
+            "-o",
+        ])
+        .arg(&unfinished)
+        .arg(recipe.package)
+        .output();
+    succeeded(built, &format!("build {}", recipe.package))?;
+    fs::rename(&unfinished, &binary)
+        .with_context(|| format!("cannot keep {}", binary.display()))?;
+    say(format_args!(
+        "built {} {version} in {} s",
+        recipe.name,
+        started.elapsed().as_secs()
+    ));
+    Ok(binary)
+}
+
+/// The folder of a module's sources at the version that `tests/tools/<folder>/go.mod` pins.
+pub(crate) fn sources(folder: &str, module: &str) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    struct Downloaded {
+        dir: PathBuf,
+    }
+
+    let folder = pinned(folder);
+    let version = pinned_version(&folder, module)?;
+    let downloaded = go(&folder)
+        .args(["mod", "download", "-json", &format!("{module}@v{version}")])
+        .output();
+    let answer = succeeded(downloaded, &format!("download {module}"))?;
+    let downloaded: Downloaded =
+        serde_json::from_slice(&answer).context("`go mod download -json` answered oddly")?;
+    Ok(downloaded.dir)
+}
+
+fn pinned(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tools")
+        .join(folder)
+}
+
+/// The version, without its `v`, that a folder's `go.mod` requires of a module.
+fn pinned_version(folder: &Path, module: &str) -> Result<String> {
+    let file = folder.join("go.mod");
+    let requirements =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    requirements
+        .lines()
+        .map(|line| line.trim().trim_start_matches("require "))
+        .find_map(|line| {
+            line.strip_prefix(module)?
+                .strip_prefix(" v")?
+                .split_whitespace()
+                .next()
+        })
+        .map(str::to_owned)
+        .with_context(|| format!("{} requires no {module}", file.display()))
+}
+
+fn linker_flags(recipe: &Recipe, version: &str) -> String {
+    let mut parts = version.split('.');
+    let major = parts.next().unwrap_or_default();
+    let minor = parts.next().unwrap_or_default();
+    let mut flags = String::from("-s -w");
+    for variable in recipe.variables {
+        let variable = variable
+            .replace("{version}", version)
+            .replace("{major}", major)
+            .replace("{minor}", minor);
+        flags.push_str(" -X ");
+        flags.push_str(&variable);
+    }
+    flags
+}
+
+/// Twelve hexadecimal digits that change with anything that could change the binary.
+fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    };
+    for file in ["go.mod", "go.sum"] {
+        add(&fs::read(folder.join(file))
+            .with_context(|| format!("cannot read {file} of {}", folder.display()))?);
+    }
+    if recipe.package.starts_with("./") {
+        let mut files: Vec<PathBuf> = fs::read_dir(folder.join(recipe.package))?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<io::Result<_>>()?;
+        files.sort();
+        for file in files {
+            add(&fs::read(file)?);
+        }
+    }
+    add(recipe.package.as_bytes());
+    add(flags.as_bytes());
+    add(&succeeded(
+        go(folder).arg("version").output(),
+        "tell its version",
+    )?);
+    let digest = hash.finalize();
+    Ok(digest
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+fn cache() -> Result<PathBuf> {
+    let caches = match env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => env::home_dir()
+            .context("set HOME or XDG_CACHE_HOME: the lab keeps its tools there")?
+            .join(".cache"),
+    };
+    let cache = caches.join("c5c3-lab");
+    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
+    Ok(cache)
+}
+
+fn go(folder: &Path) -> Command {
+    let mut command = Command::new("go");
+    command
+        .current_dir(folder)
+        .env("CGO_ENABLED", "0")
+        .env("GOWORK", "off")
+        .env("GOFLAGS", "");
+    command
+}
+
+fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
+    let output = match output {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "the lab builds its tools with Go 1.26 or newer, and `go` is not in PATH: \
+             `curl -fsSL https://go.dev/dl/go1.26.8.linux-amd64.tar.gz | tar -C /usr/local -xz`, \
+             then `export PATH=$PATH:/usr/local/go/bin`"
+        ),
+        other => other.context("cannot run go")?,
+    };
+    ensure!(
+        output.status.success(),
+        "go could not {to}: {}",
+        String::from_utf8_lossy(&output.stderr)
+            .lines()
+            .rev()
+            .take(20)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect::<Vec<_>>()
+            .join("\n")
+    );
+    Ok(output.stdout)
+}

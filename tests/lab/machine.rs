@@ -1,0 +1,341 @@
+//! The bare machine that a story runs on: a folder, ports, and processes that never outlive it.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::pki::Authority;
+use crate::say::say;
+
+/// How long a process may take to leave by itself once asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How much of each log a failed story shows.
+const TAIL: usize = 15;
+const WIDTH: usize = 400;
+
+/// A folder, ports, a certificate authority, and processes that end when it is dropped.
+pub struct Machine {
+    folder: PathBuf,
+    authority: Authority,
+    next_port: AtomicU16,
+    processes: Mutex<BTreeMap<String, Process>>,
+}
+
+struct Process {
+    child: Child,
+    left: Option<ExitStatus>,
+}
+
+/// A process that should run has ended: waiting any longer is of no use.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    name: String,
+    status: ExitStatus,
+    tail: String,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ended by itself ({}):\n{}",
+            self.name, self.status, self.tail
+        )
+    }
+}
+
+impl Error for Ended {}
+
+/// How to start a process.
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Program {
+    /// A program without arguments. It inherits nothing of the environment but `PATH`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+        }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Adds `--name=value`.
+    #[must_use]
+    pub fn flag(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let mut flag = OsString::from(format!("--{name}="));
+        flag.push(value.as_ref());
+        self.arguments.push(flag);
+        self
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables
+            .push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+}
+
+impl Machine {
+    /// A machine in an empty folder.
+    ///
+    /// # Errors
+    /// When its authority can't be made.
+    pub(crate) fn new(folder: &Path) -> Result<Self> {
+        Ok(Self {
+            folder: folder.to_owned(),
+            authority: Authority::new()?,
+            next_port: AtomicU16::new(10_000),
+            processes: Mutex::new(BTreeMap::new()),
+        })
+    }
+
+    /// Where logs, keys and data are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Who signs every certificate of this machine.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// A port that nothing else on this machine uses.
+    pub fn port(&self) -> u16 {
+        self.next_port.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Starts a program under a name, its output going to `<name>.log` in the folder. It dies with the story's thread,
+    /// even when the story is killed.
+    ///
+    /// # Errors
+    /// When one of that name still runs, or it can't be started.
+    pub fn start(&self, name: &str, program: &Program) -> Result<()> {
+        let mut processes = self.processes();
+        if let Some(running) = processes.get_mut(name)
+            && running.exit()?.is_none()
+        {
+            bail!("{name} is already running");
+        }
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.log(name))
+            .with_context(|| format!("cannot write the log of {name}"))?;
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(&program.path)
+            .args(&program.arguments)
+            .env_clear()
+            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+            .env("HOME", self.folder())
+            .envs(program.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.folder())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0)
+            .spawn();
+        let child = match child {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                bail!(
+                    "the lab ties processes to their story by `setpriv`: `apt-get install util-linux`"
+                )
+            }
+            other => other.with_context(|| format!("cannot start {name}"))?,
+        };
+        processes.insert(name.to_owned(), Process { child, left: None });
+        Ok(())
+    }
+
+    /// Fine while the process runs.
+    ///
+    /// # Errors
+    /// When it has ended, with the end of its log, or was never started.
+    pub fn check(&self, name: &str) -> Result<()> {
+        let mut processes = self.processes();
+        let process = processes
+            .get_mut(name)
+            .with_context(|| format!("{name} was never started"))?;
+        if let Some(status) = process.exit()? {
+            return Err(Ended {
+                name: name.to_owned(),
+                status,
+                tail: self.tail(name),
+            }
+            .into());
+        }
+        Ok(())
+    }
+
+    /// Asks a process to leave, and makes it when it doesn't.
+    ///
+    /// # Errors
+    /// When it can't be signalled or waited for.
+    pub fn stop(&self, name: &str) -> Result<()> {
+        match self.processes().remove(name) {
+            Some(process) => end(&mut [process]),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a process at once, as a crash or the kernel would.
+    ///
+    /// # Errors
+    /// When it can't be signalled or waited for.
+    pub fn kill(&self, name: &str) -> Result<()> {
+        if let Some(mut process) = self.processes().remove(name) {
+            process
+                .child
+                .kill()
+                .with_context(|| format!("cannot kill {name}"))?;
+            process
+                .child
+                .wait()
+                .with_context(|| format!("cannot wait for {name}"))?;
+        }
+        Ok(())
+    }
+
+    /// The process ids of everything that runs, by name.
+    pub fn running(&self) -> BTreeMap<String, u32> {
+        self.processes()
+            .iter()
+            .map(|(name, process)| (name.clone(), process.child.id()))
+            .collect()
+    }
+
+    /// Where a process writes what it has to say.
+    pub fn log(&self, name: &str) -> PathBuf {
+        self.folder().join(format!("{name}.log"))
+    }
+
+    /// Stops everything.
+    pub(crate) fn close(&self) -> Result<()> {
+        let processes = std::mem::take(&mut *self.processes());
+        end(&mut processes.into_values().collect::<Vec<_>>())
+    }
+
+    /// What a failed story needs to show: the end of every log, and which processes have ended by themselves.
+    pub(crate) fn autopsy(&self) -> Result<String> {
+        let mut ended = Vec::new();
+        for (name, process) in self.processes().iter_mut() {
+            if process.exit()?.is_some() {
+                ended.push(name.clone());
+            }
+        }
+        let mut found = String::new();
+        for name in self.log_names() {
+            let note = if ended.contains(&name) {
+                " (ended by itself)"
+            } else {
+                ""
+            };
+            found.push_str(&format!("--- {name}{note}\n{}\n", self.tail(&name)));
+        }
+        Ok(found)
+    }
+
+    fn log_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.folder())
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| {
+                entry
+                    .ok()?
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".log")
+                    .map(str::to_owned)
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn tail(&self, name: &str) -> String {
+        let log = fs::read(self.log(name)).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let lines: Vec<String> = log
+            .lines()
+            .map(|line| line.chars().take(WIDTH).collect())
+            .collect();
+        lines[lines.len().saturating_sub(TAIL)..].join("\n")
+    }
+
+    fn processes(&self) -> MutexGuard<'_, BTreeMap<String, Process>> {
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            say(format_args!("a process may be left: {error:#}"));
+        }
+    }
+}
+
+impl Process {
+    fn exit(&mut self) -> Result<Option<ExitStatus>> {
+        if self.left.is_none() {
+            self.left = self
+                .child
+                .try_wait()
+                .context("cannot ask after a process")?;
+        }
+        Ok(self.left)
+    }
+}
+
+/// Ends processes together: asked first, made to after the grace.
+fn end(processes: &mut [Process]) -> Result<()> {
+    let deadline = Instant::now() + GRACE;
+    for process in processes.iter_mut() {
+        if process.exit()?.is_none() {
+            let pid = Pid::from_raw(
+                i32::try_from(process.child.id()).context("an impossible process id")?,
+            );
+            kill(pid, Signal::SIGTERM).context("cannot ask a process to end")?;
+        }
+    }
+    for process in processes.iter_mut() {
+        while process.exit()?.is_none() {
+            if Instant::now() >= deadline {
+                process.child.kill().context("cannot kill a process")?;
+                process.left = Some(process.child.wait().context("cannot wait for a process")?);
+            } else {
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! A network namespace for the current thread, in which only loopback exists.
+
+use std::process::Command;
+
+use anyhow::{Result, bail, ensure};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+
+/// Moves the current thread into a network namespace of its own and brings loopback up there.
+///
+/// Threads and processes that this thread starts from now on are in it too, so it must come before the runtime.
+/// The namespace goes when the last of them ends.
+///
+/// # Errors
+/// When the machine doesn't let us, with what to do about it.
+pub(crate) fn enter() -> Result<()> {
+    match unshare(CloneFlags::CLONE_NEWNET) {
+        Ok(()) => {}
+        Err(Errno::EPERM) => bail!(
+            "a lab runs in a network namespace of its own, which needs root: \
+             run the tests as root, or as `unshare --user --map-root-user cargo test --package lab`"
+        ),
+        Err(error) => bail!(
+            "this kernel gives no network namespace ({error}); inside a container, start it with \
+             `--cap-add SYS_ADMIN --security-opt seccomp=unconfined`"
+        ),
+    }
+    let up = match Command::new("ip")
+        .args(["link", "set", "lo", "up"])
+        .output()
+    {
+        Ok(output) => output,
+        Err(error) => bail!("cannot run `ip` ({error}): `apt-get install iproute2`"),
+    };
+    ensure!(
+        up.status.success(),
+        "cannot bring loopback up: {}",
+        String::from_utf8_lossy(&up.stderr).trim()
+    );
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! What a story does with a cluster: apply, look, change, delete.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use futures::TryStreamExt;
+use futures::stream::{self, StreamExt};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::core::{DynamicObject, GroupVersionKind, TypeMeta};
+use kube::discovery::{self, ApiResource, Scope};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use crate::cluster::Cluster;
+use crate::eventually;
+
+/// An API server learns of a new custom resource a moment after its definition is established.
+const DISCOVERED: Duration = Duration::from_secs(20);
+
+/// An API version and kind, to be a constant of the story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// As in a manifest, for instance `ceph.rook.io/v1`.
+    pub api_version: &'static str,
+    /// As in a manifest, for instance `CephCluster`.
+    pub kind: &'static str,
+}
+
+/// An API version and kind.
+pub const fn kind(api_version: &'static str, kind: &'static str) -> Kind {
+    Kind { api_version, kind }
+}
+
+impl Cluster {
+    /// Applies every document of a manifest, server-side, as field manager `lab`. Unknown fields are refused.
+    ///
+    /// # Errors
+    /// When a document can't be read or is refused.
+    pub async fn apply(&self, manifest: &str) -> Result<Vec<DynamicObject>> {
+        let mut applied = Vec::new();
+        for object in documents(manifest)? {
+            applied.push(self.apply_object(&object, true).await?);
+        }
+        Ok(applied)
+    }
+
+    /// Applies objects that others published, all at once and without looking for unknown fields.
+    pub(crate) async fn install(&self, objects: &[DynamicObject]) -> Result<()> {
+        stream::iter(objects)
+            .map(Ok)
+            .try_for_each_concurrent(8, async |object| {
+                self.apply_object(object, false).await.map(drop)
+            })
+            .await
+    }
+
+    async fn apply_object(&self, object: &DynamicObject, strict: bool) -> Result<DynamicObject> {
+        let named = describe(object);
+        let types = object
+            .types
+            .as_ref()
+            .with_context(|| format!("{named} says no apiVersion and kind"))?;
+        let api = self
+            .api(
+                &types.api_version,
+                &types.kind,
+                object.metadata.namespace.as_deref(),
+            )
+            .await?;
+        let mut how = PatchParams::apply("lab").force();
+        if strict {
+            how = how.validation_strict();
+        }
+        api.patch(&object.name_any(), &how, &Patch::Apply(object))
+            .await
+            .map_err(|error| anyhow!("{} refuses {named}: {}", self.name(), reason(&error)))
+    }
+
+    /// Applies a manifest that must be refused, and answers with the reason.
+    ///
+    /// # Errors
+    /// When it is accepted.
+    pub async fn refuses(&self, manifest: &str) -> Result<String> {
+        match self.apply(manifest).await {
+            Ok(_) => bail!("{} accepts what it should refuse:\n{manifest}", self.name()),
+            Err(error) => Ok(format!("{error:#}")),
+        }
+    }
+
+    /// The object of that name; `namespace/name` where it has a namespace.
+    ///
+    /// # Errors
+    /// When it isn't there.
+    pub async fn get(&self, kind: Kind, name: &str) -> Result<DynamicObject> {
+        self.find(kind, name)
+            .await?
+            .with_context(|| format!("{} has no {} {name}", self.name(), kind.kind))
+    }
+
+    /// The object of that name, if there is one.
+    ///
+    /// # Errors
+    /// When the API server can't be asked.
+    pub async fn find(&self, kind: Kind, name: &str) -> Result<Option<DynamicObject>> {
+        let (api, name) = self.place(kind, name).await?;
+        Ok(api.get_opt(name).await?)
+    }
+
+    /// Fine when no object of that name is there any more.
+    ///
+    /// # Errors
+    /// When it is there, with what holds it.
+    pub async fn gone(&self, kind: Kind, name: &str) -> Result<()> {
+        match self.find(kind, name).await? {
+            None => Ok(()),
+            Some(left) => bail!(
+                "{} still has {} {name}, deleted: {}, finalizers: {:?}",
+                self.name(),
+                kind.kind,
+                left.metadata.deletion_timestamp.is_some(),
+                left.finalizers()
+            ),
+        }
+    }
+
+    /// Every object of a kind, in every namespace, that a label selector picks; an empty one picks all.
+    ///
+    /// # Errors
+    /// When the API server can't be asked.
+    pub async fn list(&self, kind: Kind, selector: &str) -> Result<Vec<DynamicObject>> {
+        let (resource, _) = self.resource(kind.api_version, kind.kind).await?;
+        let api: Api<DynamicObject> = Api::all_with(self.client(), &resource);
+        let listed = api.list(&ListParams::default().labels(selector)).await?;
+        let types = TypeMeta {
+            api_version: kind.api_version.to_owned(),
+            kind: kind.kind.to_owned(),
+        };
+        Ok(listed
+            .items
+            .into_iter()
+            .map(|item| DynamicObject {
+                types: Some(types.clone()),
+                ..item
+            })
+            .collect())
+    }
+
+    /// Merges a change into an object: an edit by hand.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn edit(&self, kind: Kind, name: &str, change: Value) -> Result<DynamicObject> {
+        let (api, name) = self.place(kind, name).await?;
+        api.patch(
+            name,
+            &PatchParams::default().validation_strict(),
+            &Patch::Merge(change),
+        )
+        .await
+        .map_err(|error| {
+            anyhow!(
+                "{} refuses the change of {name}: {}",
+                self.name(),
+                reason(&error)
+            )
+        })
+    }
+
+    /// Merges into an object's status, as its own operator would.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn set_status(&self, kind: Kind, name: &str, status: Value) -> Result<DynamicObject> {
+        let (api, name) = self.place(kind, name).await?;
+        let how = PatchParams::default().validation_strict();
+        api.patch_status(name, &how, &Patch::Merge(json!({ "status": status })))
+            .await
+            .map_err(|error| {
+                anyhow!(
+                    "{} refuses the status of {name}: {}",
+                    self.name(),
+                    reason(&error)
+                )
+            })
+    }
+
+    /// Asks for an object to be deleted. It is gone once its finalizers are.
+    ///
+    /// # Errors
+    /// When that is refused, for instance by a Usage.
+    pub async fn delete(&self, kind: Kind, name: &str) -> Result<()> {
+        let (api, name) = self.place(kind, name).await?;
+        match api.delete(name, &DeleteParams::background()).await {
+            Ok(_) => Ok(()),
+            Err(error) => Err(anyhow!(
+                "{} refuses to delete {} {name}: {}",
+                self.name(),
+                kind.kind,
+                reason(&error)
+            )),
+        }
+    }
+
+    async fn place<'a>(&self, kind: Kind, name: &'a str) -> Result<(Api<DynamicObject>, &'a str)> {
+        let (namespace, name) = match name.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, name),
+        };
+        Ok((
+            self.api(kind.api_version, kind.kind, namespace).await?,
+            name,
+        ))
+    }
+
+    async fn api(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+    ) -> Result<Api<DynamicObject>> {
+        let (resource, scope) = self.resource(api_version, kind).await?;
+        match (scope, namespace) {
+            (Scope::Cluster, None) => Ok(Api::all_with(self.client(), &resource)),
+            (Scope::Namespaced, Some(namespace)) => {
+                Ok(Api::namespaced_with(self.client(), namespace, &resource))
+            }
+            (Scope::Cluster, Some(_)) => bail!("a {kind} has no namespace"),
+            (Scope::Namespaced, None) => bail!("a {kind} needs a namespace"),
+        }
+    }
+
+    async fn resource(&self, api_version: &str, kind: &str) -> Result<(ApiResource, Scope)> {
+        let types = TypeMeta {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        };
+        let wanted = GroupVersionKind::try_from(types)?;
+        if let Some(known) = self.known(&wanted) {
+            return Ok(known);
+        }
+        let found = eventually(
+            &format!("{} serves {api_version} {kind}", self.name()),
+            DISCOVERED,
+            async || {
+                let (resource, capabilities) =
+                    discovery::pinned_kind(&self.client(), &wanted).await?;
+                Ok((resource, capabilities.scope))
+            },
+        )
+        .await?;
+        self.learn(wanted, found.clone());
+        Ok(found)
+    }
+}
+
+/// The objects of a manifest of one or more YAML documents.
+///
+/// # Errors
+/// When a document isn't an object.
+pub fn documents(manifest: &str) -> Result<Vec<DynamicObject>> {
+    let documents: Vec<Option<DynamicObject>> = serde_saphyr::from_multiple(manifest)
+        .map_err(|error| anyhow!("not a manifest: {error}"))?;
+    Ok(documents.into_iter().flatten().collect())
+}
+
+/// The condition's status, `True`, `False` or `Unknown`; nothing when the object has no such condition.
+pub fn condition<'a>(object: &'a DynamicObject, name: &str) -> Option<&'a str> {
+    object
+        .data
+        .pointer("/status/conditions")?
+        .as_array()?
+        .iter()
+        .find(|found| found["type"] == name)?["status"]
+        .as_str()
+}
+
+/// Fine when the condition is `True`.
+///
+/// # Errors
+/// When it isn't, with every condition there is.
+pub fn is(object: &DynamicObject, name: &str) -> Result<()> {
+    ensure!(
+        condition(object, name) == Some("True"),
+        "{} isn't {name}: {}",
+        describe(object),
+        object
+            .data
+            .pointer("/status/conditions")
+            .unwrap_or(&Value::Null)
+    );
+    Ok(())
+}
+
+fn describe(object: &DynamicObject) -> String {
+    let kind = object
+        .types
+        .as_ref()
+        .map_or("an object", |types| &types.kind);
+    match object.metadata.namespace.as_deref() {
+        Some(namespace) => format!("{kind} {namespace}/{}", object.name_any()),
+        None => format!("{kind} {}", object.name_any()),
+    }
+}
+
+fn reason(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => {
+            format!("{} ({} {})", status.message, status.code, status.reason)
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,5 @@
+//! Builds the lab's tools ahead of the stories: `cargo run --package lab`.
+
+fn main() -> anyhow::Result<()> {
+    lab::tools::prepare()
+}

@@ -1,0 +1,223 @@
+//! The tools a lab runs: what each is built from, and where the binary is.
+//!
+//! Every tool is pinned by a `go.mod` and `go.sum` under `tests/tools` and built on first use. Binaries stay in the
+//! user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then `c5c3-lab`), named by a hash of everything that went in.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::golang::{self, Recipe};
+
+/// A program that a lab runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// The store of every API server.
+    Etcd,
+    /// Kubernetes' API server.
+    KubeApiserver,
+    /// Kubernetes' controllers: namespaces and garbage collection.
+    KubeControllerManager,
+    /// Crossplane 1.20's core.
+    CrossplaneV1,
+    /// Crossplane 1.20's command line tool.
+    CrankV1,
+    /// Crossplane 2.4's core, also the engine that the newer command line tool renders with.
+    CrossplaneV2,
+    /// Crossplane 2.5's command line tool.
+    CrossplaneCli,
+    /// The provider that applies Objects to other clusters.
+    ProviderKubernetes,
+    /// Gardener's API server, which serves Shoots.
+    GardenerApiserver,
+    /// Our own check of Shoots by Gardener's types; see `tests/tools/gardener/shoot`.
+    Shoot,
+    /// An OCI registry and its client.
+    Crane,
+}
+
+impl Tool {
+    /// Every tool, in the order in which they are best built: what most stories need first.
+    pub const ALL: [Tool; 11] = [
+        Tool::Etcd,
+        Tool::KubeApiserver,
+        Tool::KubeControllerManager,
+        Tool::ProviderKubernetes,
+        Tool::CrossplaneV1,
+        Tool::CrossplaneV2,
+        Tool::GardenerApiserver,
+        Tool::Shoot,
+        Tool::Crane,
+        Tool::CrankV1,
+        Tool::CrossplaneCli,
+    ];
+
+    /// The binary, built first if it isn't in the cache yet; other processes wait for the one that builds.
+    ///
+    /// # Errors
+    /// When `go` is missing or the build fails; the message says what to install or shows what `go` said.
+    pub fn path(self) -> Result<PathBuf> {
+        golang::binary(&self.recipe())
+    }
+
+    const fn recipe(self) -> Recipe {
+        match self {
+            Tool::Etcd => Recipe {
+                name: "etcd",
+                folder: "kubernetes",
+                module: "go.etcd.io/etcd/server/v3",
+                package: "go.etcd.io/etcd/server/v3",
+                variables: &[],
+            },
+            Tool::KubeApiserver => Recipe {
+                name: "kube-apiserver",
+                folder: "kubernetes",
+                module: "k8s.io/kubernetes",
+                package: "k8s.io/kubernetes/cmd/kube-apiserver",
+                variables: KUBERNETES_VERSION,
+            },
+            Tool::KubeControllerManager => Recipe {
+                name: "kube-controller-manager",
+                folder: "kubernetes",
+                module: "k8s.io/kubernetes",
+                package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+                variables: KUBERNETES_VERSION,
+            },
+            Tool::CrossplaneV1 => Recipe {
+                name: "crossplane-v1",
+                folder: "crossplane-v1",
+                module: "github.com/crossplane/crossplane",
+                package: "github.com/crossplane/crossplane/cmd/crossplane",
+                variables: &[
+                    "github.com/crossplane/crossplane/internal/version.version=v{version}",
+                ],
+            },
+            Tool::CrankV1 => Recipe {
+                name: "crank-v1",
+                folder: "crossplane-v1",
+                module: "github.com/crossplane/crossplane",
+                package: "github.com/crossplane/crossplane/cmd/crank",
+                variables: &[
+                    "github.com/crossplane/crossplane/internal/version.version=v{version}",
+                ],
+            },
+            Tool::CrossplaneV2 => Recipe {
+                name: "crossplane-v2",
+                folder: "crossplane-v2",
+                module: "github.com/crossplane/crossplane/v2",
+                package: "github.com/crossplane/crossplane/v2/cmd/crossplane",
+                variables: &[
+                    "github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}",
+                    "github.com/crossplane/crossplane/v2/internal/version.version=v{version}",
+                ],
+            },
+            Tool::CrossplaneCli => Recipe {
+                name: "crossplane-cli",
+                folder: "crossplane-cli",
+                module: "github.com/crossplane/cli/v2",
+                package: "github.com/crossplane/cli/v2/cmd/crossplane",
+                variables: &[
+                    "github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v{version}",
+                ],
+            },
+            Tool::ProviderKubernetes => Recipe {
+                name: "provider-kubernetes",
+                folder: "provider-kubernetes",
+                module: "github.com/crossplane-contrib/provider-kubernetes",
+                package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
+                variables: &[],
+            },
+            Tool::GardenerApiserver => Recipe {
+                name: "gardener-apiserver",
+                folder: "gardener",
+                module: "github.com/gardener/gardener",
+                package: "github.com/gardener/gardener/cmd/gardener-apiserver",
+                variables: &[],
+            },
+            Tool::Shoot => Recipe {
+                name: "shoot",
+                folder: "gardener",
+                module: "github.com/gardener/gardener",
+                package: "./shoot",
+                variables: &[],
+            },
+            Tool::Crane => Recipe {
+                name: "crane",
+                folder: "registry",
+                module: "github.com/google/go-containerregistry",
+                package: "github.com/google/go-containerregistry/cmd/crane",
+                variables: &[],
+            },
+        }
+    }
+}
+
+/// What `kube-apiserver --version` answers, and what clients compare with their own.
+const KUBERNETES_VERSION: &[&str] = &[
+    "k8s.io/component-base/version.gitVersion=v{version}",
+    "k8s.io/component-base/version.gitMajor={major}",
+    "k8s.io/component-base/version.gitMinor={minor}",
+    "k8s.io/component-base/version.gitTreeState=clean",
+    "k8s.io/component-base/version.gitCommit=0000000000000000000000000000000000000000",
+];
+
+/// A Go module whose files a lab reads: custom resource definitions and webhook configurations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Module {
+    /// Crossplane 1.20.
+    CrossplaneV1,
+    /// Crossplane 2.4.
+    CrossplaneV2,
+    /// provider-kubernetes.
+    ProviderKubernetes,
+    /// Rook, the operator of Ceph.
+    Rook,
+    /// External Secrets.
+    ExternalSecrets,
+}
+
+impl Module {
+    /// Every module.
+    pub const ALL: [Module; 5] = [
+        Module::CrossplaneV1,
+        Module::CrossplaneV2,
+        Module::ProviderKubernetes,
+        Module::Rook,
+        Module::ExternalSecrets,
+    ];
+
+    /// The folder of its sources, downloaded first if need be.
+    ///
+    /// # Errors
+    /// When `go` is missing or can't download it.
+    pub fn folder(self) -> Result<PathBuf> {
+        let (folder, module) = match self {
+            Module::CrossplaneV1 => ("crossplane-v1", "github.com/crossplane/crossplane"),
+            Module::CrossplaneV2 => ("crossplane-v2", "github.com/crossplane/crossplane/v2"),
+            Module::ProviderKubernetes => (
+                "provider-kubernetes",
+                "github.com/crossplane-contrib/provider-kubernetes",
+            ),
+            Module::Rook => ("schemas", "github.com/rook/rook"),
+            Module::ExternalSecrets => ("schemas", "github.com/external-secrets/external-secrets"),
+        };
+        golang::sources(folder, module)
+    }
+}
+
+/// Builds every tool and downloads every module, so that no story has to wait for one.
+///
+/// # Errors
+/// On the first that fails.
+pub fn prepare() -> Result<()> {
+    for tool in Tool::ALL {
+        tool.path()
+            .with_context(|| format!("cannot prepare {tool:?}"))?;
+    }
+    for module in Module::ALL {
+        module
+            .folder()
+            .with_context(|| format!("cannot prepare {module:?}"))?;
+    }
+    Ok(())
+}
