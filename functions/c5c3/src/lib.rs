@@ -1,1 +1,69 @@
 //! The composers of the four claims: OpenStackCluster, ControlPlaneCluster, HypervisorCluster and StorageCluster.
+//!
+//! One function serves all four: [`Claims`] looks at the composite's kind and hands over to the recipe for it. What a
+//! site decides (replicas for each size, Gardener's profiles, where secrets travel) comes from the Composition's input,
+//! [`input`]. What is composed for whom is in each recipe's module: [`openstack`] and [`cluster`].
+
+pub mod cluster;
+mod composed;
+mod composite;
+pub mod input;
+pub mod manifest;
+mod names;
+mod observed;
+pub mod openstack;
+mod pools;
+mod transitions;
+
+use std::time::Duration;
+
+use c5c3_api::{
+    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
+};
+use function_protocol::{Composer, Fatal, Request, Response};
+use serde::Deserialize;
+
+/// How long an answer may be reused while something is awaited that Crossplane doesn't watch for us, such as a pool.
+const WAITING: Duration = Duration::from_secs(15);
+
+/// How long an answer may be reused once all is ready.
+const SETTLED: Duration = Duration::from_secs(60);
+
+/// The function for all four claims.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Claims;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeMeta<'a> {
+    #[serde(default)]
+    api_version: &'a str,
+    #[serde(default)]
+    kind: &'a str,
+}
+
+impl Composer for Claims {
+    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+        let composite: TypeMeta<'_> = request.composite()?;
+        if is::<OpenStackClusterSpec>(&composite) {
+            openstack::compose(request, response)
+        } else if is::<ControlPlaneClusterSpec>(&composite) {
+            cluster::control_plane::compose(request, response)
+        } else if is::<HypervisorClusterSpec>(&composite) {
+            cluster::hypervisor::compose(request, response)
+        } else if is::<StorageClusterSpec>(&composite) {
+            cluster::storage::compose(request, response)
+        } else {
+            Err(Fatal::new(format!(
+                "this function composes OpenStackCluster (c5c3.io/v1alpha1) and ControlPlaneCluster, HypervisorCluster \
+                 and StorageCluster (crossplane.c5c3.io/v1alpha1), not {} ({}); correct the Composition's compositeTypeRef",
+                composite.kind, composite.api_version
+            )))
+        }
+    }
+}
+
+fn is<K: Kind>(composite: &TypeMeta<'_>) -> bool {
+    composite.api_version == K::api_version()
+        && (composite.kind == K::KIND || composite.kind.strip_prefix('X') == Some(K::KIND))
+}

@@ -7,8 +7,8 @@
 pub mod condition;
 pub mod control_plane;
 pub mod control_plane_cluster;
-pub mod hypervisor;
 pub mod definition;
+pub mod hypervisor;
 pub mod hypervisor_cluster;
 pub mod kind;
 pub mod openstack_cluster;

@@ -1,0 +1,64 @@
+//! How a cluster is reached: a provider configuration of its name, with the kubeconfig from a Secret.
+//!
+//! Who writes that Secret isn't decided here: Gardener's kubeconfigs live a day at most, so something renews it.
+
+use function_protocol::Fatal;
+
+use super::Cluster;
+use crate::composed::Composed;
+use crate::composite::Scope;
+use crate::manifest::ObjectMeta;
+use crate::manifest::kubernetes::{
+    Credentials, ProviderConfig, ProviderConfigSpec, SecretKeyRef,
+};
+
+/// Name of the composed provider configuration.
+pub const ACCESS: &str = "access";
+
+impl Cluster<'_> {
+    /// Name of the Secret with the cluster's kubeconfig.
+    pub fn kubeconfig(&self) -> String {
+        format!("{}-kubeconfig", self.name())
+    }
+
+    /// Wants the provider configuration: composed itself where composites are cluster-scoped; within an Object for the
+    /// management cluster where they are namespaced, since those compose nothing cluster-scoped.
+    pub fn access(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+        let access = &self.presets.access;
+        let spec = ProviderConfigSpec {
+            credentials: Credentials {
+                source: "Secret",
+                secret_ref: SecretKeyRef {
+                    namespace: access.kubeconfig_namespace.clone(),
+                    name: self.kubeconfig(),
+                    key: "kubeconfig",
+                },
+            },
+        };
+        let creation = self.creation();
+        let metadata = ObjectMeta::named(self.name());
+        match composed.scope() {
+            Scope::Cluster => {
+                let config = ProviderConfig {
+                    api_version: "kubernetes.crossplane.io/v1alpha1",
+                    kind: "ProviderConfig",
+                    metadata,
+                    spec,
+                };
+                composed.local(ACCESS, &config, creation)
+            }
+            Scope::Namespaced => {
+                let config = ProviderConfig {
+                    api_version: "kubernetes.m.crossplane.io/v1alpha1",
+                    kind: "ClusterProviderConfig",
+                    metadata,
+                    spec,
+                };
+                let management = &access.management_provider_config;
+                let ready = |(): &()| true;
+                composed.object(ACCESS, management, &config, creation, ready)?;
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! ControlPlaneCluster: the cluster that carries the control planes of a region.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::control_plane_cluster::Phase;
+use c5c3_api::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
+use function_protocol::{Fatal, Readiness, Request, Response};
+
+use super::Cluster;
+use super::access::ACCESS;
+use super::shoot::{self, SHOOT, Wanted, Workers};
+use crate::composed::Composed;
+use crate::composite::Composite;
+use crate::{SETTLED, WAITING};
+
+/// Composes a ControlPlaneCluster.
+///
+/// # Errors
+/// The claim or the Composition has to be changed; the message says what.
+pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    let claim: Composite<ControlPlaneClusterSpec, ControlPlaneClusterStatus> =
+        request.composite()?;
+    let cluster = Cluster::survey::<ControlPlaneClusterSpec>(&claim.metadata, request, response)?;
+    let spec = &claim.spec;
+
+    let mut composed = Composed::new(request, response, claim.metadata.scope());
+    let shoot = cluster.shoot(
+        Wanted {
+            region: &spec.region,
+            kubernetes_version: spec.kubernetes_version.as_ref(),
+            labels: BTreeMap::new(),
+            worker: Workers {
+                name: "control-plane",
+                machine: &spec.machine_type,
+                minimum: spec.workers,
+                maximum: spec.workers.saturating_add(cluster.presets.gardener.headroom),
+                volume: Some(&spec.volume_size),
+                labels: BTreeMap::from([(
+                    "node-role.kubernetes.io/openstack-control-plane".to_owned(),
+                    String::new(),
+                )]),
+            },
+            highly_available: spec.high_availability,
+        },
+        &mut composed,
+    )?;
+    cluster.access(&mut composed)?;
+    composed.order(SHOOT, ACCESS, "the cluster is reached with it until the end")?;
+
+    let settled = composed.all_ready() && cluster.accepted;
+    let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
+        Phase::Failed
+    } else if settled {
+        Phase::Ready
+    } else {
+        Phase::Provisioning
+    };
+    shoot::condition(&shoot, response);
+    response.status(&ControlPlaneClusterStatus {
+        phase: Some(phase),
+        cluster_name: Some(cluster.name().to_owned()),
+        kubeconfig: Some(cluster.kubeconfig()),
+    })?;
+    response.composite_ready(Readiness::from(settled));
+    response.ttl(if settled { SETTLED } else { WAITING });
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! HypervisorCluster: a pool of hypervisors, and the settings by which its nodes are leased.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorPoolStatus};
+use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_class};
+use c5c3_api::{HypervisorClusterSpec, HypervisorClusterStatus};
+use function_protocol::{Fatal, Readiness, Request, Response};
+
+use super::access::ACCESS;
+use super::consumers::List;
+use super::shoot::{self, SHOOT, Wanted, Workers};
+use super::{Cluster, check_name};
+use crate::composed::{Composed, Creation};
+use crate::composite::Composite;
+use crate::manifest::{Kind, Manifest};
+use crate::{SETTLED, WAITING, transitions};
+
+/// Name of the composed settings.
+const POOL: &str = "pool";
+
+impl Kind for HypervisorPoolSpec {
+    const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
+    const KIND: &'static str = "HypervisorPool";
+}
+
+/// Composes a HypervisorCluster.
+///
+/// # Errors
+/// The claim or the Composition has to be changed; the message says what.
+pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    let claim: Composite<HypervisorClusterSpec, HypervisorClusterStatus> = request.composite()?;
+    let spec = &claim.spec;
+    check_name(&claim.metadata, &spec.name)?;
+    let cluster = Cluster::survey::<HypervisorClusterSpec>(&claim.metadata, request, response)?;
+    let mode = spec.sharing_mode();
+    let consumers = cluster.consumers(
+        List::Hypervisor,
+        (mode, &spec.sharing),
+        &claim.status.consumers,
+        request,
+        response,
+    )?;
+    let workers = least_workers(spec, consumers.len(), response);
+
+    let mut composed = Composed::new(request, response, claim.metadata.scope());
+    let machine = spec.ironcore.as_ref().map(|ironcore| ironcore.machine_class.clone());
+    let shoot = cluster.shoot(
+        Wanted {
+            region: &spec.region,
+            kubernetes_version: spec.kubernetes_version.as_ref(),
+            labels: spec.labels.clone(),
+            worker: Workers {
+                name: "hypervisor",
+                machine: &machine.unwrap_or_else(default_machine_class),
+                minimum: workers,
+                maximum: spec.max_workers.max(workers),
+                volume: None,
+                labels: node_labels(spec),
+            },
+            highly_available: true,
+        },
+        &mut composed,
+    )?;
+    cluster.access(&mut composed)?;
+    let settings = Manifest::cluster_scoped(
+        cluster.name(),
+        HypervisorPoolSpec {
+            mode,
+            reserve: spec.sharing.reserve,
+            physical_networks: spec.network.physical_networks.clone(),
+        },
+    );
+    let creation = Creation::from(shoot.status.is_up() && cluster.accepted);
+    let pool = composed.object(
+        POOL,
+        cluster.name(),
+        &settings,
+        creation,
+        |_: &HypervisorPoolStatus| true,
+    )?;
+    composed.order(ACCESS, POOL, "the pool's settings are reached with it")?;
+    composed.order(SHOOT, ACCESS, "the cluster is reached with it until the end")?;
+
+    let settled = composed.all_ready() && cluster.accepted;
+    let operation = shoot.status.last_operation.as_ref();
+    let scaling = operation.is_some_and(|operation| {
+        operation.type_ == "Reconcile" && operation.state == "Processing"
+    });
+    let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
+        Phase::Failed
+    } else if settled && scaling {
+        Phase::Scaling
+    } else if settled {
+        Phase::Ready
+    } else {
+        Phase::Provisioning
+    };
+    shoot::condition(&shoot, response);
+    let capacity = AvailableCapacity {
+        vcpus: pool.status.free_vcpus,
+        memory_gb: pool.status.free_memory_gb,
+    };
+    response.status(&HypervisorClusterStatus {
+        phase: Some(phase),
+        cluster_name: Some(cluster.name().to_owned()),
+        node_count: pool.status.node_count,
+        available_capacity: (capacity != AvailableCapacity::default()).then_some(capacity),
+        consumers,
+    })?;
+    response.composite_ready(Readiness::from(settled));
+    response.ttl(if settled { SETTLED } else { WAITING });
+    Ok(())
+}
+
+/// A pool isn't shrunk below its consumers: each keeps a node at least.
+fn least_workers(spec: &HypervisorClusterSpec, consumers: usize, response: &mut Response) -> u32 {
+    let needed = u32::try_from(consumers).unwrap_or(u32::MAX).saturating_add(spec.sharing.reserve);
+    if consumers == 0 || spec.workers >= needed {
+        transitions::set(response, "SizeAccepted", true, "SizeAccepted", String::new());
+        return spec.workers;
+    }
+    transitions::set(
+        response,
+        "SizeAccepted",
+        false,
+        "TooFewWorkers",
+        format!(
+            "spec.workers is {}, and {consumers} control planes with {} nodes in reserve need {needed}; the pool keeps \
+             {needed}",
+            spec.workers, spec.sharing.reserve
+        ),
+    );
+    needed
+}
+
+/// Nodes carry their role, and the pool's labels under the project's own prefix.
+fn node_labels(spec: &HypervisorClusterSpec) -> BTreeMap<String, String> {
+    let labels = spec.labels.iter().map(|(label, value)| (format!("c5c3.io/{label}"), value.clone()));
+    let role = ("node-role.kubernetes.io/hypervisor".to_owned(), String::new());
+    labels.chain([role]).collect()
+}

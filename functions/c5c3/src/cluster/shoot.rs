@@ -1,0 +1,136 @@
+//! The Shoot of a cluster, in Gardener's project.
+
+use std::collections::BTreeMap;
+
+use function_protocol::{Fatal, Response};
+
+use super::Cluster;
+use crate::composed::Composed;
+use crate::manifest::gardener::{
+    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Machine, MachineImage, Provider,
+    Shoot, ShootControlPlane, ShootStatus, Volume, Worker,
+};
+use crate::manifest::{Manifest, ObjectMeta};
+use crate::names::fitted;
+use crate::observed::Observation;
+use crate::transitions;
+
+/// Name of the composed Shoot.
+pub const SHOOT: &str = "shoot";
+
+/// Longest project and Shoot name together: Gardener's technical id `shoot--<project>--<name>` has 30 characters at most
+/// (gardener, plugin/pkg/shoot/validator/admission.go).
+const LONGEST: usize = 21;
+
+/// Without it Gardener refuses to delete a Shoot. Whoever deletes the claim has confirmed.
+const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
+
+/// What differs between the Shoots of the three kinds.
+pub struct Wanted<'a> {
+    /// Region.
+    pub region: &'a str,
+    /// Version of Kubernetes, if the claim names one.
+    pub kubernetes_version: Option<&'a String>,
+    /// Labels of the Shoot.
+    pub labels: BTreeMap<String, String>,
+    /// The machines.
+    pub worker: Workers<'a>,
+    /// Whether the cluster's own control plane survives the loss of a zone.
+    pub highly_available: bool,
+}
+
+/// The machines of a Shoot.
+pub struct Workers<'a> {
+    /// Name of the group.
+    pub name: &'static str,
+    /// Machine type or class.
+    pub machine: &'a str,
+    /// Fewest.
+    pub minimum: u32,
+    /// Most.
+    pub maximum: u32,
+    /// System disk, as a quantity.
+    pub volume: Option<&'a str>,
+    /// Labels of the nodes.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Cluster<'_> {
+    /// Wants the Shoot.
+    pub fn shoot(
+        &self,
+        wanted: Wanted<'_>,
+        composed: &mut Composed<'_>,
+    ) -> Result<Observation<ShootStatus>, Fatal> {
+        let gardener = &self.presets.gardener;
+        let worker = wanted.worker;
+        let zones = gardener.zones.get(wanted.region).cloned().unwrap_or_default();
+        let spec = Shoot {
+            cloud_profile: CloudProfile {
+                kind: "CloudProfile",
+                name: gardener.cloud_profile.clone(),
+            },
+            secret_binding_name: gardener.secret_binding.clone(),
+            region: wanted.region.to_owned(),
+            purpose: "production",
+            kubernetes: Kubernetes { version: self.kubernetes_version(wanted.kubernetes_version) },
+            networking: gardener.networking.clone(),
+            provider: Provider {
+                type_: gardener.provider.clone(),
+                workers: vec![Worker {
+                    name: worker.name,
+                    machine: Machine {
+                        type_: worker.machine.to_owned(),
+                        image: gardener.machine_image.clone().map(|name| MachineImage { name }),
+                    },
+                    minimum: worker.minimum,
+                    maximum: worker.maximum,
+                    max_surge: 1,
+                    max_unavailable: 0,
+                    volume: worker.volume.map(|size| Volume { size: size.to_owned() }),
+                    zones,
+                    labels: worker.labels,
+                }],
+            },
+            maintenance: gardener.maintenance.clone(),
+            control_plane: wanted.highly_available.then_some(ShootControlPlane {
+                high_availability: HighAvailability {
+                    failure_tolerance: FailureTolerance { type_: "zone" },
+                },
+            }),
+        };
+        let longest = LONGEST.saturating_sub(gardener.project.len());
+        let mut manifest = Manifest::new(
+            &format!("garden-{}", gardener.project),
+            fitted(self.name(), longest),
+            spec,
+        );
+        manifest.metadata = ObjectMeta {
+            labels: wanted.labels,
+            annotations: BTreeMap::from([(CONFIRMATION.to_owned(), "true".to_owned())]),
+            ..manifest.metadata
+        };
+        let provider_config = &gardener.provider_config;
+        composed.object(SHOOT, provider_config, &manifest, self.creation(), ShootStatus::is_up)
+    }
+}
+
+/// Says how the Shoot is, as the claim's owner sees it.
+pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
+    let operation = shoot.status.last_operation.as_ref();
+    let (holds, reason, message) = match (&shoot.problem, operation) {
+        (Some(problem), _) => (false, "NotApplied", problem.clone()),
+        (None, Some(operation)) if shoot.status.has_failed() => {
+            (false, "Failed", format!("Gardener gave up: {}", operation.description))
+        }
+        (None, Some(_)) if shoot.status.is_up() => (true, "Created", String::new()),
+        (None, Some(operation)) => (
+            false,
+            "Creating",
+            format!("Gardener is at {} %: {}", operation.progress, operation.description),
+        ),
+        (None, None) if shoot.exists => (false, "Waiting", "Gardener hasn't begun".to_owned()),
+        (None, None) => (false, "NotComposed", "it isn't wanted yet".to_owned()),
+    };
+    transitions::set(response, "ShootReady", holds, reason, message);
+}

@@ -1,0 +1,234 @@
+//! What a platform team decides, in the Composition's function input: sizes, and the site's settings.
+//!
+//! An input is data of the Composition, so another size or another Gardener project needs no other binary. Fields that
+//! aren't known are refused, so a typo is an error that names the field.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure};
+use c5c3_api::openstack_cluster::Size;
+use function_protocol::{Fatal, Request};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::manifest::external_secrets::StoreRef;
+use crate::manifest::gardener::{Maintenance, Networking};
+
+/// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OpenStackPresets {
+    /// `c5c3.io/v1alpha1`.
+    pub api_version: String,
+    /// `OpenStackPresets`.
+    pub kind: String,
+    /// Namespace of pools that a claim names without one.
+    #[serde(default = "pool_namespace")]
+    pub pool_namespace: String,
+    /// Release for claims that name none.
+    pub open_stack_release: String,
+    /// ClusterIssuer for claims that name none.
+    pub issuer: Option<String>,
+    /// Whether ServiceMonitors are made.
+    #[serde(default)]
+    pub monitoring: bool,
+    /// Store that Ceph's keys travel through, of this name in storage and control plane clusters.
+    pub secret_store: StoreRef,
+    /// What each size means.
+    pub sizes: BTreeMap<Size, SizePreset>,
+}
+
+/// What one size of a control plane means.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SizePreset {
+    /// Databases, message bus and caches.
+    pub infrastructure: Infrastructure,
+    /// Replicas and resources of the services.
+    pub services: ControlPlaneServices,
+    /// Replicas of Cortex, where it is enabled.
+    pub cortex: Option<CortexPreset>,
+    /// The part of every hypervisor pool.
+    pub share: SharePreset,
+}
+
+/// Cortex of one size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CortexPreset {
+    /// Replicas.
+    pub replicas: u32,
+}
+
+/// The part of a hypervisor pool that a size gets.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SharePreset {
+    /// Against the weights of other shares.
+    pub weight: u32,
+    /// Nodes it gets before weights count.
+    #[serde(default)]
+    pub min_hosts: u32,
+    /// Nodes it never exceeds.
+    pub max_hosts: Option<u32>,
+}
+
+/// Input of the three cluster recipes, `kind: ClusterPresets`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterPresets {
+    /// `c5c3.io/v1alpha1`.
+    pub api_version: String,
+    /// `ClusterPresets`.
+    pub kind: String,
+    /// Namespace of pools that a claim names without one.
+    #[serde(default = "pool_namespace")]
+    pub pool_namespace: String,
+    /// Version of Kubernetes for claims that name none.
+    pub kubernetes_version: String,
+    /// Gardener, and what it is told.
+    pub gardener: GardenerPreset,
+    /// How clusters are reached.
+    #[serde(default)]
+    pub access: AccessPreset,
+    /// Ceph, for storage pools.
+    pub ceph: Option<CephPreset>,
+}
+
+/// Gardener, and what it is told.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GardenerPreset {
+    /// The provider configuration that reaches Gardener's API.
+    #[serde(default = "gardener")]
+    pub provider_config: String,
+    /// Gardener's project; its namespace is `garden-<project>`.
+    pub project: String,
+    /// CloudProfile of the machines.
+    pub cloud_profile: String,
+    /// SecretBinding with the infrastructure's credentials.
+    pub secret_binding: String,
+    /// Gardener's extension for the infrastructure.
+    pub provider: String,
+    /// Operating system image of the machines.
+    pub machine_image: Option<String>,
+    /// Zones by region; without them the infrastructure chooses.
+    #[serde(default)]
+    pub zones: BTreeMap<String, Vec<String>>,
+    /// Address ranges.
+    pub networking: Networking,
+    /// When Gardener may change clusters.
+    pub maintenance: Maintenance,
+    /// How many machines beyond the wanted ones a control plane cluster may grow to.
+    #[serde(default = "headroom")]
+    pub headroom: u32,
+}
+
+/// How clusters are reached.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct AccessPreset {
+    /// Namespace of the `<cluster>-kubeconfig` Secrets.
+    pub kubeconfig_namespace: String,
+    /// The provider configuration that reaches the management cluster itself; Crossplane 2.x only.
+    pub management_provider_config: String,
+}
+
+impl Default for AccessPreset {
+    fn default() -> Self {
+        AccessPreset {
+            kubeconfig_namespace: "crossplane-system".to_owned(),
+            management_provider_config: "management".to_owned(),
+        }
+    }
+}
+
+/// Ceph in storage pools.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CephPreset {
+    /// Image of Ceph.
+    pub image: String,
+    /// StorageClass of the nodes' local disks.
+    pub storage_class: String,
+    /// Size of a disk, in GiB, for claims without a target capacity.
+    pub disk_gib: u64,
+}
+
+fn pool_namespace() -> String {
+    "infrastructure".to_owned()
+}
+
+fn gardener() -> String {
+    "gardener".to_owned()
+}
+
+fn headroom() -> u32 {
+    5
+}
+
+/// An input that knows what it is called.
+pub trait Input: DeserializeOwned {
+    /// Its kind.
+    const KIND: &'static str;
+}
+
+impl Input for OpenStackPresets {
+    const KIND: &'static str = "OpenStackPresets";
+}
+
+impl Input for ClusterPresets {
+    const KIND: &'static str = "ClusterPresets";
+}
+
+/// The group and version of every input.
+const API_VERSION: &str = "c5c3.io/v1alpha1";
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct TypeMeta {
+    api_version: String,
+    kind: String,
+}
+
+/// Reads the Composition's input.
+///
+/// # Errors
+/// There is none, it is of another kind, or a field isn't known or isn't what it should be.
+pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
+    let Some(TypeMeta { api_version, kind }) = request.input()? else {
+        return Err(Fatal::new(format!(
+            "the Composition gives this function no input; add one of kind {} to the pipeline step",
+            I::KIND
+        )));
+    };
+    if kind != I::KIND || api_version != API_VERSION {
+        return Err(Fatal::new(format!(
+            "the Composition's input is of kind {kind:?} ({api_version:?}); this composite resource wants {} \
+             ({API_VERSION})",
+            I::KIND
+        )));
+    }
+    request.input()?.ok_or_else(|| Fatal::new("the Composition's input vanished"))
+}
+
+impl OpenStackPresets {
+    /// The preset of a size.
+    ///
+    /// # Errors
+    /// The Composition has none.
+    pub fn size(&self, size: Size) -> Result<&SizePreset, Fatal> {
+        self.sizes.get(&size).ok_or_else(|| {
+            let known: Vec<String> = self.sizes.keys().map(|size| word(*size)).collect();
+            Fatal::new(format!(
+                "the Composition has no preset for size {}; it has {}",
+                word(size),
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+fn word(size: Size) -> String {
+    format!("{size:?}").to_lowercase()
+}

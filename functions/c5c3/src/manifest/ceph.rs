@@ -1,0 +1,304 @@
+//! Rook's kinds (ceph.rook.io/v1), as of Rook 1.15.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+
+/// Namespace of Rook and its CephCluster in every storage cluster.
+pub const NAMESPACE: &str = "rook-ceph";
+
+macro_rules! ceph_kind {
+    ($($type:ident),*) => {$(
+        impl Kind for $type {
+            const API_VERSION: &'static str = "ceph.rook.io/v1";
+            const KIND: &'static str = stringify!($type);
+        }
+    )*};
+}
+ceph_kind!(CephCluster, CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser);
+
+/// Spec of a CephBlockPool: an RBD pool.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephBlockPool {
+    /// Redundancy and placement.
+    #[serde(flatten)]
+    pub pool: Pool,
+    /// Whether Ceph counts reads and writes of each image.
+    #[serde(rename = "enableRBDStats")]
+    pub enable_rbd_stats: bool,
+}
+
+/// Redundancy and placement of a pool.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pool {
+    /// What may fail without loss: `host`, or `zone` in a stretched cluster.
+    pub failure_domain: &'static str,
+    /// Kind of the disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_class: Option<&'static str>,
+    /// Copies.
+    pub replicated: Replicated,
+    /// Pool parameters, `compression_mode` among them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<&'static str, String>,
+    /// Limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quotas: Option<Quotas>,
+}
+
+/// Copies of each object.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replicated {
+    /// How many.
+    pub size: u32,
+    /// Whether Ceph refuses fewer copies than are safe.
+    pub require_safe_replica_size: bool,
+    /// Copies in each failure domain of a stretched cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas_per_failure_domain: Option<u32>,
+    /// What may fail within a failure domain of a stretched cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_failure_domain: Option<&'static str>,
+}
+
+/// Limits of a pool.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quotas {
+    /// Most bytes, as a quantity.
+    pub max_size: String,
+}
+
+/// Spec of a CephClient: a Ceph user.
+#[derive(Clone, Debug, Serialize)]
+pub struct CephClient {
+    /// Capabilities by daemon: mon, osd, mgr, mds.
+    pub caps: BTreeMap<&'static str, String>,
+}
+
+/// Spec of a CephFilesystem.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephFilesystem {
+    /// Pool of the metadata.
+    pub metadata_pool: Pool,
+    /// Pools of the data.
+    pub data_pools: Vec<NamedPool>,
+    /// The metadata servers.
+    pub metadata_server: MetadataServer,
+}
+
+/// A pool with a name of its own.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedPool {
+    /// Name, appended to the filesystem's.
+    pub name: &'static str,
+    /// Redundancy and placement.
+    #[serde(flatten)]
+    pub pool: Pool,
+}
+
+/// Metadata servers of a filesystem.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MetadataServer {
+    /// Servers at work.
+    pub active_count: u32,
+    /// Whether each has another that stands by.
+    pub active_standby: bool,
+}
+
+/// Spec of a CephObjectStore.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephObjectStore {
+    /// Pool of the metadata.
+    pub metadata_pool: Pool,
+    /// Pool of the data.
+    pub data_pool: Pool,
+    /// The gateways.
+    pub gateway: Gateway,
+}
+
+/// Gateways of an object store.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gateway {
+    /// Port.
+    pub port: u16,
+    /// How many.
+    pub instances: u32,
+}
+
+/// Spec of a CephObjectStoreUser.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephObjectStoreUser {
+    /// Name of the object store.
+    pub store: String,
+    /// Name shown to people.
+    pub display_name: String,
+}
+
+/// Spec of a CephCluster.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephCluster {
+    /// Release of Ceph.
+    pub ceph_version: CephVersion,
+    /// Where daemons keep state on a host.
+    pub data_dir_host_path: &'static str,
+    /// The monitors.
+    pub mon: Mon,
+    /// The managers.
+    pub mgr: Mgr,
+    /// The disks.
+    pub storage: CephStorage,
+}
+
+/// Release of Ceph.
+#[derive(Clone, Debug, Serialize)]
+pub struct CephVersion {
+    /// Container image.
+    pub image: String,
+}
+
+/// Monitors.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mon {
+    /// How many.
+    pub count: u32,
+    /// Whether two may share a host.
+    pub allow_multiple_per_node: bool,
+    /// Two zones and an arbiter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stretch_cluster: Option<StretchCluster>,
+}
+
+/// A cluster over two zones, with a third that only votes.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StretchCluster {
+    /// Node label that names the zone.
+    pub failure_domain_label: &'static str,
+    /// What may fail within a zone.
+    pub sub_failure_domain: &'static str,
+    /// The zones.
+    pub zones: Vec<MonZone>,
+}
+
+/// A zone of a stretched cluster.
+#[derive(Clone, Debug, Serialize)]
+pub struct MonZone {
+    /// Name.
+    pub name: String,
+    /// Whether it only votes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub arbiter: bool,
+}
+
+/// Managers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Mgr {
+    /// How many.
+    pub count: u32,
+}
+
+/// Disks of a CephCluster.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CephStorage {
+    /// Sets of equal disks.
+    pub storage_class_device_sets: Vec<DeviceSet>,
+}
+
+/// Equal disks, an OSD on each.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceSet {
+    /// Name.
+    pub name: String,
+    /// How many OSDs.
+    pub count: u32,
+    /// Whether an OSD may move to another host; local disks don't.
+    pub portable: bool,
+    /// Whether the disks are encrypted.
+    pub encrypted: bool,
+    /// The disks, as claims of volumes.
+    pub volume_claim_templates: Vec<VolumeClaimTemplate>,
+}
+
+/// A claim of a disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct VolumeClaimTemplate {
+    /// Name and the annotation that sets the device class.
+    pub metadata: super::ObjectMeta,
+    /// What is claimed.
+    pub spec: VolumeClaim,
+}
+
+/// What is claimed of a disk.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeClaim {
+    /// StorageClass of the local disks.
+    pub storage_class_name: String,
+    /// Always `Block`.
+    pub volume_mode: &'static str,
+    /// Always `ReadWriteOnce`.
+    pub access_modes: [&'static str; 1],
+    /// Size.
+    pub resources: VolumeRequest,
+}
+
+/// Size of a claimed disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct VolumeRequest {
+    /// `storage`, as a quantity.
+    pub requests: BTreeMap<&'static str, String>,
+}
+
+/// What is read of the status of pools, clients, filesystems and object stores.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PhaseStatus {
+    /// `Ready`, `Progressing`, `Failure`, `Deleting`, ...
+    pub phase: String,
+}
+
+/// What is read of a CephCluster's status.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct CephClusterStatus {
+    /// `Ready`, `Progressing`, `Error`, ...
+    pub phase: String,
+    /// What Ceph says.
+    pub ceph: CephHealth,
+}
+
+/// What Ceph says of itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct CephHealth {
+    /// `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
+    pub health: String,
+    /// Raw bytes.
+    pub capacity: CephCapacity,
+}
+
+/// Raw bytes of a Ceph cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CephCapacity {
+    /// All.
+    pub bytes_total: u64,
+    /// Taken.
+    pub bytes_used: u64,
+    /// Free.
+    pub bytes_available: u64,
+}

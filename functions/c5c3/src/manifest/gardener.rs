@@ -1,0 +1,225 @@
+//! Gardener's Shoot (core.gardener.cloud/v1beta1), as of Gardener 1.120.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Kind;
+
+/// Spec of a Shoot: a Kubernetes cluster that Gardener runs.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shoot {
+    /// Where machine types and images are listed.
+    pub cloud_profile: CloudProfile,
+    /// Credentials of the infrastructure.
+    pub secret_binding_name: String,
+    /// Region of the infrastructure.
+    pub region: String,
+    /// What the cluster is for.
+    pub purpose: &'static str,
+    /// Version of Kubernetes.
+    pub kubernetes: Kubernetes,
+    /// Address ranges.
+    pub networking: Networking,
+    /// Infrastructure and machines.
+    pub provider: Provider,
+    /// When Gardener may change the cluster.
+    pub maintenance: Maintenance,
+    /// How the cluster's own control plane survives failures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ShootControlPlane>,
+}
+
+impl Kind for Shoot {
+    const API_VERSION: &'static str = "core.gardener.cloud/v1beta1";
+    const KIND: &'static str = "Shoot";
+}
+
+/// A CloudProfile by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct CloudProfile {
+    /// Always `CloudProfile`.
+    pub kind: &'static str,
+    /// Name.
+    pub name: String,
+}
+
+/// Version of Kubernetes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kubernetes {
+    /// Minor or patch version.
+    pub version: String,
+}
+
+/// Address ranges of a cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Networking {
+    /// Network plugin.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// Range of the nodes.
+    pub nodes: String,
+    /// Range of the pods.
+    pub pods: String,
+    /// Range of the services.
+    pub services: String,
+}
+
+/// Infrastructure and machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct Provider {
+    /// Name of Gardener's extension.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// Groups of machines.
+    pub workers: Vec<Worker>,
+}
+
+/// A group of equal machines.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Worker {
+    /// Name, of 15 characters at most.
+    pub name: &'static str,
+    /// What the machines are.
+    pub machine: Machine,
+    /// Fewest machines.
+    pub minimum: u32,
+    /// Most machines.
+    pub maximum: u32,
+    /// Machines added at once during an update.
+    pub max_surge: u32,
+    /// Machines missing at once during an update.
+    pub max_unavailable: u32,
+    /// The system disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Volume>,
+    /// Zones the machines are spread over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<String>,
+    /// Labels of the nodes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Type and image of a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Machine type, or class of bare metal.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// Operating system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<MachineImage>,
+}
+
+/// Operating system of a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineImage {
+    /// Name in the CloudProfile.
+    pub name: String,
+}
+
+/// A disk.
+#[derive(Clone, Debug, Serialize)]
+pub struct Volume {
+    /// Size, as a Kubernetes quantity.
+    pub size: String,
+}
+
+/// When and what Gardener may change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Maintenance {
+    /// What Gardener updates by itself.
+    pub auto_update: AutoUpdate,
+    /// When.
+    pub time_window: TimeWindow,
+}
+
+/// What Gardener updates by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AutoUpdate {
+    /// Patch versions of Kubernetes.
+    pub kubernetes_version: bool,
+    /// Operating system images.
+    pub machine_image_version: bool,
+}
+
+/// A daily window, as Gardener writes times: `220000+0100`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeWindow {
+    /// Begin.
+    pub begin: String,
+    /// End.
+    pub end: String,
+}
+
+/// How the cluster's own control plane survives failures.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShootControlPlane {
+    /// High availability.
+    pub high_availability: HighAvailability,
+}
+
+/// High availability of a cluster's control plane.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HighAvailability {
+    /// What may fail.
+    pub failure_tolerance: FailureTolerance,
+}
+
+/// What may fail.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureTolerance {
+    /// `node` or `zone`.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+}
+
+/// What is read of a Shoot's status.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ShootStatus {
+    /// What Gardener did last.
+    pub last_operation: Option<LastOperation>,
+    /// Generation of the spec that Gardener has seen.
+    pub observed_generation: Option<i64>,
+}
+
+/// What Gardener did last.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastOperation {
+    /// `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `Processing`, `Succeeded`, `Error`, `Failed`, `Pending`, `Aborted`.
+    pub state: String,
+    /// A sentence.
+    pub description: String,
+    /// Percent.
+    pub progress: u32,
+}
+
+impl ShootStatus {
+    /// Whether the cluster has been created, whatever is being done to it now.
+    pub fn is_up(&self) -> bool {
+        self.last_operation.as_ref().is_some_and(|operation| match operation.type_.as_str() {
+            "Create" | "Restore" => operation.state == "Succeeded",
+            "Reconcile" => true,
+            _ => false,
+        })
+    }
+
+    /// Whether Gardener gave up.
+    pub fn has_failed(&self) -> bool {
+        self.last_operation.as_ref().is_some_and(|operation| operation.state == "Failed")
+    }
+}

@@ -1,0 +1,143 @@
+//! Kubernetes' own kinds, and those of provider-kubernetes 1.2 and of Crossplane's Usages.
+
+use serde::{Deserialize, Serialize};
+
+use super::ObjectMeta;
+
+/// A Namespace.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Namespace {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: ObjectMeta,
+}
+
+impl Namespace {
+    /// A namespace with labels.
+    pub fn new(metadata: ObjectMeta) -> Self {
+        Namespace { api_version: "v1", kind: "Namespace", metadata }
+    }
+}
+
+/// provider-kubernetes' Object: a manifest, applied to the cluster that a provider configuration reaches.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Object<'a, M> {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) spec: ObjectSpec<'a, M>,
+}
+
+/// Spec of an Object.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectSpec<'a, M> {
+    /// What is applied.
+    pub for_provider: ForProvider<'a, M>,
+    /// How the cluster is reached.
+    pub provider_config_ref: ProviderConfigRef<'a>,
+    /// Whether changes of the object are seen at once, where the provider allows watches.
+    pub watch: bool,
+}
+
+/// What an Object applies.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForProvider<'a, M> {
+    /// The manifest.
+    pub manifest: &'a M,
+}
+
+/// A provider configuration by name; namespaced Objects also say its kind.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProviderConfigRef<'a> {
+    /// `ClusterProviderConfig` for namespaced Objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// Name, which is the cluster's.
+    pub name: &'a str,
+}
+
+/// A ProviderConfig (or ClusterProviderConfig): the kubeconfig of one cluster, in a Secret.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderConfig {
+    pub(crate) api_version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) metadata: ObjectMeta,
+    pub(crate) spec: ProviderConfigSpec,
+}
+
+/// Spec of a ProviderConfig.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProviderConfigSpec {
+    /// Where the kubeconfig is.
+    pub credentials: Credentials,
+}
+
+/// Credentials of a ProviderConfig.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Credentials {
+    /// Always `Secret`.
+    pub source: &'static str,
+    /// The Secret.
+    pub secret_ref: SecretKeyRef,
+}
+
+/// A key of a Secret.
+#[derive(Clone, Debug, Serialize)]
+pub struct SecretKeyRef {
+    /// Namespace of the Secret.
+    pub namespace: String,
+    /// Name of the Secret.
+    pub name: String,
+    /// Key in the Secret.
+    pub key: &'static str,
+}
+
+/// A Usage: `of` isn't deleted while `by` exists.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) spec: UsageSpec,
+}
+
+/// Spec of a Usage.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageSpec {
+    /// What is used.
+    pub of: UsageRef,
+    /// What uses it.
+    pub by: UsageRef,
+    /// Why, for whoever tries to delete it.
+    pub reason: String,
+    /// Delete again, once the Usage is gone, what somebody wanted deleted meanwhile.
+    #[serde(default)]
+    pub replay_deletion: bool,
+}
+
+/// One side of a Usage.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageRef {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// The object.
+    pub resource_ref: ResourceRef,
+}
+
+/// An object by name.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ResourceRef {
+    /// Name.
+    pub name: String,
+    /// Namespace, where it isn't the Usage's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}

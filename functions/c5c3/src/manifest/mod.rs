@@ -1,0 +1,72 @@
+//! Foreign kinds, as far as they are composed or read. Each is checked against its own schema in the lab.
+
+pub mod ceph;
+pub mod external_secrets;
+pub mod gardener;
+pub mod kubernetes;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A Kubernetes object with a spec, as it is composed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest<S> {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Name, namespace, labels.
+    pub metadata: ObjectMeta,
+    spec: S,
+}
+
+/// What a kind is called.
+pub trait Kind {
+    /// Group and version.
+    const API_VERSION: &'static str;
+    /// Kind.
+    const KIND: &'static str;
+}
+
+impl<S: Kind> Manifest<S> {
+    /// A namespaced object.
+    pub fn new(namespace: &str, name: impl Into<String>, spec: S) -> Self {
+        let metadata =
+            ObjectMeta { namespace: Some(namespace.to_owned()), ..ObjectMeta::named(name) };
+        Manifest { api_version: S::API_VERSION, kind: S::KIND, metadata, spec }
+    }
+
+    /// A cluster-scoped object.
+    pub fn cluster_scoped(name: impl Into<String>, spec: S) -> Self {
+        Manifest {
+            api_version: S::API_VERSION,
+            kind: S::KIND,
+            metadata: ObjectMeta::named(name),
+            spec,
+        }
+    }
+}
+
+/// Metadata of a composed object.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ObjectMeta {
+    /// Name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Namespace; none for a cluster-scoped object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl ObjectMeta {
+    /// Metadata that is a name alone.
+    pub fn named(name: impl Into<String>) -> Self {
+        ObjectMeta { name: name.into(), ..ObjectMeta::default() }
+    }
+}

@@ -1,0 +1,114 @@
+//! Names that follow from a claim's name, and names made to fit.
+
+use std::fmt;
+
+use function_protocol::Fatal;
+
+/// Longest name of a namespace, which is a DNS label.
+const LABEL: usize = 63;
+
+/// What everything of one control plane is called.
+#[derive(Clone, Debug)]
+pub struct Names<'a> {
+    claim: &'a str,
+}
+
+impl<'a> Names<'a> {
+    /// The names for this claim.
+    ///
+    /// # Errors
+    /// The namespace would be longer than Kubernetes allows.
+    pub fn of(claim: &'a str) -> Result<Self, Fatal> {
+        let names = Names { claim };
+        let length = names.namespace().len();
+        if length > LABEL {
+            return Err(Fatal::new(format!(
+                "the namespace openstack-{claim} would have {length} characters, and Kubernetes allows {LABEL}; \
+                 choose a name of at most {} characters",
+                LABEL - (length - claim.len())
+            )));
+        }
+        Ok(names)
+    }
+
+    /// The ControlPlane.
+    pub fn control_plane(&self) -> &'a str {
+        self.claim
+    }
+
+    /// Namespace of the control plane.
+    pub fn namespace(&self) -> String {
+        format!("openstack-{}", self.claim)
+    }
+
+    /// RBD pool of Cinder's volumes.
+    pub fn volumes(&self) -> String {
+        self.with("volumes")
+    }
+
+    /// RBD pool of Glance's images.
+    pub fn images(&self) -> String {
+        self.with("images")
+    }
+
+    /// RBD pool of Nova's ephemeral disks.
+    pub fn ephemeral(&self) -> String {
+        self.with("ephemeral")
+    }
+
+    /// Filesystem of Manila's shares.
+    pub fn filesystem(&self) -> String {
+        self.with("cephfs")
+    }
+
+    /// Object store.
+    pub fn object_store(&self) -> String {
+        self.with("objects")
+    }
+
+    /// The claim's name and what a thing is for.
+    pub fn with(&self, purpose: impl fmt::Display) -> String {
+        format!("{}-{purpose}", self.claim)
+    }
+}
+
+/// The name itself where it fits, else its beginning and a hash of the whole, which is the same every time.
+pub fn fitted(name: &str, longest: usize) -> String {
+    const HASH: usize = 5;
+    if name.len() <= longest {
+        return name.to_owned();
+    }
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let room = longest.saturating_sub(HASH + 1);
+    let beginning: String = name.chars().take(room).collect();
+    format!("{}-{:05x}", beginning.trim_end_matches('-'), hash & 0xf_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_fits_stays() {
+        assert_eq!(fitted("hv-pool-a", 17), "hv-pool-a");
+    }
+
+    #[test]
+    fn a_name_too_long_keeps_its_beginning_and_stays_unique() {
+        let one = fitted("eu-de-1-control-plane", 17);
+        let other = fitted("eu-de-1-control-place", 17);
+        assert_eq!(one.len(), 17);
+        assert!(one.starts_with("eu-de-1-con-"), "{one}");
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn a_claim_whose_namespace_is_too_long_is_told_how_long_it_may_be() {
+        let name = "a".repeat(128);
+        let error = Names::of(&name).unwrap_err().to_string();
+        assert!(error.ends_with("choose a name of at most 53 characters"), "{error}");
+        assert!(Names::of(&"a".repeat(53)).is_ok());
+    }
+}

@@ -1,0 +1,131 @@
+//! What provider-kubernetes says of an object in another cluster.
+
+use c5c3_api::Condition;
+use function_protocol::v1::Resource;
+use serde::Deserialize;
+
+use crate::manifest::ObjectMeta;
+
+/// An object in another cluster, as its Object reports it.
+#[derive(Clone, Debug, Default)]
+pub struct Observation<S> {
+    /// Whether the Object is there at all.
+    pub exists: bool,
+    /// Whether the cluster has what we want, as far as the provider knows.
+    pub synced: bool,
+    /// The object's status.
+    pub status: S,
+    /// Why nothing is known, in the provider's words.
+    pub problem: Option<String>,
+}
+
+/// An Object, or any resource with conditions.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
+struct Object<S> {
+    #[serde(default)]
+    status: ObjectStatus<S>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de> + Default"))]
+struct ObjectStatus<S> {
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    #[serde(default = "AtProvider::default")]
+    at_provider: AtProvider<S>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
+struct AtProvider<S> {
+    #[serde(default = "Provided::default")]
+    manifest: Provided<S>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
+struct Provided<S> {
+    #[serde(default)]
+    status: S,
+}
+
+impl<S: Default> Default for ObjectStatus<S> {
+    fn default() -> Self {
+        ObjectStatus { conditions: Vec::new(), at_provider: AtProvider::default() }
+    }
+}
+
+impl<S: Default> Default for AtProvider<S> {
+    fn default() -> Self {
+        AtProvider { manifest: Provided::default() }
+    }
+}
+
+impl<S: Default> Default for Provided<S> {
+    fn default() -> Self {
+        Provided { status: S::default() }
+    }
+}
+
+impl<S: Default> Observation<S> {
+    /// Reads an observed Object; what can't be read counts as not ready and says why.
+    pub fn of<'de>(resource: Option<&'de Resource>) -> Self
+    where
+        S: Deserialize<'de>,
+    {
+        let Some(document) = resource.and_then(|resource| resource.resource.as_ref()) else {
+            return Observation::default();
+        };
+        match document.parse::<Object<S>>() {
+            Ok(object) => {
+                let synced = condition(&object.status.conditions, "Synced");
+                Observation {
+                    exists: true,
+                    synced: synced.is_some_and(|synced| synced.status == "True"),
+                    status: object.status.at_provider.manifest.status,
+                    problem: synced
+                        .filter(|synced| synced.status == "False")
+                        .map(|synced| synced.message.clone()),
+                }
+            }
+            Err(error) => Observation {
+                exists: true,
+                problem: Some(error.to_string()),
+                ..Observation::default()
+            },
+        }
+    }
+}
+
+/// The condition of a type.
+pub fn condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// A status of which the conditions are all that matters.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ConditionedStatus {
+    /// The conditions.
+    pub conditions: Vec<Condition>,
+}
+
+impl ConditionedStatus {
+    /// Whether `Ready` holds.
+    pub fn is_ready(&self) -> bool {
+        condition(&self.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+    }
+}
+
+/// What an observed resource is called, to refer to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// Name and namespace.
+    pub metadata: ObjectMeta,
+}

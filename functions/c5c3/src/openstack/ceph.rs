@@ -1,0 +1,244 @@
+//! RBD pools, users, the filesystem and the object store of one claim, in the storage clusters.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::openstack_cluster::{Compression, ResourceStatus};
+use c5c3_api::storage_cluster::DeviceClass;
+use function_protocol::Fatal;
+use serde::Serialize;
+
+use super::Recipe;
+use super::wanted::{Client, Rbd, Storage, Storages};
+use crate::composed::Composed;
+use crate::manifest::Manifest;
+use crate::manifest::ceph::{
+    CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser, Gateway,
+    MetadataServer, NAMESPACE, NamedPool, PhaseStatus, Pool, Quotas, Replicated,
+};
+use crate::observed::Observation;
+
+/// What is known of everything in Ceph.
+#[derive(Default)]
+pub struct Ceph {
+    /// The RBD pools, by purpose and cluster.
+    pub pools: BTreeMap<(Rbd, String), ResourceStatus>,
+    /// The filesystem.
+    pub filesystem: Option<ResourceStatus>,
+    /// What isn't ready, in words.
+    pub waiting: Vec<String>,
+}
+
+impl Recipe<'_> {
+    /// Wants everything in Ceph.
+    pub fn ceph(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<Ceph, Fatal> {
+        let mut ceph = Ceph::default();
+        for storage in &storages.each {
+            for pool in &storage.pools {
+                let status = self.rbd_pool(storage, *pool, composed, &mut ceph.waiting)?;
+                ceph.pools.insert((*pool, storage.cluster.clone()), status);
+            }
+            for client in &storage.clients {
+                self.client(storage, *client, composed, &mut ceph.waiting)?;
+            }
+            if storage.filesystem {
+                ceph.filesystem = Some(self.filesystem(storage, composed, &mut ceph.waiting)?);
+            }
+            if storage.object_store {
+                self.object_store(storage, composed, &mut ceph.waiting)?;
+            }
+        }
+        Ok(ceph)
+    }
+
+    fn rbd_pool(
+        &self,
+        storage: &Storage,
+        purpose: Rbd,
+        composed: &mut Composed<'_>,
+        waiting: &mut Vec<String>,
+    ) -> Result<ResourceStatus, Fatal> {
+        let claim = &self.cluster.spec.storage.ceph;
+        let compression = match purpose {
+            Rbd::Volumes => claim.volume_pool.compression,
+            Rbd::Images => claim.image_pool.compression,
+            Rbd::Ephemeral => Compression::None,
+        };
+        let quota = (purpose == Rbd::Volumes && claim.volume_pool.quota_gb > 0)
+            .then(|| Quotas { max_size: format!("{}G", claim.volume_pool.quota_gb) });
+        let pool = |storage: &Storage| CephBlockPool {
+            pool: Pool {
+                parameters: BTreeMap::from([("compression_mode", word(compression))]),
+                quotas: quota,
+                ..storage.pool(purpose.replication(&self.cluster.spec))
+            },
+            enable_rbd_stats: purpose == Rbd::Volumes,
+        };
+        let name = purpose.pool(&self.names);
+        storage.compose(&purpose.resource(&storage.cluster), name, pool, composed, waiting)
+    }
+
+    fn client(
+        &self,
+        storage: &Storage,
+        client: Client,
+        composed: &mut Composed<'_>,
+        waiting: &mut Vec<String>,
+    ) -> Result<(), Fatal> {
+        let caps = self.caps(storage, client);
+        let name = self.names.with(client.service());
+        let resource = client.resource(&storage.cluster);
+        storage.compose(&resource, name, |_| CephClient { caps }, composed, waiting)?;
+        Ok(())
+    }
+
+    /// The least a service needs: its own pools, and to read the images that it clones.
+    fn caps(&self, storage: &Storage, client: Client) -> BTreeMap<&'static str, String> {
+        let readable = |pool: Rbd| match client {
+            Client::Cinder | Client::Nova => pool == Rbd::Images,
+            Client::Glance | Client::Manila => false,
+        };
+        let writable = |pool: Rbd| match client {
+            Client::Cinder => pool == Rbd::Volumes,
+            Client::Glance => pool == Rbd::Images,
+            Client::Nova => matches!(pool, Rbd::Volumes | Rbd::Ephemeral),
+            Client::Manila => false,
+        };
+        let profiles = |profile: &str, which: &dyn Fn(Rbd) -> bool| -> Vec<String> {
+            let pools = storage.pools.iter().filter(|pool| which(**pool));
+            pools.map(|pool| format!("{profile} pool={}", pool.pool(&self.names))).collect()
+        };
+        if client == Client::Manila {
+            let filesystem = self.names.filesystem();
+            return BTreeMap::from([
+                ("mds", format!("allow rw fsname={filesystem}")),
+                ("mgr", "allow rw".to_owned()),
+                ("mon", format!("allow r fsname={filesystem}")),
+                ("osd", format!("allow rw tag cephfs data={filesystem}")),
+            ]);
+        }
+        let own = profiles("profile rbd", &writable);
+        let mut osd = own.clone();
+        osd.extend(profiles("profile rbd-read-only", &readable));
+        BTreeMap::from([
+            ("mgr", own.join(", ")),
+            ("mon", "profile rbd".to_owned()),
+            ("osd", osd.join(", ")),
+        ])
+    }
+
+    fn filesystem(
+        &self,
+        storage: &Storage,
+        composed: &mut Composed<'_>,
+        waiting: &mut Vec<String>,
+    ) -> Result<ResourceStatus, Fatal> {
+        let claim = &self.cluster.spec.storage.ceph.filesystem;
+        let filesystem = |storage: &Storage| CephFilesystem {
+            metadata_pool: storage.pool(claim.metadata_pool_replication.into()),
+            data_pools: vec![NamedPool {
+                name: "data0",
+                pool: storage.pool(claim.data_pool_replication.into()),
+            }],
+            metadata_server: MetadataServer { active_count: 1, active_standby: true },
+        };
+        let resource = format!("filesystem-{}", storage.cluster);
+        storage.compose(&resource, self.names.filesystem(), filesystem, composed, waiting)
+    }
+
+    fn object_store(
+        &self,
+        storage: &Storage,
+        composed: &mut Composed<'_>,
+        waiting: &mut Vec<String>,
+    ) -> Result<(), Fatal> {
+        let replication = self.cluster.spec.storage.ceph.object_store.data_pool_replication.into();
+        let store = |storage: &Storage| CephObjectStore {
+            metadata_pool: storage.pool(replication),
+            data_pool: storage.pool(replication),
+            gateway: Gateway { port: 80, instances: 2 },
+        };
+        let name = self.names.object_store();
+        let resource = format!("object-store-{}", storage.cluster);
+        storage.compose(&resource, name.clone(), store, composed, waiting)?;
+        let user = |_: &Storage| CephObjectStoreUser {
+            store: name.clone(),
+            display_name: format!("OpenStack {}", self.names.control_plane()),
+        };
+        let resource = format!("object-store-user-{}", storage.cluster);
+        storage.compose(&resource, self.names.with("swift"), user, composed, waiting)?;
+        Ok(())
+    }
+}
+
+impl Storage {
+    /// Redundancy and placement of a pool in this cluster: on disks of the cluster's class, over hosts, or over both
+    /// zones of a stretched cluster, which takes two copies in each.
+    fn pool(&self, copies: u32) -> Pool {
+        let device_class = self.spec.as_ref().map(|spec| match spec.ceph.device_class {
+            DeviceClass::Hdd => "hdd",
+            DeviceClass::Ssd => "ssd",
+            DeviceClass::Nvme => "nvme",
+        });
+        let stretched = self.is_stretched();
+        let replicated = if stretched {
+            Replicated {
+                size: 4,
+                require_safe_replica_size: true,
+                replicas_per_failure_domain: Some(2),
+                sub_failure_domain: Some("host"),
+            }
+        } else {
+            Replicated {
+                size: copies,
+                require_safe_replica_size: copies > 1,
+                replicas_per_failure_domain: None,
+                sub_failure_domain: None,
+            }
+        };
+        Pool {
+            failure_domain: if stretched { "zone" } else { "host" },
+            device_class,
+            replicated,
+            parameters: BTreeMap::new(),
+            quotas: None,
+        }
+    }
+
+    /// Wants one of Rook's objects in this cluster; while the pool can't be read, the object stays as it is.
+    fn compose<S: crate::manifest::Kind + Serialize>(
+        &self,
+        resource: &str,
+        name: String,
+        spec: impl FnOnce(&Storage) -> S,
+        composed: &mut Composed<'_>,
+        waiting: &mut Vec<String>,
+    ) -> Result<ResourceStatus, Fatal> {
+        let observation: Observation<PhaseStatus> = if self.spec.is_some() {
+            let manifest = Manifest::new(NAMESPACE, name.clone(), spec(self));
+            let ready = |status: &PhaseStatus| status.phase == "Ready";
+            composed.object(resource, &self.cluster, &manifest, self.creation, ready)?
+        } else {
+            composed.keep(resource)?;
+            composed.observation(resource)
+        };
+        let status = judge(&observation);
+        if status != ResourceStatus::Ready && observation.exists {
+            let problem = observation.problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+            waiting.push(format!("{} {name} in {}{problem}", S::KIND, self.cluster));
+        }
+        Ok(status)
+    }
+}
+
+fn judge(observation: &Observation<PhaseStatus>) -> ResourceStatus {
+    match observation.status.phase.as_str() {
+        "Ready" if observation.synced => ResourceStatus::Ready,
+        "Ready" => ResourceStatus::Degraded,
+        "Failure" | "Error" => ResourceStatus::Failed,
+        _ => ResourceStatus::Creating,
+    }
+}
+
+fn word(compression: Compression) -> String {
+    format!("{compression:?}").to_lowercase()
+}

@@ -1,0 +1,170 @@
+//! Namespace and ControlPlane, in the control plane cluster.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::control_plane::{
+    CephClientRef, CephPoolNames, ComponentService, Compute, ControlPlaneCeph, ControlPlaneNetwork,
+    ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
+    Global, IssuerRef, NamedRef, Service, Storage as ControlPlaneStorage, Switch,
+};
+use function_protocol::Fatal;
+use serde::Deserialize;
+
+use super::Recipe;
+use super::keys::secret_name;
+use super::shares;
+use super::site::CONTROL_PLANE;
+use super::wanted::{Rbd, Storage, Storages};
+use crate::composed::{Composed, Creation};
+use crate::manifest::kubernetes::Namespace;
+use crate::manifest::{Kind, Manifest, ObjectMeta};
+use crate::observed::{Observation, condition};
+
+/// Name of the composed namespace.
+pub const NAMESPACE: &str = "namespace";
+
+impl Kind for ControlPlaneSpec {
+    const API_VERSION: &'static str = "c5c3.io/v1alpha1";
+    const KIND: &'static str = "ControlPlane";
+}
+
+/// What is read of a Namespace's status.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct NamespaceStatus {
+    phase: String,
+}
+
+impl Recipe<'_> {
+    /// Wants the control plane's namespace.
+    pub fn namespace(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+        let consumer = self.cluster.metadata.consumer();
+        let namespace = Namespace::new(ObjectMeta {
+            labels: BTreeMap::from([
+                ("c5c3.io/claim-namespace".to_owned(), consumer.namespace),
+                ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
+            ]),
+            ..ObjectMeta::named(self.names.namespace())
+        });
+        let ready = |status: &NamespaceStatus| status.phase == "Active";
+        let cluster = self.site.control_plane.name.name();
+        composed.object(NAMESPACE, cluster, &namespace, self.site.creation(), ready)?;
+        Ok(())
+    }
+
+    /// Wants the ControlPlane.
+    pub fn control_plane(
+        &self,
+        storages: &Storages,
+        composed: &mut Composed<'_>,
+    ) -> Result<Observation<ControlPlaneStatus>, Fatal> {
+        let claim = &self.cluster.spec;
+        let preset = self.presets.size(claim.size)?;
+        let cortex = claim.cortex.as_ref().filter(|cortex| cortex.enabled);
+        let spec = ControlPlaneSpec {
+            open_stack_release: Some(
+                claim
+                    .open_stack_release
+                    .clone()
+                    .unwrap_or_else(|| self.presets.open_stack_release.clone()),
+            ),
+            compute: Some(Compute { hypervisor_clusters: self.served_hypervisors(composed) }),
+            storage: Some(self.storage(storages, composed)),
+            infrastructure: preset.infrastructure.clone(),
+            services: self.services(&preset.services),
+            cortex: cortex.map(|cortex| CortexComponent {
+                enabled: true,
+                replicas: preset.cortex.as_ref().map(|preset| preset.replicas),
+                pipelines: cortex.pipelines.clone(),
+            }),
+            global: self.global(),
+        };
+        let manifest =
+            Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
+        let cluster = self.site.control_plane.name.name();
+        composed.object(CONTROL_PLANE, cluster, &manifest, self.site.creation(), is_ready)
+    }
+
+    /// The pools of which the claim has a share, or may have one.
+    fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
+        let pools = self.site.hypervisors.iter().filter(|pool| {
+            self.site.creation_in(pool) == Creation::Allowed
+                || composed.exists(&shares::resource(pool.name.name()))
+        });
+        pools.map(|pool| pool.name.name().to_owned()).collect()
+    }
+
+    fn storage(&self, storages: &Storages, composed: &Composed<'_>) -> ControlPlaneStorage {
+        let served: Vec<&Storage> = storages.served(composed).collect();
+        let has = |purpose: Rbd| served.iter().any(|storage| storage.pools.contains(&purpose));
+        let name = |purpose: Rbd| has(purpose).then(|| purpose.pool(&self.names));
+        let filesystem = served.iter().any(|storage| storage.filesystem);
+        let object_store = served.iter().any(|storage| storage.object_store);
+        let clients = served.iter().flat_map(|storage| {
+            storage.clients.iter().map(|client| CephClientRef {
+                service: client.service().to_owned(),
+                storage_cluster: storage.cluster.clone(),
+                user: self.names.with(client.service()),
+                secret_ref: NamedRef { name: secret_name(*client, &storage.cluster) },
+            })
+        });
+        ControlPlaneStorage {
+            ceph: Some(ControlPlaneCeph {
+                pools: CephPoolNames {
+                    volumes: name(Rbd::Volumes),
+                    images: name(Rbd::Images),
+                    ephemeral: name(Rbd::Ephemeral),
+                },
+                filesystem: filesystem.then(|| NamedRef { name: self.names.filesystem() }),
+                object_store: object_store.then(|| NamedRef { name: self.names.object_store() }),
+                clients: clients.collect(),
+            }),
+            storage_clusters: served.iter().map(|storage| storage.cluster.clone()).collect(),
+        }
+    }
+
+    /// The preset's services, switched as the claim says.
+    fn services(&self, preset: &ControlPlaneServices) -> ControlPlaneServices {
+        let wanted = &self.cluster.spec.services;
+        let service = |preset: &Option<Service>, enabled: bool| {
+            Some(Service { enabled: Some(enabled), ..preset.clone().unwrap_or_default() })
+        };
+        let components = |preset: &Option<ComponentService>, enabled: bool| {
+            Some(ComponentService { enabled: Some(enabled), ..preset.clone().unwrap_or_default() })
+        };
+        ControlPlaneServices {
+            keystone: service(&preset.keystone, true),
+            placement: service(&preset.placement, true),
+            glance: service(&preset.glance, wanted.glance),
+            nova: components(&preset.nova, wanted.nova),
+            neutron: components(&preset.neutron, wanted.neutron),
+            cinder: components(&preset.cinder, wanted.cinder),
+            octavia: service(&preset.octavia, wanted.octavia),
+            manila: service(&preset.manila, wanted.manila),
+        }
+    }
+
+    fn global(&self) -> Global {
+        let claim = &self.cluster.spec;
+        let issuer = claim.tls.issuer_ref.as_ref().or(self.presets.issuer.as_ref());
+        Global {
+            region: Some(claim.region.clone()),
+            tls: Some(ControlPlaneTls {
+                enabled: claim.tls.enabled,
+                issuer_ref: issuer
+                    .filter(|_| claim.tls.enabled)
+                    .map(|name| IssuerRef { name: name.clone(), kind: "ClusterIssuer".to_owned() }),
+            }),
+            network: Some(ControlPlaneNetwork {
+                external_network: claim.network.external_network.clone(),
+                mtu: Some(claim.network.mtu),
+            }),
+            monitoring: Some(Switch { enabled: self.presets.monitoring }),
+        }
+    }
+}
+
+/// Whether the c5c3-operator says that the control plane is ready.
+pub fn is_ready(status: &ControlPlaneStatus) -> bool {
+    condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+}

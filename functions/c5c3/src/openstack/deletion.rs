@@ -1,0 +1,56 @@
+//! The order of deletion: ControlPlane, then pools and shares, then the namespace; consumed pools last of all.
+
+use function_protocol::Fatal;
+
+use super::Recipe;
+use super::control_plane::NAMESPACE;
+use super::site::CONTROL_PLANE;
+use super::wanted::{Storage, Storages};
+use super::shares;
+use crate::composed::Composed;
+use crate::pools::{Named, Pool};
+
+impl Recipe<'_> {
+    /// Wants the Usages that keep the order.
+    pub fn deletion(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+        composed.order(NAMESPACE, CONTROL_PLANE, "the control plane is in this namespace")?;
+        for (pool, storage) in self.site.storages.iter().zip(&storages.each) {
+            for resource in resources(storage) {
+                composed.order(&resource, CONTROL_PLANE, "the control plane keeps its data there")?;
+            }
+            for data in &storage.pools {
+                let resource = data.resource(&storage.cluster);
+                composed.order(NAMESPACE, &resource, "its data go before the namespace")?;
+                hold(pool, &resource, composed)?;
+            }
+        }
+        for pool in &self.site.hypervisors {
+            let share = shares::resource(pool.name.name());
+            composed.order(&share, CONTROL_PLANE, "the control plane runs on these nodes")?;
+            composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
+            hold(pool, &share, composed)?;
+        }
+        hold(&self.site.control_plane, NAMESPACE, composed)
+    }
+}
+
+/// Everything that a control plane uses in one storage cluster.
+fn resources(storage: &Storage) -> Vec<String> {
+    let cluster = &storage.cluster;
+    let pools = storage.pools.iter().map(|pool| pool.resource(cluster));
+    let clients = storage.clients.iter().map(|client| client.resource(cluster));
+    let filesystem = storage.filesystem.then(|| format!("filesystem-{cluster}"));
+    let object_store = storage.object_store.then(|| format!("object-store-{cluster}"));
+    pools.chain(clients).chain(filesystem).chain(object_store).collect()
+}
+
+/// Keeps a pool while a claim has something in it.
+fn hold<K: Pool>(pool: &Named<K>, by: &str, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    match &pool.composite {
+        Some(composite) => {
+            let reason = format!("an OpenStackCluster consumes this {}", K::NOUN);
+            composed.hold::<K>(&composite.metadata, by, &reason)
+        }
+        None => composed.keep_hold(pool.name.name(), by),
+    }
+}

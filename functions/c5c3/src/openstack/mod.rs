@@ -1,0 +1,57 @@
+//! OpenStackCluster: namespace and ControlPlane in the control plane cluster, pools and users in Ceph, the path of their
+//! keys, a share of each hypervisor pool.
+
+mod ceph;
+mod control_plane;
+mod deletion;
+mod keys;
+mod shares;
+mod site;
+mod status;
+mod wanted;
+
+use c5c3_api::{OpenStackClusterSpec, OpenStackClusterStatus};
+use function_protocol::{Fatal, Request, Response};
+
+use crate::composed::Composed;
+use crate::composite::Composite;
+use crate::input::{self, OpenStackPresets};
+use crate::names::Names;
+use site::Site;
+use wanted::Storages;
+
+/// The composite resource behind an OpenStackCluster.
+type OpenStackCluster = Composite<OpenStackClusterSpec, OpenStackClusterStatus>;
+
+/// One claim, and all that its recipe looks at.
+struct Recipe<'a> {
+    cluster: &'a OpenStackCluster,
+    presets: &'a OpenStackPresets,
+    names: Names<'a>,
+    site: Site,
+}
+
+/// Composes an OpenStackCluster.
+///
+/// # Errors
+/// The claim or the Composition has to be changed; the message says what.
+pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    let cluster: OpenStackCluster = request.composite()?;
+    let presets: OpenStackPresets = input::read(request)?;
+    let names = Names::of(cluster.metadata.claim_name())?;
+    let site = Site::survey(&cluster, &presets, request, response)?;
+    let storages = Storages::of(&cluster, &site)?;
+    let recipe = Recipe { cluster: &cluster, presets: &presets, names, site };
+
+    let mut composed = Composed::new(request, response, cluster.metadata.scope());
+    recipe.namespace(&mut composed)?;
+    let ceph = recipe.ceph(&storages, &mut composed)?;
+    let keys = recipe.keys(&storages, &mut composed)?;
+    let shares = recipe.shares(&mut composed)?;
+    let control_plane = recipe.control_plane(&storages, &mut composed)?;
+    recipe.deletion(&storages, &mut composed)?;
+
+    let all_ready = composed.all_ready();
+    let findings = status::Findings { ceph, keys, shares, control_plane, all_ready };
+    recipe.status(&findings, response)
+}

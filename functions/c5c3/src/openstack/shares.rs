@@ -1,0 +1,98 @@
+//! The claim's share of each hypervisor pool.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::HypervisorClusterSpec;
+use c5c3_api::hypervisor::{Aggregate, HypervisorShareSpec, HypervisorShareStatus};
+use function_protocol::Fatal;
+
+use super::Recipe;
+use crate::composed::Composed;
+use crate::manifest::{Kind, Manifest};
+use crate::observed::{Observation, condition};
+
+/// Label of a pool that becomes Nova's availability zone.
+const ZONE: &str = "availability-zone";
+
+impl Kind for HypervisorShareSpec {
+    const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
+    const KIND: &'static str = "HypervisorShare";
+}
+
+/// What is known of the shares.
+#[derive(Default)]
+pub struct Shares {
+    /// Leased nodes by pool.
+    pub hosts: BTreeMap<String, u32>,
+    /// What isn't ready, in words.
+    pub waiting: Vec<String>,
+}
+
+/// Name of the composed resource for a pool.
+pub fn resource(pool: &str) -> String {
+    format!("share-{pool}")
+}
+
+impl Recipe<'_> {
+    /// Wants a share of every hypervisor pool.
+    pub fn shares(&self, composed: &mut Composed<'_>) -> Result<Shares, Fatal> {
+        let mut shares = Shares::default();
+        let preset = &self.presets.size(self.cluster.spec.size)?.share;
+        for pool in &self.site.hypervisors {
+            let name = pool.name.name();
+            let resource = resource(name);
+            let observation: Observation<HypervisorShareStatus> = match &pool.composite {
+                Some(composite) => {
+                    let spec = HypervisorShareSpec {
+                        control_plane: self.names.control_plane().to_owned(),
+                        weight: preset.weight,
+                        min_hosts: preset.min_hosts,
+                        max_hosts: preset.max_hosts,
+                        availability_zone: composite.spec.labels.get(ZONE).cloned(),
+                        aggregate: Some(aggregate(name, &composite.spec)),
+                        traits: traits(&composite.spec),
+                    };
+                    let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
+                    composed.object(&resource, name, &share, self.site.creation_in(pool), is_ready)?
+                }
+                None => {
+                    composed.keep(&resource)?;
+                    composed.observation(&resource)
+                }
+            };
+            let leased = u32::try_from(observation.status.hosts.len()).unwrap_or(u32::MAX);
+            shares.hosts.insert(pool.name.to_string(), leased);
+            if observation.exists && !(observation.synced && is_ready(&observation.status)) {
+                shares.waiting.push(format!("HypervisorShare in {name}"));
+            }
+        }
+        Ok(shares)
+    }
+}
+
+fn is_ready(status: &HypervisorShareStatus) -> bool {
+    condition(&status.conditions, "Ready").is_some_and(|ready| ready.status == "True")
+}
+
+/// Labels that say what kind of hosts these are, and so matter to Nova.
+fn qualities(pool: &HypervisorClusterSpec) -> impl Iterator<Item = (&String, &String)> {
+    pool.labels.iter().filter(|(label, _)| !matches!(label.as_str(), ZONE | "dedicated"))
+}
+
+fn aggregate(name: &str, pool: &HypervisorClusterSpec) -> Aggregate {
+    let metadata = qualities(pool).map(|(label, value)| (label.clone(), value.clone()));
+    Aggregate { name: name.to_owned(), metadata: metadata.collect() }
+}
+
+/// Placement's custom traits, `CUSTOM_TIER_PREMIUM` for `tier: premium`.
+fn traits(pool: &HypervisorClusterSpec) -> Vec<String> {
+    qualities(pool)
+        .map(|(label, value)| {
+            let upper = |character: char| match character {
+                'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),
+                _ => '_',
+            };
+            format!("CUSTOM_{label}_{value}").chars().map(upper).collect()
+        })
+        .collect()
+}

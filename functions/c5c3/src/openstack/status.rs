@@ -1,0 +1,199 @@
+//! What the claim's owner sees: phase, endpoints, consumed pools, what is in Ceph, and conditions.
+
+use c5c3_api::OpenStackClusterStatus;
+use c5c3_api::control_plane::{ControlPlaneStatus, UpdatePhase};
+use c5c3_api::openstack_cluster::{
+    CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources, ConsumedHypervisorPool,
+    ConsumedPools, ConsumedStoragePool, Phase, ResourceStatus,
+};
+use function_protocol::{Fatal, Readiness, Response};
+
+use super::Recipe;
+use super::ceph::Ceph;
+use super::control_plane::is_ready;
+use super::keys::{Keys, secret_name};
+use super::shares::Shares;
+use super::wanted::{Client, Rbd};
+use crate::observed::{Observation, condition};
+use crate::{SETTLED, WAITING, transitions};
+
+/// What was found while composing.
+pub struct Findings {
+    /// Ceph.
+    pub ceph: Ceph,
+    /// Ceph's keys.
+    pub keys: Keys,
+    /// The shares of hypervisor pools.
+    pub shares: Shares,
+    /// The ControlPlane.
+    pub control_plane: Observation<ControlPlaneStatus>,
+    /// Whether everything composed is ready.
+    pub all_ready: bool,
+}
+
+impl Recipe<'_> {
+    /// Says how the claim is.
+    pub fn status(&self, findings: &Findings, response: &mut Response) -> Result<(), Fatal> {
+        let problems = self.site.problems();
+        let settled = findings.all_ready && problems.is_empty() && self.site.name_taken_by.is_none();
+        let phase = self.phase(findings, settled);
+        self.conditions(findings, &problems, response);
+        response.status(&OpenStackClusterStatus {
+            phase: Some(phase),
+            endpoints: findings.control_plane.status.endpoints.clone(),
+            consumed_pools: Some(self.consumed_pools(&findings.shares)),
+            ceph_resources: self.ceph_resources(&findings.ceph),
+        })?;
+        response.composite_ready(Readiness::from(settled));
+        response.ttl(if settled { SETTLED } else { WAITING });
+        Ok(())
+    }
+
+    fn phase(&self, findings: &Findings, settled: bool) -> Phase {
+        let control_plane = &findings.control_plane.status;
+        let was_ready = matches!(
+            self.cluster.status.phase,
+            Some(Phase::Ready | Phase::Degraded)
+        );
+        let updating = !matches!(
+            control_plane.update_phase,
+            None | Some(UpdatePhase::Idle | UpdatePhase::Complete)
+        );
+        if self.site.name_taken_by.is_some() {
+            Phase::Failed
+        } else if settled {
+            Phase::Ready
+        } else if !findings.control_plane.exists {
+            if self.site.problems().is_empty() { Phase::Provisioning } else { Phase::Pending }
+        } else if was_ready && !updating {
+            Phase::Degraded
+        } else {
+            Phase::Provisioning
+        }
+    }
+
+    fn conditions(
+        &self,
+        findings: &Findings,
+        problems: &[(&'static str, String)],
+        response: &mut Response,
+    ) {
+        match &self.site.name_taken_by {
+            Some(elder) => transitions::set(
+                response,
+                "Accepted",
+                false,
+                "NameTaken",
+                format!("{elder} is older and has this name; choose another"),
+            ),
+            None => transitions::set(response, "Accepted", true, "Accepted", String::new()),
+        }
+        match problems.first() {
+            Some((reason, _)) => {
+                let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();
+                transitions::set(response, "PoolsReady", false, reason, sentences.join("; "));
+            }
+            None => transitions::set(
+                response,
+                "PoolsReady",
+                true,
+                "PoolsReady",
+                "every pool can be consumed".to_owned(),
+            ),
+        }
+        let exists = findings.control_plane.exists;
+        let storage = [&findings.ceph.waiting[..], &findings.keys.waiting[..]].concat();
+        part(response, "StorageReady", exists, storage);
+        part(response, "HypervisorsReady", exists, findings.shares.waiting.clone());
+        let control_plane = &findings.control_plane;
+        let ready = condition(&control_plane.status.conditions, "Ready");
+        let holds = control_plane.synced && is_ready(&control_plane.status);
+        let (reason, message) = match (&control_plane.problem, ready) {
+            (Some(problem), _) => ("NotApplied", problem.clone()),
+            (None, Some(ready)) if !ready.reason.is_empty() => {
+                (ready.reason.as_str(), ready.message.clone())
+            }
+            (None, _) if holds => ("Ready", String::new()),
+            (None, _) if !exists => ("NotComposed", "it waits for the pools".to_owned()),
+            (None, _) => ("Waiting", "the c5c3-operator hasn't said that it is ready".to_owned()),
+        };
+        transitions::set(response, "ControlPlaneReady", holds, reason, message);
+    }
+
+    fn consumed_pools(&self, shares: &Shares) -> ConsumedPools {
+        let hypervisor = self.site.hypervisors.iter().map(|pool| {
+            let name = pool.name.to_string();
+            ConsumedHypervisorPool {
+                status: Some(pool.status()),
+                node_count: shares.hosts.get(&name).copied(),
+                name,
+            }
+        });
+        let storage = self.site.storages.iter().map(|pool| ConsumedStoragePool {
+            name: pool.name.to_string(),
+            status: Some(pool.status()),
+            available_capacity: pool
+                .composite
+                .as_ref()
+                .and_then(|composite| composite.status.capacity.as_ref())
+                .and_then(|capacity| capacity.available.clone()),
+        });
+        ConsumedPools { hypervisor: hypervisor.collect(), storage: storage.collect() }
+    }
+
+    fn ceph_resources(&self, ceph: &Ceph) -> Option<CephResources> {
+        let pool = |purpose: Rbd| {
+            let worst = ceph
+                .pools
+                .iter()
+                .filter(|((pool, _), _)| *pool == purpose)
+                .map(|(_, status)| *status)
+                .max_by_key(|status| badness(*status))?;
+            Some(CephPoolStatus {
+                name: Some(purpose.pool(&self.names)),
+                status: Some(worst),
+                ..CephPoolStatus::default()
+            })
+        };
+        let quota = self.cluster.spec.storage.ceph.volume_pool.quota_gb;
+        let first = self.site.storages.first()?.name.name();
+        let client = self.cluster.spec.services.cinder.then(|| CephClientStatus {
+            name: Some(self.names.with(Client::Cinder.service())),
+            secret_ref: Some(secret_name(Client::Cinder, first)),
+        });
+        Some(CephResources {
+            volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
+                quota_bytes: (quota > 0).then(|| quota.saturating_mul(1_000_000_000)),
+                ..pool
+            }),
+            image_pool: pool(Rbd::Images),
+            ephemeral_pool: pool(Rbd::Ephemeral),
+            filesystem: ceph.filesystem.map(|status| CephFilesystemStatus {
+                name: Some(self.names.filesystem()),
+                status: Some(status),
+                mds_active: (status == ResourceStatus::Ready).then_some(1),
+            }),
+            client,
+        })
+    }
+}
+
+/// One part of the claim: ready once it exists and nothing in it is awaited.
+fn part(response: &mut Response, type_: &str, exists: bool, waiting: Vec<String>) {
+    let (holds, reason, message) = match (exists, waiting.is_empty()) {
+        (false, _) => (false, "NotComposed", "it waits for the pools".to_owned()),
+        (true, true) => (true, "Ready", String::new()),
+        (true, false) => (false, "Waiting", format!("waiting for {}", waiting.join(", "))),
+    };
+    transitions::set(response, type_, holds, reason, message);
+}
+
+/// The worst of several is what a user should see.
+fn badness(status: ResourceStatus) -> u8 {
+    match status {
+        ResourceStatus::Ready => 0,
+        ResourceStatus::Creating => 1,
+        ResourceStatus::Degraded => 2,
+        ResourceStatus::Failed => 3,
+    }
+}

@@ -1,0 +1,215 @@
+//! What a claim wants in each storage cluster.
+
+use c5c3_api::{OpenStackClusterSpec, StorageClusterSpec};
+use function_protocol::Fatal;
+
+use super::OpenStackCluster;
+use super::site::Site;
+use crate::composed::{Composed, Creation};
+use crate::names::Names;
+
+/// Everything wanted in Ceph.
+pub struct Storages {
+    /// One for each storage pool, in the claim's order.
+    pub each: Vec<Storage>,
+}
+
+/// What is wanted in one storage cluster.
+pub struct Storage {
+    /// The pool, which is the cluster's and the provider configuration's name.
+    pub cluster: String,
+    /// Its settings; none while it can't be read.
+    pub spec: Option<StorageClusterSpec>,
+    /// Whether something new may be made in it.
+    pub creation: Creation,
+    /// The RBD pools.
+    pub pools: Vec<Rbd>,
+    /// Ceph's users.
+    pub clients: Vec<Client>,
+    /// Whether there is a filesystem.
+    pub filesystem: bool,
+    /// Whether there is an object store.
+    pub object_store: bool,
+}
+
+/// What an RBD pool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rbd {
+    /// Cinder's volumes.
+    Volumes,
+    /// Glance's images.
+    Images,
+    /// Nova's ephemeral disks.
+    Ephemeral,
+}
+
+/// The OpenStack service a Ceph user is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Client {
+    /// Volumes.
+    Cinder,
+    /// Images.
+    Glance,
+    /// Disks of instances.
+    Nova,
+    /// Shares.
+    Manila,
+}
+
+impl Rbd {
+    /// Name of the pool in Ceph.
+    pub fn pool(self, names: &Names<'_>) -> String {
+        match self {
+            Rbd::Volumes => names.volumes(),
+            Rbd::Images => names.images(),
+            Rbd::Ephemeral => names.ephemeral(),
+        }
+    }
+
+    /// Name of the composed resource in a cluster.
+    pub fn resource(self, cluster: &str) -> String {
+        let purpose = match self {
+            Rbd::Volumes => "volumes",
+            Rbd::Images => "images",
+            Rbd::Ephemeral => "ephemeral",
+        };
+        format!("{purpose}-{cluster}")
+    }
+
+    /// Copies that the claim asks for.
+    pub fn replication(self, spec: &OpenStackClusterSpec) -> u32 {
+        let ceph = &spec.storage.ceph;
+        u32::from(match self {
+            Rbd::Volumes => ceph.volume_pool.replication,
+            Rbd::Images => ceph.image_pool.replication,
+            Rbd::Ephemeral => ceph.ephemeral_pool.replication,
+        })
+    }
+}
+
+impl Client {
+    /// The service's name.
+    pub fn service(self) -> &'static str {
+        match self {
+            Client::Cinder => "cinder",
+            Client::Glance => "glance",
+            Client::Nova => "nova",
+            Client::Manila => "manila",
+        }
+    }
+
+    /// Name of the composed resource in a cluster.
+    pub fn resource(self, cluster: &str) -> String {
+        format!("client-{}-{cluster}", self.service())
+    }
+}
+
+impl Storages {
+    /// What the claim wants in the storage clusters it names.
+    ///
+    /// # Errors
+    /// A pool has fewer hosts than the claim wants copies.
+    pub fn of(cluster: &OpenStackCluster, site: &Site) -> Result<Storages, Fatal> {
+        let spec = &cluster.spec;
+        let mut each = Vec::with_capacity(site.storages.len());
+        for (position, pool) in site.storages.iter().enumerate() {
+            let storage = Storage {
+                cluster: pool.name.name().to_owned(),
+                spec: pool.composite.as_ref().map(|composite| composite.spec.clone()),
+                creation: site.creation_in(pool),
+                pools: rbd_pools(spec, position == 0),
+                clients: clients(spec, position == 0),
+                filesystem: position == 0 && wants_filesystem(spec),
+                object_store: position == 0 && spec.storage.ceph.object_store.enabled,
+            };
+            storage.check(spec)?;
+            each.push(storage);
+        }
+        Ok(Storages { each })
+    }
+
+    /// The storage clusters in which the claim has something, or may make it.
+    pub fn served<'a>(&'a self, composed: &'a Composed<'_>) -> impl Iterator<Item = &'a Storage> {
+        self.each.iter().filter(|storage| storage.is_served(composed))
+    }
+}
+
+impl Storage {
+    /// Whether the claim has something in it, or may make it.
+    pub fn is_served(&self, composed: &Composed<'_>) -> bool {
+        self.creation == Creation::Allowed
+            || self.pools.iter().any(|pool| composed.exists(&pool.resource(&self.cluster)))
+    }
+
+    /// Whether data are kept in two zones, each of which may fail.
+    pub fn is_stretched(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.arbiter_cluster.is_some())
+    }
+
+    fn check(&self, claim: &OpenStackClusterSpec) -> Result<(), Fatal> {
+        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else { return Ok(()) };
+        let ceph = &claim.storage.ceph;
+        let mut copies: Vec<(&str, u32)> = self
+            .pools
+            .iter()
+            .map(|pool| {
+                let field = match pool {
+                    Rbd::Volumes => "volumePool.replication",
+                    Rbd::Images => "imagePool.replication",
+                    Rbd::Ephemeral => "ephemeralPool.replication",
+                };
+                (field, pool.replication(claim))
+            })
+            .collect();
+        if self.filesystem {
+            let filesystem = &ceph.filesystem;
+            copies.push(("filesystem.dataPoolReplication", filesystem.data_pool_replication.into()));
+            copies.push((
+                "filesystem.metadataPoolReplication",
+                filesystem.metadata_pool_replication.into(),
+            ));
+        }
+        if self.object_store {
+            let replication = ceph.object_store.data_pool_replication;
+            copies.push(("objectStore.dataPoolReplication", replication.into()));
+        }
+        match copies.into_iter().find(|(_, copies)| *copies == 0 || *copies > hosts) {
+            None => Ok(()),
+            Some((field, copies)) => Err(Fatal::new(format!(
+                "spec.storage.ceph.{field} is {copies}, and storage pool {} keeps each copy on a host of its own and \
+                 has {hosts}; choose 1 to {hosts}",
+                self.cluster
+            ))),
+        }
+    }
+}
+
+fn wants_filesystem(spec: &OpenStackClusterSpec) -> bool {
+    spec.services.manila || spec.storage.ceph.filesystem.enabled
+}
+
+fn rbd_pools(spec: &OpenStackClusterSpec, first: bool) -> Vec<Rbd> {
+    let ephemeral = spec.services.nova && spec.storage.ceph.ephemeral_pool.enabled;
+    [
+        (Rbd::Volumes, spec.services.cinder),
+        (Rbd::Images, spec.services.glance && first),
+        (Rbd::Ephemeral, ephemeral && first),
+    ]
+    .into_iter()
+    .filter_map(|(pool, wanted)| wanted.then_some(pool))
+    .collect()
+}
+
+fn clients(spec: &OpenStackClusterSpec, first: bool) -> Vec<Client> {
+    let pools = rbd_pools(spec, first);
+    let disks = pools.contains(&Rbd::Volumes) || pools.contains(&Rbd::Ephemeral);
+    [
+        (Client::Cinder, spec.services.cinder),
+        (Client::Glance, spec.services.glance && first),
+        (Client::Nova, spec.services.nova && disks),
+        (Client::Manila, spec.services.manila && first),
+    ]
+    .into_iter()
+    .filter_map(|(client, wanted)| wanted.then_some(client))
+    .collect()
+}

@@ -1,0 +1,373 @@
+//! Finding the clusters a claim names, and whether it may use them.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::{
+    Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Sharing, SharingMode,
+    StorageClusterSpec, control_plane_cluster, hypervisor_cluster, storage_cluster,
+};
+use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Composite, Metadata, Scope};
+
+/// A kind of cluster that control planes consume.
+pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
+    /// What people call it.
+    const NOUN: &'static str;
+    /// Its region.
+    fn region(&self) -> &str;
+    /// Whether it can be consumed, and what its phase is called.
+    fn phase(status: &Self::Status) -> (bool, String);
+    /// Who may consume it. None: whoever names it.
+    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
+        None
+    }
+    /// Who consumes it, as its own composer decided.
+    fn consumers(_status: &Self::Status) -> &[Consumer] {
+        &[]
+    }
+}
+
+impl Pool for ControlPlaneClusterSpec {
+    const NOUN: &'static str = "control plane cluster";
+    fn region(&self) -> &str {
+        &self.region
+    }
+    fn phase(status: &Self::Status) -> (bool, String) {
+        use control_plane_cluster::Phase;
+        (status.phase == Some(Phase::Ready), phase_word(status.phase))
+    }
+}
+
+impl Pool for HypervisorClusterSpec {
+    const NOUN: &'static str = "hypervisor pool";
+    fn region(&self) -> &str {
+        &self.region
+    }
+    fn phase(status: &Self::Status) -> (bool, String) {
+        use hypervisor_cluster::Phase;
+        let usable = matches!(status.phase, Some(Phase::Ready | Phase::Scaling));
+        (usable, phase_word(status.phase))
+    }
+    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
+        Some((self.sharing_mode(), &self.sharing))
+    }
+    fn consumers(status: &Self::Status) -> &[Consumer] {
+        &status.consumers
+    }
+}
+
+impl Pool for StorageClusterSpec {
+    const NOUN: &'static str = "storage pool";
+    fn region(&self) -> &str {
+        &self.region
+    }
+    fn phase(status: &Self::Status) -> (bool, String) {
+        use storage_cluster::{Health, Phase};
+        if status.health == Some(Health::Err) {
+            return (false, "HEALTH_ERR".to_owned());
+        }
+        let usable = matches!(status.phase, Some(Phase::Ready | Phase::Expanding));
+        (usable, phase_word(status.phase))
+    }
+    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
+        Some((self.sharing_mode(), &self.sharing))
+    }
+    fn consumers(status: &Self::Status) -> &[Consumer] {
+        &status.consumers
+    }
+}
+
+fn phase_word<P: std::fmt::Debug>(phase: Option<P>) -> String {
+    phase.map_or_else(|| "Pending".to_owned(), |phase| format!("{phase:?}"))
+}
+
+/// A pool's own composite resource.
+pub type PoolComposite<K> = Composite<K, <K as Kind>::Status>;
+
+/// A cluster that a claim names.
+pub struct Named<K: Pool> {
+    /// As the claim names it.
+    pub name: PoolName,
+    /// The composite resource, if it could be read.
+    pub composite: Option<PoolComposite<K>>,
+    /// Why it can't be consumed now.
+    pub problem: Option<Problem>,
+}
+
+/// Why a cluster can't be consumed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// Crossplane hasn't fetched it yet.
+    #[error("it isn't read yet")]
+    Unread,
+    /// There is none of that name.
+    #[error("it doesn't exist in namespace {namespace}; create it or name another")]
+    Missing {
+        /// Where it was looked for.
+        namespace: String,
+    },
+    /// It is being deleted.
+    #[error("it is being deleted; name another")]
+    Deleting,
+    /// It belongs to another region.
+    #[error("it is in region {region}; name one of the claim's region")]
+    OtherRegion {
+        /// The pool's region.
+        region: String,
+    },
+    /// It takes no claims from this namespace.
+    #[error("it doesn't allow claims from namespace {namespace}; ask its owner to add it to sharing.allowedNamespaces")]
+    NotAllowed {
+        /// The claim's namespace.
+        namespace: String,
+    },
+    /// It serves another claim alone.
+    #[error("it is dedicated to {namespace}/{name}; name another")]
+    Dedicated {
+        /// The holder's namespace.
+        namespace: String,
+        /// The holder's name.
+        name: String,
+    },
+    /// It is dedicated, and hasn't admitted anybody yet.
+    #[error("it is dedicated and hasn't admitted this claim yet")]
+    AwaitingAdmission,
+    /// It isn't ready.
+    #[error("it is {phase}")]
+    NotReady {
+        /// The pool's phase.
+        phase: String,
+    },
+}
+
+impl Problem {
+    /// One word for a condition.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Problem::Unread => "PoolUnread",
+            Problem::Missing { .. } => "PoolMissing",
+            Problem::Deleting => "PoolDeleting",
+            Problem::OtherRegion { .. } => "PoolInOtherRegion",
+            Problem::NotAllowed { .. } => "PoolNotAllowed",
+            Problem::Dedicated { .. } => "PoolDedicated",
+            Problem::AwaitingAdmission => "PoolAwaitingAdmission",
+            Problem::NotReady { .. } => "PoolNotReady",
+        }
+    }
+}
+
+impl<K: Pool> Named<K> {
+    /// Whether the claim may make something new in it.
+    pub fn is_usable(&self) -> bool {
+        self.problem.is_none()
+    }
+
+    /// What the claim's status says of it.
+    pub fn status(&self) -> String {
+        match (&self.problem, &self.composite) {
+            (Some(Problem::NotReady { phase }), _) => phase.clone(),
+            (Some(problem), _) => problem.reason().trim_start_matches("Pool").to_owned(),
+            (None, Some(composite)) => K::phase(&composite.status).1,
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The problem in a sentence, with what it is about.
+    pub fn explanation(&self) -> Option<String> {
+        self.problem.as_ref().map(|problem| format!("{} {}: {problem}", K::NOUN, self.name))
+    }
+}
+
+/// Who asks for pools.
+pub struct Asker<'a> {
+    /// Where its own composite lives.
+    pub scope: Scope,
+    /// The claim.
+    pub consumer: &'a Consumer,
+    /// The claim's region.
+    pub region: &'a str,
+    /// Where pools are that are named without a namespace.
+    pub pool_namespace: &'a str,
+}
+
+impl Asker<'_> {
+    /// Asks Crossplane for a cluster, and says what is known of it.
+    ///
+    /// # Errors
+    /// The cluster's composite resource isn't what its kind says.
+    pub fn find<K: Pool>(
+        &self,
+        request: &Request,
+        response: &mut Response,
+        name: &PoolName,
+    ) -> Result<Named<K>, Fatal> {
+        let namespace = name.namespace().unwrap_or(self.pool_namespace);
+        let found = fetch::<K>(self.scope, request, response, namespace, name.name())?;
+        let (composite, problem) = match found {
+            None => (None, Some(Problem::Unread)),
+            Some(None) => (None, Some(Problem::Missing { namespace: namespace.to_owned() })),
+            Some(Some(pool)) => {
+                let problem = self.judge::<K>(&pool);
+                (Some(pool), problem)
+            }
+        };
+        Ok(Named { name: name.clone(), composite, problem })
+    }
+
+    fn judge<K: Pool>(&self, pool: &PoolComposite<K>) -> Option<Problem> {
+        if pool.metadata.deletion_timestamp.is_some() {
+            return Some(Problem::Deleting);
+        }
+        let region = pool.spec.region();
+        if region != self.region {
+            return Some(Problem::OtherRegion { region: region.to_owned() });
+        }
+        if let Some((mode, sharing)) = pool.spec.sharing() {
+            let namespace = &self.consumer.namespace;
+            if !allows(sharing, namespace) {
+                return Some(Problem::NotAllowed { namespace: namespace.clone() });
+            }
+            if mode == SharingMode::Dedicated {
+                match K::consumers(&pool.status).first() {
+                    Some(holder) if same(holder, self.consumer) => {}
+                    Some(holder) => {
+                        return Some(Problem::Dedicated {
+                            namespace: holder.namespace.clone(),
+                            name: holder.name.clone(),
+                        });
+                    }
+                    None => return Some(Problem::AwaitingAdmission),
+                }
+            }
+        }
+        match K::phase(&pool.status) {
+            (true, _) => None,
+            (false, phase) => Some(Problem::NotReady { phase }),
+        }
+    }
+}
+
+/// Whether a pool takes claims from a namespace.
+pub fn allows(sharing: &Sharing, namespace: &str) -> bool {
+    sharing.allowed_namespaces.is_empty()
+        || sharing.allowed_namespaces.iter().any(|allowed| allowed == namespace)
+}
+
+/// Whether two consumers are the same claim.
+pub fn same(one: &Consumer, other: &Consumer) -> bool {
+    one.namespace == other.namespace && one.name == other.name
+}
+
+/// A composite resource by its claim's name and namespace. The outer None: not fetched yet.
+fn fetch<K: Pool>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Option<PoolComposite<K>>>, Fatal> {
+    let by_name = Match::Name(name.to_owned());
+    let selectors = match scope {
+        Scope::Namespaced => vec![(Some(namespace.to_owned()), by_name)],
+        Scope::Cluster => vec![(None, Match::Labels(claim_labels(namespace, name))), (None, by_name)],
+    };
+    let mut read = true;
+    let mut found = None;
+    for (position, (namespace, by)) in selectors.into_iter().enumerate() {
+        let key = match position {
+            0 => format!("{}/{name}", K::KIND),
+            _ => format!("{}/{name}/unclaimed", K::KIND),
+        };
+        let unclaimed = position > 0;
+        match request.required(&key) {
+            Required::Unresolved => read = false,
+            Required::Found(resources) if found.is_none() => {
+                for document in resources.iter().filter_map(|resource| resource.resource.as_ref()) {
+                    let composite: PoolComposite<K> = document
+                        .parse()
+                        .map_err(|error| Fatal::from(error).within(&format!("{} {name}", K::NOUN)))?;
+                    if !unclaimed || !composite.metadata.is_claimed() {
+                        found = Some(composite);
+                        break;
+                    }
+                }
+            }
+            Required::Found(_) => {}
+        }
+        response.require(key, Selector { api_version: K::api_version(), kind: kind::<K>(scope), namespace, by });
+    }
+    Ok(if found.is_none() && !read { None } else { Some(found) })
+}
+
+/// What the composite resources of a kind are called.
+pub fn kind<K: Kind>(scope: Scope) -> String {
+    match scope {
+        Scope::Cluster => K::composite_kind(),
+        Scope::Namespaced => K::KIND.to_owned(),
+    }
+}
+
+/// The labels of a composite resource that a claim made.
+fn claim_labels(namespace: &str, name: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (CLAIM_NAME.to_owned(), name.to_owned()),
+        (CLAIM_NAMESPACE.to_owned(), namespace.to_owned()),
+    ])
+}
+
+/// The resources of one kind that may bear the same name as this one: on 1.x those whose claim does, on 2.x all.
+///
+/// Returns their metadata; None while they aren't fetched.
+///
+/// # Errors
+/// One of them isn't a Kubernetes object.
+pub fn namesakes<K: Kind>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    name: &str,
+) -> Result<Option<Vec<Metadata>>, Fatal> {
+    let labels = match scope {
+        Scope::Cluster => BTreeMap::from([(CLAIM_NAME.to_owned(), name.to_owned())]),
+        Scope::Namespaced => BTreeMap::new(),
+    };
+    let all = every::<K, OnlyMetadata>(scope, request, response, "namesakes", labels)?;
+    Ok(all.map(|all| {
+        let metadata = all.into_iter().map(|resource| resource.metadata);
+        metadata.filter(|metadata| metadata.claim_name() == name).collect()
+    }))
+}
+
+#[derive(serde::Deserialize)]
+struct OnlyMetadata {
+    metadata: Metadata,
+}
+
+/// Every resource with these labels; None while they aren't fetched.
+///
+/// # Errors
+/// One of them isn't a `T`.
+pub fn every<K: Kind, T: DeserializeOwned>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    key: &str,
+    labels: BTreeMap<String, String>,
+) -> Result<Option<Vec<T>>, Fatal> {
+    response.require(
+        key,
+        Selector {
+            api_version: K::api_version(),
+            kind: kind::<K>(scope),
+            namespace: None,
+            by: Match::Labels(labels),
+        },
+    );
+    let Required::Found(resources) = request.required(key) else { return Ok(None) };
+    let documents = resources.iter().filter_map(|resource| resource.resource.as_ref());
+    let all: Result<Vec<T>, _> = documents.map(|document| document.parse()).collect();
+    all.map(Some).map_err(|error| Fatal::from(error).within(key))
+}
