@@ -6,11 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Programs that the lab calls, each with the Debian package that has it.
-const PROGRAMS: [(&str, &str); 3] = [
-    ("ip", "iproute2"),
-    ("unshare", "util-linux"),
-    ("mount", "mount"),
-];
+const PROGRAMS: [(&str, &str); 2] = [("ip", "iproute2"), ("setpriv", "util-linux")];
 
 /// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
 ///
