@@ -188,13 +188,22 @@ impl FromStr for VlanRange {
         text.split_once('-')
             .and_then(|(first, last)| {
                 Some(Self {
-                    first: first.parse().ok()?,
-                    last: last.parse().ok()?,
+                    first: vlan(first)?,
+                    last: vlan(last)?,
                 })
             })
-            .filter(|range| (1..=range.last).contains(&range.first) && range.last <= 4094)
+            .filter(|range| range.first <= range.last)
             .ok_or_else(|| VlanRangeError(text.to_owned()))
     }
+}
+
+/// A VLAN id, 1 to 4094, in plain digits.
+fn vlan(digits: &str) -> Option<u16> {
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+    digits
+        .parse()
+        .ok()
+        .filter(|id| plain && (1..=4094).contains(id))
 }
 
 impl TryFrom<String> for VlanRange {

@@ -50,12 +50,12 @@ pub(crate) const CONTROL_PLANE_CLUSTER: Rule = Rule::new(
 );
 
 pub(crate) const NOVA_NEEDS: Rule = Rule::new(
-    "!self.nova || (self.glance && self.neutron)",
+    "!self.services.nova || (self.services.glance && self.services.neutron)",
     "nova needs glance and neutron: switch them on, or nova off",
 );
 
 pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
-    "!self.octavia || (self.nova && self.neutron)",
+    "!self.services.octavia || (self.services.nova && self.services.neutron)",
     "octavia needs nova and neutron: switch them on, or octavia off",
 );
 

@@ -38,6 +38,31 @@ fn tidy(schema: &mut Value) {
     join_lines(schema);
     children(schema).for_each(tidy);
     shorten_default(schema);
+    sort(schema);
+}
+
+/// Puts what a reader looks for first, and what is long last.
+fn sort(schema: &mut Map<String, Value>) {
+    const FIRST: [&str; 5] = ["description", "type", "format", "enum", "default"];
+    const LAST: [&str; 4] = [
+        "x-kubernetes-validations",
+        "items",
+        "additionalProperties",
+        "properties",
+    ];
+    let place = |key: &str| match FIRST.iter().position(|first| *first == key) {
+        Some(place) => place,
+        None => {
+            FIRST.len()
+                + LAST
+                    .iter()
+                    .position(|last| *last == key)
+                    .map_or(0, |place| place + 1)
+        }
+    };
+    let mut entries: Vec<_> = std::mem::take(schema).into_iter().collect();
+    entries.sort_by_key(|(key, _)| place(key));
+    schema.extend(entries);
 }
 
 /// The schemas within a schema: of properties, of items, of a map's values.

@@ -26,7 +26,7 @@ use crate::{
 /// The wanted control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::CONTROL_PLANE_CLUSTER]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
     #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
@@ -48,11 +48,10 @@ pub struct OpenStackClusterSpec {
     pub control_plane_cluster: Option<PoolName>,
     /// OpenStack release, for instance 2025.2. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    #[schemars(length(max = 6), regex(pattern = r"^20[0-9]{2}\.[12]$"))]
+    #[schemars(length(max = 16), regex(pattern = r"^20[0-9]{2}\.[12]$"))]
     pub open_stack_release: Option<String>,
     /// OpenStack services to run.
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS]))]
     pub services: Services,
     /// Cortex, the scheduler. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]

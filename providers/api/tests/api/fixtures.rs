@@ -1,0 +1,126 @@
+//! The documents of `fixtures/`, which the lab plays against a real API server too.
+
+use std::{fs, path::Path};
+
+use c5c3_api::{Generation, OpenStackClusterSpec};
+use serde_json::Value;
+
+use crate::admission::Admission;
+
+struct Fixture {
+    name: String,
+    documents: Vec<Value>,
+    refused: Option<String>,
+    generations: Vec<Generation>,
+}
+
+fn fixtures(folder: &str) -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(folder);
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files.iter().map(|file| read(file)).collect()
+}
+
+fn read(file: &Path) -> Fixture {
+    let text = fs::read_to_string(file).unwrap();
+    let header = |key: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(key))
+            .map(|value| value.trim().to_owned())
+    };
+    let only = header("# only:");
+    Fixture {
+        name: file.file_stem().unwrap().to_string_lossy().into_owned(),
+        documents: serde_saphyr::from_multiple(&text).unwrap(),
+        refused: header("# refused:"),
+        generations: Generation::ALL
+            .into_iter()
+            .filter(|generation| {
+                only.as_ref()
+                    .is_none_or(|only| only == generation.version())
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn accepted_documents_are_taken() {
+    let fixtures = fixtures("accepted");
+    assert!(fixtures.len() >= 20, "only {} fixtures", fixtures.len());
+    for fixture in fixtures {
+        for generation in fixture.generations {
+            let mut server = Admission::new(generation);
+            for (index, document) in fixture.documents.iter().enumerate() {
+                assert_eq!(
+                    server.apply(document),
+                    Ok(()),
+                    "{} {generation:?}, document {index}",
+                    fixture.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn refused_documents_are_refused_with_what_to_do() {
+    let fixtures = fixtures("refused");
+    assert!(fixtures.len() >= 60, "only {} fixtures", fixtures.len());
+    for fixture in fixtures {
+        let expected = fixture
+            .refused
+            .unwrap_or_else(|| panic!("{}: no `# refused:`", fixture.name));
+        for generation in fixture.generations {
+            let mut server = Admission::new(generation);
+            let (last, before) = fixture.documents.split_last().unwrap();
+            for document in before {
+                assert_eq!(
+                    server.apply(document),
+                    Ok(()),
+                    "{} {generation:?}, before the last",
+                    fixture.name
+                );
+            }
+            let refusals = server.apply(last).expect_err(&fixture.name);
+            assert!(
+                matches!(refusals.as_slice(), [refusal] if refusal.contains(&expected)),
+                "{} {generation:?}: {refusals:?}, not only {expected:?}",
+                fixture.name,
+            );
+        }
+    }
+}
+
+#[test]
+fn accepted_documents_parse() {
+    for fixture in fixtures("accepted") {
+        for document in fixture.documents {
+            crate::contract::parse(&document)
+                .unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
+        }
+    }
+}
+
+#[test]
+fn what_crossplane_adds_is_ignored_when_read() {
+    let spec = serde_json::json!({
+        "region": "eu-de-1",
+        "size": "small",
+        "hypervisorClusters": ["hv-pool-a"],
+        "storageClusters": ["st-pool-a"],
+        "claimRef": { "name": "customer-a-prod" },
+        "compositionRef": { "name": "openstack-production" },
+        "crossplane": { "resourceRefs": [] },
+        "resourceRefs": [],
+    });
+    let spec: OpenStackClusterSpec = serde_json::from_value(spec).unwrap();
+    assert_eq!(
+        spec.control_plane_cluster().unwrap().to_string(),
+        "eu-de-1-control-plane"
+    );
+}

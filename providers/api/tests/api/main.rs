@@ -1,0 +1,14 @@
+//! The kinds, their schemas and rules, as a user meets them.
+
+#[cfg(test)]
+mod admission;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod fixtures;
+#[cfg(test)]
+mod pools;
+#[cfg(test)]
+mod rules;
+#[cfg(test)]
+mod schemas;

@@ -1,0 +1,95 @@
+//! The rules themselves.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::{Generation, definitions};
+use serde_json::Value;
+
+use crate::admission::{Program, check_rules};
+
+fn rules(schema: &Value, found: &mut BTreeSet<(String, String)>) {
+    for rule in schema["x-kubernetes-validations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let text = |key: &str| rule[key].as_str().unwrap().to_owned();
+        found.insert((text("rule"), text("message")));
+    }
+    for (_, property) in schema["properties"].as_object().into_iter().flatten() {
+        rules(property, found);
+    }
+    if let Some(items) = schema.get("items") {
+        rules(items, found);
+    }
+}
+
+fn all_rules() -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for definition in definitions(Generation::V2) {
+        rules(
+            &definition.spec.versions[0].schema.open_api_v3_schema,
+            &mut found,
+        );
+    }
+    found
+}
+
+#[test]
+fn rules_compile_and_say_what_to_do() {
+    let rules = all_rules();
+    assert!(rules.len() >= 18, "only {} rules", rules.len());
+    for (expression, message) in rules {
+        Program::new(&expression);
+        assert!(message.contains(": "), "{message:?} doesn't say what to do");
+        assert!(
+            !message.ends_with('.') && !message.contains('\n'),
+            "{message:?}"
+        );
+        assert!(message.len() < 200, "{message:?} is long");
+    }
+}
+
+/// A rule that nothing was ever refused by may as well not be there.
+#[test]
+fn every_rule_has_a_refused_document() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/refused");
+    let texts: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .filter_map(|text| Some(text.lines().next()?.strip_prefix("# refused: ")?.to_owned()))
+        .collect();
+    for (_, message) in all_rules() {
+        assert!(
+            texts.iter().any(|text| message.contains(text.as_str())),
+            "nothing is refused by {message:?}"
+        );
+    }
+}
+
+/// The API server plays a schema's rules against its default as it stands, before the fields within get theirs, and
+/// refuses the whole definition where one fails.
+#[test]
+fn defaults_keep_the_rules() {
+    fn check(schema: &Value, defaults: &mut usize) {
+        if let Some(default) = schema.get("default") {
+            let mut refusals = Vec::new();
+            check_rules(schema, default, None, &mut refusals);
+            assert_eq!(refusals, Vec::<String>::new(), "{default}");
+            *defaults += 1;
+        }
+        schema["properties"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .for_each(|(_, property)| check(property, defaults));
+    }
+    let mut defaults = 0;
+    for definition in definitions(Generation::V2) {
+        check(
+            &definition.spec.versions[0].schema.open_api_v3_schema,
+            &mut defaults,
+        );
+    }
+    assert!(defaults > 30, "only {defaults} defaults");
+}

@@ -1,0 +1,193 @@
+//! The definitions: what Crossplane and Kubernetes ask of them.
+
+use c5c3_api::{Generation, definitions};
+use serde_json::Value;
+
+/// Calls `visit` with every schema below a schema, and its path.
+fn walk(schema: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
+    visit(path, schema);
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        walk(property, &format!("{path}.{name}"), visit);
+    }
+    for within in ["items", "additionalProperties"] {
+        if let Some(schema) = schema.get(within) {
+            walk(schema, &format!("{path}[]"), visit);
+        }
+    }
+}
+
+fn each_schema(mut visit: impl FnMut(Generation, &str, &Value)) {
+    for generation in Generation::ALL {
+        for definition in definitions(generation) {
+            let name = definition.metadata.name;
+            let root = &definition.spec.versions[0].schema.open_api_v3_schema;
+            walk(root, &name, &mut |path, schema| {
+                visit(generation, path, schema)
+            });
+        }
+    }
+}
+
+#[test]
+fn every_field_is_described() {
+    let mut fields = 0;
+    each_schema(|_, path, schema| {
+        if path.contains(".metadata") || path.ends_with("[]") {
+            return;
+        }
+        fields += 1;
+        let description = schema["description"].as_str().unwrap_or_default();
+        assert!(description.trim().len() > 5, "{path} has no description");
+        assert!(
+            description.trim_end().ends_with('.'),
+            "{path}: {description:?} is no sentence"
+        );
+    });
+    assert!(fields > 200, "only {fields} fields");
+}
+
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
+#[test]
+fn schemas_are_structural() {
+    const KNOWN: [&str; 18] = [
+        "additionalProperties",
+        "default",
+        "description",
+        "enum",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minimum",
+        "pattern",
+        "properties",
+        "required",
+        "type",
+        "x-kubernetes-validations",
+    ];
+    each_schema(|_, path, schema| {
+        let schema = schema.as_object().unwrap();
+        assert!(schema["type"].is_string(), "{path} has no single type");
+        for key in schema.keys() {
+            assert!(KNOWN.contains(&key.as_str()), "{path}: {key}");
+        }
+        if let Some(format) = schema.get("format") {
+            assert!(
+                ["int32", "int64"].contains(&format.as_str().unwrap()),
+                "{path}: {format}"
+            );
+        }
+        assert!(
+            !(schema.contains_key("properties") && schema.contains_key("additionalProperties")),
+            "{path}"
+        );
+    });
+}
+
+/// The API server estimates what a rule costs from the largest value that a schema allows, and refuses a definition
+/// whose rules cost too much.
+#[test]
+fn what_rules_see_is_bounded() {
+    each_schema(|_, path, schema| {
+        if !path.contains(".spec") {
+            return;
+        }
+        let bounded = match schema["type"].as_str().unwrap() {
+            "string" => schema.get("enum").is_some() || schema.get("maxLength").is_some(),
+            "array" => schema.get("maxItems").is_some(),
+            "integer" => schema.get("minimum").is_some() && schema.get("maximum").is_some(),
+            "object" => {
+                schema.get("additionalProperties").is_none()
+                    || schema.get("maxProperties").is_some()
+            }
+            _ => true,
+        };
+        assert!(bounded, "{path} has no bound: {schema}");
+    });
+}
+
+#[test]
+fn what_is_observed_has_no_defaults() {
+    each_schema(|_, path, schema| {
+        assert!(
+            !(path.contains(".status") && schema.get("default").is_some()),
+            "{path}"
+        );
+    });
+}
+
+/// Crossplane 2 refuses claims in a v2 definition, and takes a definition's name for plural and group.
+#[test]
+fn names_are_as_crossplane_wants_them() {
+    for generation in Generation::ALL {
+        for definition in definitions(generation) {
+            let spec = &definition.spec;
+            assert_eq!(
+                definition.metadata.name,
+                format!("{}.{}", spec.names.plural, spec.group)
+            );
+            assert_eq!(
+                spec.names.plural,
+                format!("{}s", spec.names.kind.to_lowercase())
+            );
+            match generation {
+                Generation::V1 => {
+                    let claim = spec.claim_names.as_ref().unwrap();
+                    assert_eq!(spec.names.kind, format!("X{}", claim.kind));
+                    assert_ne!(spec.names.short_names, claim.short_names);
+                    assert_eq!(spec.scope, None);
+                }
+                Generation::V2 => {
+                    assert!(spec.claim_names.is_none());
+                    assert_eq!(spec.scope, Some("Namespaced"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn both_generations_have_the_same_fields() {
+    let fields = |generation| {
+        let of = |definition: c5c3_api::Definition| {
+            let root = &definition.spec.versions[0].schema.open_api_v3_schema;
+            [
+                root["properties"]["spec"].clone(),
+                root["properties"]["status"].clone(),
+            ]
+        };
+        definitions(generation)
+            .into_iter()
+            .map(of)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(fields(Generation::V1), fields(Generation::V2));
+}
+
+/// A column that points nowhere is shown empty for ever.
+#[test]
+fn columns_show_what_is_there() {
+    for definition in definitions(Generation::V1) {
+        let [version] = &definition.spec.versions;
+        for column in version.additional_printer_columns {
+            let mut schema = &version.schema.open_api_v3_schema;
+            for name in column.json_path.trim_start_matches('.').split('.') {
+                let name = name.trim_end_matches("[*]");
+                schema = schema["properties"]
+                    .get(name)
+                    .or_else(|| schema.get("additionalProperties"))
+                    .or_else(|| schema["items"]["properties"].get(name))
+                    .unwrap_or_else(|| {
+                        panic!(
+                            "{}: {} points nowhere",
+                            definition.metadata.name, column.json_path
+                        )
+                    });
+            }
+        }
+    }
+}
