@@ -19,15 +19,29 @@ pub struct Options {
     check: bool,
 }
 
-/// Folders that hold generated files and nothing else.
-const FOLDERS: [&str; 2] = ["xrds/v1", "xrds/v2"];
+/// Text by path from the root of the repository.
+type Files = BTreeMap<PathBuf, String>;
+
+/// Generated files that belong together.
+struct Product {
+    /// Folders that hold these files and nothing else.
+    folders: &'static [&'static str],
+    /// Makes the files.
+    make: fn() -> Result<Files>,
+}
+
+/// All that is generated.
+const PRODUCTS: [Product; 1] = [Product {
+    folders: &["xrds/v1", "xrds/v2"],
+    make: xrds,
+}];
 
 /// Writes or checks every generated file.
 ///
 /// # Errors
 /// When a file can't be read or written, and with `check` when one isn't as it would be written.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let wanted = files()?;
+    let wanted = wanted()?;
     let present = present(root)?;
     if options.check {
         return check(&wanted, &present);
@@ -46,18 +60,22 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What is to be generated: text by path from the root of the repository.
-fn files() -> Result<BTreeMap<PathBuf, String>> {
-    let mut files = BTreeMap::new();
+/// What is to be generated.
+fn wanted() -> Result<Files> {
+    let mut files = Files::new();
+    for product in PRODUCTS {
+        files.extend((product.make)()?);
+    }
+    Ok(files)
+}
+
+/// The definitions of our kinds, for both generations of Crossplane.
+fn xrds() -> Result<Files> {
+    let mut files = Files::new();
     for generation in Generation::ALL {
         for definition in c5c3_api::definitions(generation) {
-            let name = definition
-                .metadata
-                .name
-                .split('.')
-                .next()
-                .unwrap_or_default();
-            let path = format!("xrds/{}/{name}.yaml", generation.version());
+            let plural = &definition.spec.names.plural;
+            let path = format!("xrds/{}/{plural}.yaml", generation.version());
             files.insert(path.into(), yaml(&definition)?);
         }
     }
@@ -65,11 +83,12 @@ fn files() -> Result<BTreeMap<PathBuf, String>> {
 }
 
 /// What stands in the generated folders now.
-fn present(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
-    let mut files = BTreeMap::new();
-    for folder in FOLDERS
+fn present(root: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for folder in PRODUCTS
+        .iter()
+        .flat_map(|product| product.folders)
         .map(Path::new)
-        .into_iter()
         .filter(|folder| root.join(folder).is_dir())
     {
         for entry in fs::read_dir(root.join(folder))? {
@@ -82,7 +101,7 @@ fn present(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
     Ok(files)
 }
 
-fn check(wanted: &BTreeMap<PathBuf, String>, present: &BTreeMap<PathBuf, String>) -> Result<()> {
+fn check(wanted: &Files, present: &Files) -> Result<()> {
     let stale: Vec<_> = wanted
         .keys()
         .chain(present.keys().filter(|path| !wanted.contains_key(*path)))
