@@ -1,4 +1,4 @@
-//! The documents of `fixtures/`, which the lab plays against a real API server too.
+//! The documents of `fixtures/`: taken, or refused with a message that says what to do.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
 //! What an API server does with a resource before it stores it: strict fields, defaults, schema, rules. As far as our
-//! definitions use it; the lab plays the same fixtures against a real one.
+//! definitions use it, and with the messages of a real one.
 
 mod cel;
 mod defaults;
