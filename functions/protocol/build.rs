@@ -35,13 +35,15 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         ])
         .compile_fds(v1)?;
 
-    let both = protox::compile(
+    let mut both = protox::compile(
         [
             "proto/fn/v1/run_function.proto",
             "proto/fn/v1beta1/run_function.proto",
         ],
         [&out],
     )?;
+    // Reflection needs no comments.
+    both.file.iter_mut().for_each(|file| file.source_code_info = None);
     fs::write(out.join("run_function.binpb"), both.encode_to_vec())?;
     Ok(())
 }

@@ -1,0 +1,203 @@
+//! The server: its ports, its services, its end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use function_protocol::Composer;
+use prometheus_client::registry::Registry;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tonic::server::NamedService;
+use tonic::transport::server::{Router, TcpIncoming};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+use tracing::{info, warn};
+
+use crate::calls::Calls;
+use crate::metrics::{Metrics, expose};
+use crate::service::{FunctionRunner, V1, V1Beta1};
+use crate::tls::{Credentials, accept};
+use crate::{Options, ServeError, Tls};
+
+/// How long calls may take to finish once the server is told to stop. A call takes milliseconds.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A client that is gone without a word is noticed after this and [`KEEPALIVE_TIMEOUT`].
+const KEEPALIVE: Duration = Duration::from_secs(60);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// When no connection can be accepted there are too many: time for some to end.
+pub(crate) const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+
+/// A server with its ports open and its certificates read, not serving yet.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    metrics: Option<(TcpListener, SocketAddr)>,
+    credentials: Option<Credentials>,
+    max_message_bytes: usize,
+}
+
+/// Serves until `shutdown`; then health says NOT_SERVING and calls in flight get a few seconds to finish.
+///
+/// # Errors
+/// As [`Server::bind`] and [`Server::serve`].
+pub async fn serve(
+    composer: Arc<dyn Composer>,
+    options: &Options,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    Server::bind(options).await?.serve(composer, shutdown).await
+}
+
+impl Server {
+    /// Reads the certificates and opens the ports.
+    ///
+    /// # Errors
+    /// A certificate file is missing or unusable, or a port is in use.
+    pub async fn bind(options: &Options) -> Result<Self, ServeError> {
+        let credentials = match &options.tls {
+            Tls::Insecure => None,
+            Tls::Directory(directory) => Some(Credentials::read(directory)?),
+        };
+        let (listener, address) = listen("the function", options.address).await?;
+        let metrics = match options.metrics_address {
+            Some(address) => Some(listen("metrics", address).await?),
+            None => None,
+        };
+        Ok(Self {
+            listener,
+            address,
+            metrics,
+            credentials,
+            max_message_bytes: options.max_message_bytes,
+        })
+    }
+
+    /// Where the function protocol is served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where metrics are served, if they are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(|(_, address)| *address)
+    }
+
+    /// Serves until `shutdown`; then health says NOT_SERVING and calls in flight get a few seconds to finish.
+    ///
+    /// # Errors
+    /// The gRPC server stopped by itself.
+    pub async fn serve(
+        self,
+        composer: Arc<dyn Composer>,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        info!(
+            address = %self.address,
+            metrics = self.metrics_address().map(tracing::field::display),
+            tls = self.credentials.is_some(),
+            "serving"
+        );
+        let mut registry = Registry::default();
+        let calls = Arc::new(Calls::new(composer, Metrics::new(&mut registry)));
+        let (health, router) = services(calls, self.max_message_bytes).await?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async { stopped.await.unwrap_or_default() };
+
+        let grpc = async {
+            match self.credentials {
+                Some(credentials) => {
+                    let connections = accept(self.listener, credentials.current());
+                    tokio::select! {
+                        served = router.serve_with_incoming_shutdown(connections, stopped) => served,
+                        () = credentials.follow() => Ok(()),
+                    }
+                }
+                None => {
+                    let connections = TcpIncoming::from(self.listener).with_nodelay(Some(true));
+                    router
+                        .serve_with_incoming_shutdown(connections, stopped)
+                        .await
+                }
+            }
+        };
+        let metrics = async {
+            match self.metrics {
+                Some((listener, _)) => expose(listener, registry).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(grpc);
+        tokio::pin!(metrics);
+
+        tokio::select! {
+            served = &mut grpc => return Ok(served?),
+            () = &mut metrics => {}
+            () = shutdown => {}
+        }
+        info!("stopping");
+        report(&health, ServingStatus::NotServing).await;
+        if stop.send(()).is_err() {
+            return Ok(());
+        }
+        tokio::select! {
+            served = timeout(GRACE, grpc) => match served {
+                Ok(served) => Ok(served?),
+                Err(_) => {
+                    warn!(?GRACE, "stopped with connections still open");
+                    Ok(())
+                }
+            },
+            () = metrics => Ok(()),
+        }
+    }
+}
+
+async fn listen(
+    what: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), ServeError> {
+    let failed = |source| ServeError::listen(what, address, source);
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+async fn services(
+    calls: Arc<Calls>,
+    max_message_bytes: usize,
+) -> Result<(HealthReporter, Router), ServeError> {
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(function_protocol::FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let (health, health_service) = tonic_health::server::health_reporter();
+    report(&health, ServingStatus::Serving).await;
+    let router = tonic::transport::Server::builder()
+        .http2_keepalive_interval(Some(KEEPALIVE))
+        .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+        .add_service(FunctionRunner::<V1>::new(
+            Arc::clone(&calls),
+            max_message_bytes,
+        ))
+        .add_service(FunctionRunner::<V1Beta1>::new(calls, max_message_bytes))
+        .add_service(health_service)
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?);
+    Ok((health, router))
+}
+
+/// Of the server, which has the empty name, and of both versions of the service.
+async fn report(health: &HealthReporter, status: ServingStatus) {
+    for service in [
+        "",
+        FunctionRunner::<V1>::NAME,
+        FunctionRunner::<V1Beta1>::NAME,
+    ] {
+        health.set_service_status(service, status).await;
+    }
+}

@@ -1,0 +1,69 @@
+//! Connections, once their clients are known.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
+use tracing::{debug, warn};
+
+use crate::server::PAUSE_AFTER_FAILED_ACCEPT;
+
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How many connections may wait to be served.
+const WAITING: usize = 16;
+
+type Connection = io::Result<TlsStream<TcpStream>>;
+
+/// Accepts connections, each with the configuration of its moment, until the stream is dropped. Handshakes don't wait for
+/// one another.
+pub(crate) fn accept(
+    listener: TcpListener,
+    config: watch::Receiver<Arc<ServerConfig>>,
+) -> ReceiverStream<Connection> {
+    let (ready, connections) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = ready.closed() => return,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    let acceptor = TlsAcceptor::from(Arc::clone(&config.borrow()));
+                    tokio::spawn(shake_hands(acceptor, stream, ready.clone()));
+                }
+                Err(error) => {
+                    warn!(%error, "a connection cannot be accepted");
+                    sleep(PAUSE_AFTER_FAILED_ACCEPT).await;
+                }
+            }
+        }
+    });
+    ReceiverStream::new(connections)
+}
+
+async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, ready: mpsc::Sender<Connection>) {
+    let client = stream.peer_addr().ok();
+    let shaken = async {
+        stream.set_nodelay(true)?;
+        acceptor.accept(stream).await
+    };
+    let failure = match timeout(HANDSHAKE, shaken).await {
+        // The server may have stopped meanwhile.
+        Ok(Ok(connection)) => return ready.send(Ok(connection)).await.unwrap_or_default(),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it took too long".to_owned(),
+    };
+    debug!(
+        client = client.map(tracing::field::display),
+        failure, "TLS handshake failed"
+    );
+}

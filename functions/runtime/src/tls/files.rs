@@ -1,0 +1,160 @@
+//! The three files, and what TLS makes of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{InconsistentKeys, RootCertStore, ServerConfig};
+use rustls_pki_types::pem::{self, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use thiserror::Error;
+
+/// Why certificates cannot be used.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// A file is missing or unreadable.
+    #[error("cannot read {}: {source}; the folder must hold tls.crt, tls.key and ca.crt", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is no PEM.
+    #[error("{} is malformed PEM: {reason}", path.display())]
+    Pem {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file has no certificate in it.
+    #[error("{} holds no certificate", path.display())]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file has no private key in it.
+    #[error("{} holds no private key", path.display())]
+    NoKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Key and certificate are not a pair.
+    #[error("{} is not the key of the certificate in tls.crt beside it", path.display())]
+    Mismatch {
+        /// The key's file.
+        path: PathBuf,
+    },
+    /// A file's content is PEM, but TLS cannot use it.
+    #[error("{} cannot be used: {reason}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The content of the three files.
+#[derive(PartialEq, Eq)]
+pub(super) struct Files {
+    directory: PathBuf,
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+    authorities: Vec<u8>,
+}
+
+impl Files {
+    pub(super) fn read(directory: &Path) -> Result<Self, TlsError> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read(&path).map_err(|source| TlsError::Read { path, source })
+        };
+        Ok(Self {
+            directory: directory.to_owned(),
+            certificate: read("tls.crt")?,
+            key: read("tls.key")?,
+            authorities: read("ca.crt")?,
+        })
+    }
+
+    /// A server that shows this certificate and wants one of these authorities from its clients.
+    pub(super) fn config(&self) -> Result<ServerConfig, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let clients = WebPkiClientVerifier::builder_with_provider(
+            Arc::new(self.roots()?),
+            Arc::clone(&provider),
+        )
+        .build()
+        .map_err(|error: VerifierBuilderError| unusable(self.path("ca.crt"), error))?;
+        let identity = SingleCertAndKey::from(self.identity(&provider)?);
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| unusable(self.path("tls.crt"), error))?
+            .with_client_cert_verifier(clients)
+            .with_cert_resolver(Arc::new(identity));
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Ok(config)
+    }
+
+    fn roots(&self) -> Result<RootCertStore, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for authority in certificates(&self.authorities, self.path("ca.crt"))? {
+            roots
+                .add(authority)
+                .map_err(|error| unusable(self.path("ca.crt"), error))?;
+        }
+        Ok(roots)
+    }
+
+    fn identity(&self, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+        let chain = certificates(&self.certificate, self.path("tls.crt"))?;
+        let path = || self.path("tls.key");
+        let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| match error {
+            pem::Error::NoItemsFound => TlsError::NoKey { path: path() },
+            error => TlsError::Pem {
+                path: path(),
+                reason: error.to_string(),
+            },
+        })?;
+        let key = provider
+            .key_provider
+            .load_private_key(key)
+            .map_err(|error| unusable(path(), error))?;
+        let identity = CertifiedKey::new(chain, key);
+        match identity.keys_match() {
+            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
+                Ok(identity)
+            }
+            Err(rustls::Error::InconsistentKeys(_)) => Err(TlsError::Mismatch { path: path() }),
+            Err(error) => Err(unusable(self.path("tls.crt"), error)),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+fn certificates(pem: &[u8], path: PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match certificates {
+        Ok(certificates) if certificates.is_empty() => Err(TlsError::NoCertificate { path }),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(TlsError::Pem {
+            path,
+            reason: error.to_string(),
+        }),
+    }
+}
+
+fn unusable(path: PathBuf, error: impl std::error::Error) -> TlsError {
+    TlsError::Unusable {
+        path,
+        reason: error.to_string(),
+    }
+}

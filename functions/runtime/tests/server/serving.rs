@@ -1,0 +1,174 @@
+//! A server to test, its composer, and a client.
+
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use function_protocol::v1::{
+    RequestMeta, Resource, RunFunctionRequest, RunFunctionResponse, State,
+};
+use function_protocol::{Composer, Document, Fatal, Readiness, Request, Response};
+use function_runtime::{Options, ServeError, Server, Tls};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::Status;
+use tonic::client::Grpc;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic_prost::ProstCodec;
+
+pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+pub const V1: &str = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
+pub const V1_BETA1: &str = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
+
+/// Does what the composite resource's kind says.
+struct Obeying;
+
+#[derive(Deserialize)]
+struct Order {
+    kind: String,
+}
+
+impl Composer for Obeying {
+    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+        response.desire("ours", &json!({"kind": "Object"}), Readiness::True)?;
+        let nothing: [u8; 0] = [];
+        match request.composite::<Order>()?.kind.as_str() {
+            "Fatal" => Err(Fatal::new("spec.size: unknown size")),
+            "Panic" => Err(Fatal::new(format!("{}", nothing[request.observed().len()]))),
+            "Slow" => {
+                std::thread::sleep(Duration::from_millis(700));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A server that runs until it is told to stop.
+pub struct Serving {
+    pub address: SocketAddr,
+    pub metrics: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<Result<(), ServeError>>,
+}
+
+pub fn loopback(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}
+
+pub fn options(tls: Tls) -> Options {
+    Options {
+        address: loopback(0),
+        metrics_address: Some(loopback(0)),
+        ..Options::new(tls)
+    }
+}
+
+impl Serving {
+    pub async fn start(tls: Tls) -> Outcome<Self> {
+        let server = Server::bind(&options(tls)).await?;
+        let address = server.address();
+        let metrics = server.metrics_address().ok_or("metrics are served")?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let served = tokio::spawn(async move {
+            server
+                .serve(Arc::new(Obeying), async {
+                    stopped.await.unwrap_or_default()
+                })
+                .await
+        });
+        Ok(Self {
+            address,
+            metrics,
+            stop,
+            served,
+        })
+    }
+
+    pub fn tell_to_stop(self) -> JoinHandle<Result<(), ServeError>> {
+        self.stop.send(()).unwrap_or_default();
+        self.served
+    }
+
+    pub async fn stop(self) -> Outcome {
+        Ok(tokio::time::timeout(Duration::from_secs(8), self.tell_to_stop()).await???)
+    }
+
+    pub async fn client(&self) -> Outcome<Channel> {
+        Ok(Endpoint::from_shared(format!("http://{}", self.address))?
+            .connect()
+            .await?)
+    }
+
+    pub async fn tls_client(&self, tls: ClientTlsConfig) -> Outcome<Channel> {
+        let endpoint = Endpoint::from_shared(format!("https://{}", self.address))?;
+        Ok(endpoint
+            .tls_config(tls.domain_name("function.test"))?
+            .connect()
+            .await?)
+    }
+}
+
+pub fn document(value: &Value) -> Document {
+    Document::from_value(value).unwrap_or_default()
+}
+
+/// A request about a composite resource of this kind, some bytes large.
+pub fn request(kind: &str, padding: usize) -> RunFunctionRequest {
+    let composite = json!({
+        "kind": kind,
+        "metadata": {"name": "customer-a-prod"},
+        "spec": {"padding": "x".repeat(padding)},
+    });
+    let resource = |value: &Value| Resource {
+        resource: Some(document(value)),
+        ..Resource::default()
+    };
+    let theirs = ("theirs".to_owned(), resource(&json!({"kind": "Theirs"})));
+    RunFunctionRequest {
+        meta: Some(RequestMeta {
+            tag: "a-tag".into(),
+            ..RequestMeta::default()
+        }),
+        observed: Some(State {
+            composite: Some(resource(&composite)),
+            ..State::default()
+        }),
+        desired: Some(State {
+            resources: [theirs].into(),
+            ..State::default()
+        }),
+        ..RunFunctionRequest::default()
+    }
+}
+
+pub async fn call(
+    channel: &Channel,
+    method: &'static str,
+    request: RunFunctionRequest,
+) -> Result<RunFunctionResponse, Status> {
+    let mut client = Grpc::new(channel.clone()).max_decoding_message_size(32 << 20);
+    client
+        .ready()
+        .await
+        .map_err(|error| Status::unavailable(error.to_string()))?;
+    let path = PathAndQuery::from_static(method);
+    let answer = client
+        .unary(tonic::Request::new(request), path, ProstCodec::default())
+        .await?;
+    Ok(answer.into_inner())
+}
+
+pub fn desired(response: &RunFunctionResponse) -> Vec<&str> {
+    response
+        .desired
+        .iter()
+        .flat_map(|desired| desired.resources.keys())
+        .map(String::as_str)
+        .collect()
+}
