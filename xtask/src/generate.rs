@@ -1,5 +1,7 @@
 //! `cargo xtask generate`: the files that are made from Rust types.
 
+mod compositions;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -27,21 +29,22 @@ struct Product {
     /// Folders that hold these files and nothing else.
     folders: &'static [&'static str],
     /// Makes the files.
-    make: fn() -> Result<Files>,
+    make: fn(&Path) -> Result<Files>,
 }
 
 /// All that is generated.
-const PRODUCTS: [Product; 1] = [Product {
-    folders: &["xrds/v1", "xrds/v2"],
-    make: xrds,
-}];
+const PRODUCTS: [Product; 3] = [
+    Product { folders: &["xrds/v1", "xrds/v2"], make: xrds },
+    Product { folders: &["compositions/v1", "compositions/v2"], make: compositions::compositions },
+    Product { folders: &["package/crds"], make: crds },
+];
 
 /// Writes or checks every generated file.
 ///
 /// # Errors
 /// When a file can't be read or written, and with `check` when one isn't as it would be written.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let wanted = wanted()?;
+    let wanted = wanted(root)?;
     let present = present(root)?;
     if options.check {
         return check(&wanted, &present);
@@ -61,23 +64,33 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// What is to be generated.
-fn wanted() -> Result<Files> {
+fn wanted(root: &Path) -> Result<Files> {
     let mut files = Files::new();
     for product in PRODUCTS {
-        files.extend((product.make)()?);
+        files.extend((product.make)(root)?);
     }
     Ok(files)
 }
 
 /// The definitions of our kinds, for both generations of Crossplane.
-fn xrds() -> Result<Files> {
+fn xrds(_: &Path) -> Result<Files> {
     let mut files = Files::new();
     for generation in Generation::ALL {
         for definition in c5c3_api::definitions(generation) {
             let plural = &definition.spec.names.plural;
             let path = format!("xrds/{}/{plural}.yaml", generation.version());
-            files.insert(path.into(), yaml(&definition)?);
+            files.insert(path.into(), yaml(&definition, "providers/api")?);
         }
+    }
+    Ok(files)
+}
+
+/// The definitions of what operators reconcile.
+fn crds(_: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for definition in c5c3_api::custom_resources() {
+        let name = definition["metadata"]["name"].as_str().unwrap_or_default();
+        files.insert(format!("package/crds/{name}.yaml").into(), yaml(&definition, "providers/api")?);
     }
     Ok(files)
 }
@@ -110,18 +123,16 @@ fn check(wanted: &Files, present: &Files) -> Result<()> {
         .collect();
     if !stale.is_empty() {
         bail!(
-            "not as the Rust types have it: {}; run `cargo xtask generate`",
+            "not as their sources have it: {}; run `cargo xtask generate`",
             stale.join(", ")
         );
     }
     Ok(())
 }
 
-fn yaml<T: Serialize>(document: &T) -> Result<String> {
+fn yaml<T: Serialize>(document: &T, source: &str) -> Result<String> {
     let text = serde_saphyr::to_string(document)?;
-    Ok(format!(
-        "# Made by `cargo xtask generate` from providers/api.\n{text}"
-    ))
+    Ok(format!("# Made by `cargo xtask generate` from {source}.\n{text}"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod names;
 mod observed;
 pub mod openstack;
 mod pools;
+mod quantity;
 mod transitions;
 
 use std::time::Duration;

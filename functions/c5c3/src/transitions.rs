@@ -2,16 +2,26 @@
 
 use function_protocol::{Condition, ConditionStatus, Response, Severity};
 
-/// Sets a condition; an event goes with a change.
+/// Sets a condition; an event goes with a change that has something to say.
 pub fn set(response: &mut Response, type_: &str, holds: bool, reason: &str, message: String) {
-    let severity = if holds { Severity::Normal } else { Severity::Warning };
-    response.transition(
-        Condition {
-            type_: type_.to_owned(),
-            status: ConditionStatus::from(holds),
-            reason: reason.to_owned(),
-            message,
-        },
-        severity,
-    );
+    let condition = condition(type_, holds, reason, message);
+    if condition.message.is_empty() {
+        response.condition(condition);
+    } else {
+        response.transition(condition, if holds { Severity::Normal } else { Severity::Warning });
+    }
+}
+
+/// Sets a condition that is no news: something comes after what another condition waits for.
+pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
+    response.condition(condition(type_, false, "NotComposed", message.to_owned()));
+}
+
+fn condition(type_: &str, holds: bool, reason: &str, message: String) -> Condition {
+    Condition {
+        type_: type_.to_owned(),
+        status: ConditionStatus::from(holds),
+        reason: reason.to_owned(),
+        message,
+    }
 }

@@ -65,6 +65,7 @@ pub fn definition<K: Kind>(generation: Generation) -> Definition {
             group: K::GROUP,
             scope,
             names,
+            default_composite_delete_policy: claim_names.as_ref().map(|_| "Foreground"),
             claim_names,
             default_composition_ref: Named {
                 name: K::COMPOSITION.to_owned(),
@@ -149,6 +150,9 @@ pub struct DefinitionSpec {
     /// What the claim is called, in v1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_names: Option<Names>,
+    /// With `Foreground` a claim, and so its name, stays until all that was composed for it is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_composite_delete_policy: Option<&'static str>,
     /// The Composition of a resource that chooses none.
     pub default_composition_ref: Named,
     /// The one version.

@@ -7,6 +7,7 @@
 pub mod condition;
 pub mod control_plane;
 pub mod control_plane_cluster;
+pub mod custom_resource;
 pub mod definition;
 pub mod hypervisor;
 pub mod hypervisor_cluster;
@@ -28,3 +29,4 @@ pub use pool::{
     VlanRangeError,
 };
 pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};
+pub use custom_resource::custom_resources;

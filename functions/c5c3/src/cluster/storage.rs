@@ -16,6 +16,7 @@ use crate::input::CephPreset;
 use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::Manifest;
 use crate::observed::Observation;
+use crate::quantity::gibibytes;
 use crate::{SETTLED, WAITING, transitions};
 
 mod ceph_cluster;
@@ -139,9 +140,4 @@ fn capacity(bytes: CephCapacity) -> Option<Capacity> {
         available: Some(gibibytes(bytes.bytes_available)),
         used: Some(gibibytes(bytes.bytes_used)),
     })
-}
-
-/// Bytes as a quantity of whole GiB.
-fn gibibytes(bytes: u64) -> String {
-    format!("{}Gi", bytes >> 30)
 }

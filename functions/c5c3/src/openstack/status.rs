@@ -15,7 +15,7 @@ use super::keys::{Keys, secret_name};
 use super::shares::Shares;
 use super::wanted::{Client, Rbd};
 use crate::observed::{Observation, condition};
-use crate::{SETTLED, WAITING, transitions};
+use crate::{SETTLED, WAITING, quantity, transitions};
 
 /// What was found while composing.
 pub struct Findings {
@@ -101,10 +101,20 @@ impl Recipe<'_> {
                 "every pool can be consumed".to_owned(),
             ),
         }
-        let exists = findings.control_plane.exists;
+        if !findings.control_plane.exists {
+            let message = if problems.is_empty() && self.site.name_taken_by.is_none() {
+                "it is being made"
+            } else {
+                "nothing is made before the claim is accepted and its pools can be consumed"
+            };
+            for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
+                transitions::await_turn(response, part, message);
+            }
+            return;
+        }
         let storage = [&findings.ceph.waiting[..], &findings.keys.waiting[..]].concat();
-        part(response, "StorageReady", exists, storage);
-        part(response, "HypervisorsReady", exists, findings.shares.waiting.clone());
+        part(response, "StorageReady", &storage);
+        part(response, "HypervisorsReady", &findings.shares.waiting);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);
@@ -114,7 +124,6 @@ impl Recipe<'_> {
                 (ready.reason.as_str(), ready.message.clone())
             }
             (None, _) if holds => ("Ready", String::new()),
-            (None, _) if !exists => ("NotComposed", "it waits for the pools".to_owned()),
             (None, _) => ("Waiting", "the c5c3-operator hasn't said that it is ready".to_owned()),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
@@ -164,6 +173,7 @@ impl Recipe<'_> {
         Some(CephResources {
             volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
                 quota_bytes: (quota > 0).then(|| quota.saturating_mul(1_000_000_000)),
+                available_bytes: self.available_bytes(),
                 ..pool
             }),
             image_pool: pool(Rbd::Images),
@@ -178,14 +188,33 @@ impl Recipe<'_> {
     }
 }
 
-/// One part of the claim: ready once it exists and nothing in it is awaited.
-fn part(response: &mut Response, type_: &str, exists: bool, waiting: Vec<String>) {
-    let (holds, reason, message) = match (exists, waiting.is_empty()) {
-        (false, _) => (false, "NotComposed", "it waits for the pools".to_owned()),
-        (true, true) => (true, "Ready", String::new()),
-        (true, false) => (false, "Waiting", format!("waiting for {}", waiting.join(", "))),
-    };
-    transitions::set(response, type_, holds, reason, message);
+impl Recipe<'_> {
+    /// Bytes left for volumes over all storage pools: what Ceph has free, by the copies kept, within the quota of each
+    /// pool. None until a pool reports.
+    fn available_bytes(&self) -> Option<u64> {
+        let claim = &self.cluster.spec.storage.ceph.volume_pool;
+        let limit = match claim.quota_gb {
+            0 => f64::INFINITY,
+            quota => quota as f64 * 1e9,
+        };
+        let free = self.site.storages.iter().filter_map(|pool| {
+            let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
+            let raw = quantity::bytes(capacity.available.as_deref()?)?;
+            Some((raw / f64::from(claim.replication)).min(limit))
+        });
+        let free: Vec<f64> = free.collect();
+        (!free.is_empty()).then(|| free.iter().sum::<f64>() as u64)
+    }
+}
+
+/// One part of the claim: ready once nothing in it is awaited.
+fn part(response: &mut Response, type_: &str, waiting: &[String]) {
+    if waiting.is_empty() {
+        transitions::set(response, type_, true, "Ready", String::new());
+    } else {
+        let message = format!("waiting for {}", waiting.join(", "));
+        transitions::set(response, type_, false, "Waiting", message);
+    }
 }
 
 /// The worst of several is what a user should see.

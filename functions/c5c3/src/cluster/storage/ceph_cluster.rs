@@ -8,6 +8,7 @@ use function_protocol::Fatal;
 
 use crate::input::CephPreset;
 use crate::manifest::ObjectMeta;
+use crate::quantity;
 use crate::manifest::ceph::{
     CephCluster, CephStorage, CephVersion, DeviceSet, Mgr, Mon, MonZone, StretchCluster,
     VolumeClaim, VolumeClaimTemplate, VolumeRequest,
@@ -77,7 +78,8 @@ pub fn wanted(
 /// Why the pool's disks don't reach its target capacity, if they don't.
 pub fn shortfall(spec: &StorageClusterSpec, preset: &CephPreset) -> Option<String> {
     let target = spec.target_capacity()?;
-    let needed = (gibibytes(target)? / preset.disk_gib.max(1) as f64).ceil();
+    let disk = quantity::bytes(&format!("{}Gi", preset.disk_gib.max(1)))?;
+    let needed = (quantity::bytes(target)? / disk).ceil();
     let disks = disks(spec);
     (needed > f64::from(disks)).then(|| {
         format!(
@@ -114,20 +116,4 @@ fn stretch(arbiter: &str, region: &str, zones: &[String]) -> Result<StretchClust
         sub_failure_domain: "host",
         zones: vec![zone(arbiter, true), zone(one, false), zone(other, false)],
     })
-}
-
-/// A quantity in GiB; None where it isn't one.
-fn gibibytes(quantity: &str) -> Option<f64> {
-    const GIB: f64 = 1_073_741_824.0;
-    let digits = quantity.trim_end_matches(|character: char| character.is_ascii_alphabetic());
-    let bytes = match &quantity[digits.len()..] {
-        "Gi" => GIB,
-        "Ti" => GIB * 1024.0,
-        "Pi" => GIB * 1024.0 * 1024.0,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        _ => return None,
-    };
-    Some(digits.parse::<f64>().ok()? * bytes / GIB)
 }

@@ -1,0 +1,246 @@
+//! The clusters a platform team claims: Shoot, access, Ceph, consumers.
+
+use std::collections::BTreeMap;
+
+use crate::call::{Call, Outcome, composite, text, well, yaml};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn pool(file: &str) -> Call {
+    let claim = yaml(&format!("examples/pools/{file}.yaml")).remove(0);
+    let input = match text(&claim, "/kind").as_str() {
+        "ControlPlaneCluster" => "controlplane-production",
+        "HypervisorCluster" => "hypervisor-pool",
+        _ => "storage-pool",
+    };
+    Call::of(claim, input)
+}
+
+fn running(file: &str) -> (Call, Outcome) {
+    let mut call = pool(file);
+    let mut outcome = call.run();
+    for _ in 0..4 {
+        call = call.applied(&outcome, well);
+        outcome = call.run();
+    }
+    (call, outcome)
+}
+
+fn consumer(namespace: &str, name: &str, created: &str, pools: &[&str]) -> Value {
+    let mut claim = composite(json!({
+        "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"hypervisorClusters": pools, "storageClusters": ["st-pool-a"]},
+    }));
+    claim["metadata"]["creationTimestamp"] = json!(created);
+    claim
+}
+
+#[rstest]
+#[case("control-plane")]
+#[case("hv-pool-a")]
+#[case("hv-pool-b")]
+#[case("hv-pool-compliance")]
+#[case("st-pool-a")]
+#[case("st-pool-b")]
+#[case("st-pool-encrypted")]
+fn every_example_gives_the_whole_response_that_is_on_file(#[case] file: &str) {
+    let (_, outcome) = running(file);
+    insta::assert_yaml_snapshot!(file, json!({
+        "desired": outcome.desired, "ready": outcome.ready, "status": outcome.status,
+        "conditions": outcome.conditions, "events": outcome.events,
+        "compositeReady": outcome.composite_ready,
+    }));
+}
+
+#[rstest]
+#[case("control-plane", &["access", "shoot"])]
+#[case("hv-pool-a", &["access", "pool", "shoot"])]
+#[case("st-pool-a", &["access", "ceph", "shoot"])]
+fn a_cluster_becomes_ready_step_by_step(#[case] file: &str, #[case] objects: &[&str]) {
+    let first = pool(file).run();
+    assert_eq!(first.objects(), ["access", "shoot"], "what is inside waits for the Shoot");
+    assert_eq!(first.status["phase"], "Provisioning");
+    assert_eq!(first.composite_ready, Some(false));
+    let (_, last) = running(file);
+    assert_eq!(last.objects(), objects);
+    assert_eq!(last.status["phase"], "Ready");
+    assert_eq!(last.composite_ready, Some(true));
+}
+
+#[test]
+fn a_shoot_whose_name_gardener_would_refuse_is_shortened() {
+    let outcome = pool("control-plane").run();
+    let metadata = &outcome.manifest("shoot")["metadata"];
+    assert_eq!(metadata["namespace"], "garden-c5c3");
+    assert_eq!(text(metadata, "/name").len() + "c5c3".len(), 21, "{metadata}");
+    assert_eq!(outcome.desired["access"]["metadata"]["name"], "eu-de-1-control-plane");
+    assert_eq!(outcome.status["kubeconfig"], "eu-de-1-control-plane-kubeconfig");
+    assert_eq!(pool("hv-pool-a").run().manifest("shoot")["metadata"]["name"], "hv-pool-a");
+}
+
+#[test]
+fn what_gardener_says_reaches_the_claim() {
+    let call = pool("hv-pool-a");
+    let first = call.run();
+    let failed = |_: &str, _: &Value| {
+        json!({"lastOperation": {"type": "Create", "state": "Failed", "description": "no machines left"}})
+    };
+    let outcome = call.applied(&first, failed).run();
+    assert_eq!(outcome.status["phase"], "Failed");
+    assert_eq!(outcome.conditions["ShootReady"].2, "Gardener gave up: no machines left");
+}
+
+#[test]
+fn a_pool_lists_its_consumers_eldest_first() {
+    let world = [
+        consumer("tenant-b", "young", "2026-03-01T00:00:00Z", &["hv-pool-a"]),
+        consumer("tenant-a", "old", "2026-02-01T00:00:00Z", &["infrastructure/hv-pool-a"]),
+        consumer("tenant-c", "elsewhere", "2026-01-01T00:00:00Z", &["hv-pool-b"]),
+        consumer("tenant-d", "other-namespace", "2026-01-01T00:00:00Z", &["tenant-d/hv-pool-a"]),
+    ];
+    let outcome = pool("hv-pool-a").with(world).run();
+    let names: Vec<String> = outcome.status["consumers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|consumer| text(consumer, "/name"))
+        .collect();
+    assert_eq!(names, ["old", "young"]);
+}
+
+#[test]
+fn a_dedicated_pool_keeps_its_holder_and_refuses_an_elder_newcomer() {
+    let holder = consumer("tenant-b", "holder", "2026-03-01T00:00:00Z", &["hv-pool-compliance"]);
+    let mut call = pool("hv-pool-compliance").with([holder]);
+    let outcome = call.run();
+    assert_eq!(outcome.status["consumers"], json!([{"name": "holder", "namespace": "tenant-b"}]));
+    call.composite["status"] = outcome.status;
+    let elder = consumer("tenant-a", "elder", "2026-01-01T00:00:00Z", &["hv-pool-compliance"]);
+    let mut call = call.with([elder]);
+    assert_eq!(call.run().status["consumers"][0]["name"], "holder");
+    call.world.remove(0);
+    assert_eq!(call.run().status["consumers"][0]["name"], "elder");
+}
+
+#[test]
+fn consumers_stay_listed_while_claims_are_not_read() {
+    let mut call = pool("hv-pool-a");
+    let consumers = json!([{"name": "old", "namespace": "tenant-a"}]);
+    call.composite["status"] = json!({"phase": "Ready", "consumers": consumers});
+    let response = function_protocol::run(&function_c5c3::Claims, call.message());
+    assert_eq!(Outcome::of(response).status["consumers"], consumers);
+}
+
+#[test]
+fn a_pool_is_not_shrunk_below_its_consumers() {
+    let world = ["one", "two", "three"]
+        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
+    let mut call = pool("hv-pool-b").with(world);
+    call.composite["spec"]["workers"] = json!(1);
+    let outcome = call.run();
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(worker["minimum"], 5);
+    assert_eq!(
+        outcome.conditions["SizeAccepted"].2,
+        "spec.workers is 1, and 3 control planes with 2 nodes in reserve need 5; the pool keeps 5"
+    );
+}
+
+#[test]
+fn a_pool_being_changed_by_gardener_can_be_consumed() {
+    let (call, outcome) = running("hv-pool-a");
+    let scaling = |name: &str, manifest: &Value| match name {
+        "shoot" => json!({"lastOperation": {"type": "Reconcile", "state": "Processing", "progress": 40}}),
+        _ => well(name, manifest),
+    };
+    assert_eq!(call.applied(&outcome, scaling).run().status["phase"], "Scaling");
+}
+
+#[test]
+fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
+    let (_, outcome) = running("st-pool-encrypted");
+    let set = &outcome.manifest("ceph")["spec"]["storage"]["storageClassDeviceSets"][0];
+    assert_eq!((set["count"].as_u64(), set["encrypted"].as_bool()), (Some(72), Some(true)));
+    let template = &set["volumeClaimTemplates"][0];
+    assert_eq!(template["metadata"]["annotations"]["crushDeviceClass"], "nvme");
+    assert_eq!(outcome.status["health"], "HEALTH_OK");
+    assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
+}
+
+#[test]
+fn a_stretched_pool_has_two_zones_and_an_arbiter() {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["arbiterCluster"] = json!("arbiter-eu-de-1");
+    let outcome = call.run();
+    let outcome = call.applied(&outcome, well).run();
+    let mon = &outcome.manifest("ceph")["spec"]["mon"];
+    assert_eq!(mon["count"], 5);
+    assert_eq!(
+        mon["stretchCluster"]["zones"],
+        json!([{"name": "arbiter-eu-de-1", "arbiter": true}, {"name": "eu-de-1a"}, {"name": "eu-de-1b"}])
+    );
+}
+
+#[test]
+fn a_target_that_the_disks_do_not_reach_is_said() {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["ceph"]["targetCapacity"] = json!("2Pi");
+    let outcome = call.run();
+    let (status, reason, message) = &outcome.conditions["CapacityPlanned"];
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "TooFewDisks"));
+    assert_eq!(
+        message,
+        "2Pi take 1173 disks of 1788 GiB, and 10 nodes with 30 each have 300; raise spec.workers or spec.ceph.osdCount"
+    );
+}
+
+#[rstest]
+#[case::name("hv-pool-a", "/spec/name", json!("other"),
+    "spec.name is other, and the resource is called hv-pool-a; make them the same")]
+#[case::hosts("st-pool-a", "/spec/workers", json!(2),
+    "spec.workers is 2; 3 monitors and 3 copies each want a host of their own, so choose at least 3")]
+#[case::zones("st-pool-a", "/spec/region", json!("mars"), "")]
+#[case::vlans("hv-pool-a", "/spec/network", json!({"physicalNetworks": [{"name": "p", "bridge": "b", "vlanRange": "9-1"}]}),
+    "spec.network.physicalNetworks")]
+fn a_mistake_in_the_claim_is_one_sentence(
+    #[case] file: &str,
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] sentence: &str,
+) {
+    let mut call = pool(file);
+    if field == "/spec/region" {
+        call.composite["spec"]["arbiterCluster"] = json!("arbiter");
+    }
+    let (parent, key) = field.rsplit_once('/').unwrap();
+    call.composite.pointer_mut(parent).unwrap()[key] = value;
+    let outcome = call.run();
+    let fatal = outcome.fatal.unwrap();
+    assert!(fatal.starts_with(sentence), "{fatal}");
+    assert!(outcome.desired.is_empty());
+}
+
+#[test]
+fn the_younger_of_two_pools_of_one_name_is_refused() {
+    let mut twin = pool("hv-pool-a").composite;
+    twin["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("elsewhere");
+    twin["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
+    let outcome = pool("hv-pool-a").with([twin]).run();
+    assert_eq!(outcome.desired, BTreeMap::new());
+    assert_eq!(outcome.conditions["Accepted"].2, "elsewhere/hv-pool-a is older and has this name; choose another");
+    assert_eq!(outcome.status["phase"], "Failed");
+}
+
+#[test]
+fn a_namespaced_pool_carries_its_provider_configuration_in_an_object() {
+    let mut call = pool("hv-pool-a");
+    call.composite = yaml("examples/pools/hv-pool-a.yaml").remove(0);
+    let outcome = call.run();
+    let access = &outcome.desired["access"];
+    assert_eq!(access["kind"], "Object");
+    assert_eq!(access["spec"]["providerConfigRef"]["name"], "management");
+    let config = outcome.manifest("access");
+    assert_eq!(config["kind"], "ClusterProviderConfig");
+    assert_eq!(config["spec"]["credentials"]["secretRef"]["name"], "hv-pool-a-kubeconfig");
+}
