@@ -24,7 +24,11 @@ pub struct Site {
     pub storages: Vec<Named<StorageClusterSpec>>,
     /// The elder claim of the same name, as `namespace/name`.
     pub name_taken_by: Option<String>,
-    namesakes_known: bool,
+    /// Whether the name is the claim's, as far as is known.
+    served: bool,
+    /// Whether every cluster may be used.
+    usable: bool,
+    /// Whether the claim has been served before.
     started: bool,
 }
 
@@ -60,27 +64,30 @@ impl Site {
             cluster.metadata.claim_name(),
         )?;
         let elder = namesakes.iter().flatten().min_by_key(|namesake| namesake.seniority());
+        let elder = elder.filter(|elder| elder.seniority() < cluster.metadata.seniority());
         Ok(Site {
+            served: namesakes.is_some() && elder.is_none(),
+            usable: control_plane.is_usable()
+                && hypervisors.iter().all(Named::is_usable)
+                && storages.iter().all(Named::is_usable),
             control_plane,
             hypervisors,
             storages,
             name_taken_by: elder
-                .filter(|elder| elder.seniority() < cluster.metadata.seniority())
                 .map(|elder| format!("{}/{}", elder.claim_namespace(), elder.claim_name())),
-            namesakes_known: namesakes.is_some(),
             started: request.observed().contains_key(CONTROL_PLANE),
         })
     }
 
     /// Whether the namespace and the ControlPlane may be made.
     pub fn creation(&self) -> Creation {
-        Creation::from(self.is_served() && (self.started || self.everything_usable()))
+        Creation::from(self.served && (self.started || self.usable))
     }
 
     /// Whether something may be made in a pool: at first only when all pools are there, later when this one is.
     pub fn creation_in<K: Pool>(&self, pool: &Named<K>) -> Creation {
-        let ready = if self.started { pool.is_usable() } else { self.everything_usable() };
-        Creation::from(self.is_served() && ready)
+        let usable = if self.started { pool.is_usable() } else { self.usable };
+        Creation::from(self.served && usable)
     }
 
     /// What is wrong with the clusters, for people.
@@ -94,15 +101,6 @@ impl Site {
             .chain(hypervisors)
             .chain(self.storages.iter().filter_map(of))
             .collect()
-    }
-
-    /// Whether the name belongs to this claim, as far as is known.
-    fn is_served(&self) -> bool {
-        self.namesakes_known && self.name_taken_by.is_none()
-    }
-
-    fn everything_usable(&self) -> bool {
-        self.problems().is_empty()
     }
 }
 
