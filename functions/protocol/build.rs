@@ -43,7 +43,9 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         [&out],
     )?;
     // Reflection needs no comments.
-    both.file.iter_mut().for_each(|file| file.source_code_info = None);
+    both.file
+        .iter_mut()
+        .for_each(|file| file.source_code_info = None);
     fs::write(out.join("run_function.binpb"), both.encode_to_vec())?;
     Ok(())
 }

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tls = arguments.next().map_or(Tls::Insecure, |directory| {
         Tls::Directory(PathBuf::from(directory))
     });
-    init_logs(false, LogFormat::Text);
+    init_logs(false, LogFormat::Json);
     let options = Options {
         address: address.parse()?,
         metrics_address: None,

@@ -1,5 +1,6 @@
 //! Logs.
 
+use std::io::{self, IsTerminal};
 use std::panic;
 
 use tracing::level_filters::LevelFilter;
@@ -39,7 +40,9 @@ pub fn init_logs(debug: bool, format: LogFormat) {
     };
     let targets = NOISY.into_iter().map(|target| (target, LevelFilter::INFO));
     let filter = Targets::new().with_default(level).with_targets(targets);
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = fmt::layer()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal());
     let subscriber = tracing_subscriber::registry().with(filter);
     let installed = match format {
         LogFormat::Json => subscriber.with(lines.json().flatten_event(true)).try_init(),
