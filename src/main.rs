@@ -1,2 +1,27 @@
-//! OpenStack control planes as a service.
-fn main() {}
+//! OpenStack control planes as a service: one program, a task by its name.
+
+mod cli;
+mod task;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Task};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.task {
+        Task::Function(arguments) => task::function(&arguments),
+        Task::Plan(arguments) => task::plan(&arguments),
+        Task::Xr(arguments) => task::xr(&arguments),
+        Task::Xrds(arguments) => task::xrds(&arguments),
+        Task::Completions(arguments) => task::completions(&arguments),
+    };
+    done.unwrap_or_else(|error| {
+        // Nobody is left to tell if stderr is closed.
+        let _ = writeln!(io::stderr(), "c5c3: {error}");
+        ExitCode::FAILURE
+    })
+}

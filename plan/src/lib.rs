@@ -1,1 +1,38 @@
 //! Runs the composers with no cluster at all and shows what they make.
+//!
+//! [`read`] takes claims and pools from files, [`plan`] runs everything that would run in the clusters until nothing
+//! changes, and a [`Plan`] is shown as a [`tree`] or as a [`stream`]. Objects live in memory, under the name of the cluster
+//! that they would be in. What runs is a list of [`Reconciler`]s: Crossplane with our function, provider-kubernetes, and
+//! the operators of foreign kinds as far as anybody waits for them.
+
+mod composite;
+mod compositions;
+mod crossplane;
+mod error;
+mod input;
+mod kind;
+mod manifest;
+mod names;
+mod operators;
+mod outcome;
+mod provider;
+mod run;
+mod schema;
+mod settle;
+mod store;
+mod stream;
+mod tree;
+
+pub use compositions::{Composition, CompositionError, Compositions};
+pub use crossplane::Event;
+pub use crossplane::required::Wanted;
+pub use error::Error;
+pub use input::{Files, Given, InputError, Place, read};
+pub use kind::ClaimKind;
+pub use manifest::{Manifest, NotAnObject};
+pub use outcome::{Plan, Planned, PlannedObject, State};
+pub use run::{Settings, plan};
+pub use settle::Reconciler;
+pub use store::{Key, Store};
+pub use stream::{Format, composites, stream, yaml};
+pub use tree::{Paint, tree};

@@ -1,0 +1,81 @@
+//! Composed resources, with the metadata that Crossplane gives them.
+
+use c5c3_api::Generation;
+use serde_json::{Map, Value, json};
+
+use crate::Error;
+use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, COMPOSITE};
+use crate::manifest::Manifest;
+use crate::names;
+use crate::store::{Key, Store};
+
+/// Annotation of a composed resource with the function's name for it.
+const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
+
+/// The function's name for a composed resource.
+pub fn name(manifest: &Manifest) -> &str {
+    manifest.annotation(RESOURCE_NAME)
+}
+
+/// A desired resource with a name, the composite's labels and the function's name for it. A resource that exists keeps the
+/// name that it has.
+///
+/// # Errors
+/// It is no Kubernetes object.
+pub fn render(
+    wanted: Value,
+    resource: &str,
+    key: &Key,
+    composite: &Manifest,
+    generation: Generation,
+    store: &Store,
+) -> Result<Manifest, Error> {
+    let Value::Object(mut wanted) = wanted else {
+        return Err(Error::Composed {
+            resource: resource.to_owned(),
+        });
+    };
+    let mut metadata = take(&mut wanted, "metadata");
+    let exists = store.made_by(key).find(|(_, made)| name(made) == resource);
+    if let Some((existing, _)) = exists {
+        metadata.insert("name".to_owned(), json!(existing.name));
+    }
+    if metadata.get("name").is_none_or(|name| name == "") {
+        let seed = format!("{} {resource}", composite.path());
+        let parent = composite.label(COMPOSITE);
+        let name = match generation {
+            Generation::V1 => names::generated(parent, &seed),
+            Generation::V2 => names::child(parent, &composite.path(), resource),
+        };
+        metadata.insert("name".to_owned(), json!(name));
+    }
+    if !composite.namespace().is_empty() {
+        metadata.insert("namespace".to_owned(), json!(composite.namespace()));
+    }
+    let mut labels = take(&mut metadata, "labels");
+    for label in [CLAIM_NAME, CLAIM_NAMESPACE, COMPOSITE] {
+        let value = composite.label(label);
+        if !value.is_empty() {
+            labels.insert(label.to_owned(), json!(value));
+        }
+    }
+    let mut annotations = take(&mut metadata, "annotations");
+    annotations.insert(RESOURCE_NAME.to_owned(), json!(resource));
+    metadata.insert("labels".to_owned(), Value::Object(labels));
+    metadata.insert("annotations".to_owned(), Value::Object(annotations));
+
+    let kind = ["apiVersion", "kind"].map(|field| wanted.shift_remove_entry(field));
+    let mut manifest: Map<String, Value> = kind.into_iter().flatten().collect();
+    manifest.insert("metadata".to_owned(), Value::Object(metadata));
+    manifest.extend(wanted);
+    Manifest::try_from(Value::Object(manifest)).map_err(|_| Error::Composed {
+        resource: resource.to_owned(),
+    })
+}
+
+fn take(fields: &mut Map<String, Value>, field: &str) -> Map<String, Value> {
+    match fields.shift_remove(field) {
+        Some(Value::Object(object)) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Crossplane: runs the function for each composite resource, applies what it wants, and writes the status back.
+
+mod composed;
+pub mod pipeline;
+pub mod required;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::Generation;
+use function_protocol::v1::{Capability, RequestMeta, ResourceSelector, RunFunctionRequest, State};
+use function_protocol::{Composer, Document};
+use serde_json::Value;
+
+use crate::Error;
+use crate::compositions::Compositions;
+use crate::kind::ClaimKind;
+use crate::manifest::Manifest;
+use crate::settle::Reconciler;
+use crate::store::{Key, Store};
+use required::{Wanted, missing, resource};
+pub use status::{Event, Known};
+
+/// Crossplane, and what it has found out.
+pub struct Crossplane<'a> {
+    /// The function.
+    pub composer: &'a dyn Composer,
+    /// Which generation of Crossplane.
+    pub generation: Generation,
+    /// What the function is told.
+    pub compositions: &'a Compositions,
+    /// The Composition of OpenStackClusters that choose none, instead of the usual one.
+    pub composition: Option<&'a str>,
+    /// The composite resources.
+    pub composites: BTreeMap<Key, Composite>,
+}
+
+/// A composite resource, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Composite {
+    /// What it is.
+    pub kind: ClaimKind,
+    /// The claim; the composite itself where there is none.
+    pub claim: Key,
+    /// Status that is taken at its word, whatever would be composed.
+    pub given_status: Value,
+    /// Whether what it composes is taken to become ready.
+    pub assumed: bool,
+    /// What the function asked for last.
+    pub selectors: Vec<ResourceSelector>,
+    /// Conditions, Crossplane's own two first.
+    pub conditions: Vec<Known>,
+    /// Events, as they came.
+    pub events: Vec<Event>,
+    /// What is composed, by the function's name for it: its key, and whether the function calls it ready.
+    pub composed: BTreeMap<String, (Key, bool)>,
+    /// Why nothing can be composed.
+    pub fatal: Option<String>,
+}
+
+impl Composite {
+    /// Nothing known yet.
+    pub fn new(kind: ClaimKind, claim: Key, given_status: Value, assumed: bool) -> Self {
+        Self {
+            kind,
+            claim,
+            given_status,
+            assumed,
+            selectors: Vec::new(),
+            conditions: Vec::new(),
+            events: Vec::new(),
+            composed: BTreeMap::new(),
+            fatal: None,
+        }
+    }
+}
+
+impl Reconciler for Crossplane<'_> {
+    fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
+        let mut keys: Vec<(ClaimKind, Key)> = self
+            .composites
+            .iter()
+            .map(|(key, composite)| (composite.kind, key.clone()))
+            .collect();
+        keys.sort();
+        for (_, key) in keys {
+            self.compose(&key, store)?;
+        }
+        Ok(())
+    }
+}
+
+impl Crossplane<'_> {
+    /// Who is asked for and isn't there, with the region of whoever asks.
+    pub fn missing(&self, store: &Store) -> BTreeMap<Wanted, String> {
+        let mut all = BTreeMap::new();
+        for (key, composite) in &self.composites {
+            let region = store
+                .get(key)
+                .map_or("", |manifest| manifest.text("/spec/region"));
+            for wanted in missing(store, composite.selectors.iter()) {
+                all.entry(wanted).or_insert_with(|| region.to_owned());
+            }
+        }
+        all
+    }
+
+    fn compose(&mut self, key: &Key, store: &mut Store) -> Result<(), Error> {
+        let Some(manifest) = store.get(key).cloned() else {
+            return Ok(());
+        };
+        let Some(mut composite) = self.composites.remove(key) else {
+            return Ok(());
+        };
+        let title = store
+            .get(&composite.claim)
+            .map_or_else(String::new, Manifest::title);
+        let (step, request) = self.request(key, &manifest, &composite, &title, store)?;
+        let response = pipeline::call(self.composer, request, store, &title)?;
+
+        composite.fatal = pipeline::fatal(&response).map(str::to_owned);
+        if let Some(requirements) = &response.requirements {
+            let selectors = [&requirements.extra_resources, &requirements.resources];
+            composite.selectors = selectors
+                .into_iter()
+                .flat_map(BTreeMap::values)
+                .cloned()
+                .collect();
+        }
+        let desired = response.desired.unwrap_or_default();
+        let status = if let Some(fatal) = &composite.fatal {
+            status::failed(&mut composite.conditions, &step, fatal);
+            manifest.status().as_object().cloned().unwrap_or_default()
+        } else {
+            composite.composed = self.apply(key, &manifest, desired.resources, store)?;
+            let ready = status::is_ready(desired.composite.as_ref(), &composite.composed);
+            status::observe(&mut composite, ready, response.conditions, response.results);
+            status::wanted(desired.composite.as_ref())?
+        };
+        status::write(key, &composite, status, store)?;
+        self.composites.insert(key.clone(), composite);
+        Ok(())
+    }
+
+    /// The request for a composite resource, and the name of the step.
+    fn request(
+        &self,
+        key: &Key,
+        manifest: &Manifest,
+        composite: &Composite,
+        title: &str,
+        store: &Store,
+    ) -> Result<(String, RunFunctionRequest), Error> {
+        let name = self.composition_of(manifest, composite.kind);
+        let composition = self.compositions.get(name, title)?;
+        let observed: Result<BTreeMap<_, _>, _> = store
+            .made_by(key)
+            .map(|(_, made)| Ok((composed::name(made).to_owned(), resource(made)?)))
+            .collect();
+        let request = RunFunctionRequest {
+            meta: Some(RequestMeta {
+                tag: String::new(),
+                capabilities: capabilities(self.generation),
+            }),
+            observed: Some(State {
+                composite: Some(resource(manifest)?),
+                resources: observed.map_err(Error::Document)?,
+            }),
+            desired: Some(State::default()),
+            input: Some(composition.input.clone()),
+            context: Some(Document::default()),
+            ..RunFunctionRequest::default()
+        };
+        Ok((composition.step.clone(), request))
+    }
+
+    /// The Composition that a resource chooses, or the one of its kind.
+    fn composition_of<'m>(&'m self, manifest: &'m Manifest, kind: ClaimKind) -> &'m str {
+        let references = [
+            "/spec/compositionRef/name",
+            "/spec/crossplane/compositionRef/name",
+        ];
+        let chosen = references.map(|reference| manifest.text(reference));
+        let overriding = self.composition.filter(|_| !kind.is_pool());
+        let mut chosen = chosen.into_iter().filter(|name| !name.is_empty());
+        chosen.next().or(overriding).unwrap_or(kind.composition())
+    }
+
+    /// Applies what is wanted, and deletes what isn't any more.
+    fn apply(
+        &self,
+        key: &Key,
+        manifest: &Manifest,
+        desired: BTreeMap<String, function_protocol::v1::Resource>,
+        store: &mut Store,
+    ) -> Result<BTreeMap<String, (Key, bool)>, Error> {
+        let mut composed = BTreeMap::new();
+        for (name, resource) in desired {
+            let ready = resource.ready() == function_protocol::v1::Ready::True;
+            let wanted: Value = resource.resource.unwrap_or_default().parse()?;
+            let wanted = composed::render(wanted, &name, key, manifest, self.generation, store)?;
+            let cluster = key.cluster.clone();
+            composed.insert(name, (store.apply(&cluster, wanted, Some(key)), ready));
+        }
+        let wanted: BTreeSet<&Key> = composed.values().map(|(key, _)| key).collect();
+        let unwanted: Vec<Key> = store
+            .made_by(key)
+            .map(|(key, _)| key.clone())
+            .filter(|key| !wanted.contains(key))
+            .collect();
+        for key in unwanted {
+            store.remove(&key);
+        }
+        Ok(composed)
+    }
+}
+
+/// What a core of a generation says that it can do; 1.x says nothing.
+fn capabilities(generation: Generation) -> Vec<i32> {
+    match generation {
+        Generation::V1 => Vec::new(),
+        Generation::V2 => [
+            Capability::Capabilities,
+            Capability::RequiredResources,
+            Capability::Credentials,
+            Capability::Conditions,
+            Capability::RequiredSchemas,
+        ]
+        .map(i32::from)
+        .to_vec(),
+    }
+}

@@ -1,0 +1,52 @@
+//! Why nothing can be planned.
+
+use function_protocol::DocumentError;
+use thiserror::Error;
+
+use crate::compositions::CompositionError;
+use crate::input::InputError;
+use crate::manifest::NotAnObject;
+
+/// Why nothing can be planned.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The files can't be used.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The Compositions can't be used.
+    #[error(transparent)]
+    Composition(#[from] CompositionError),
+    /// A function asks for something else whenever it is answered; Crossplane gives up then, in these words.
+    #[error(
+        "{title}: requirements didn't stabilize after the maximum number of iterations ({rounds})"
+    )]
+    Unstable {
+        /// The claim.
+        title: String,
+        /// How often the function was called again.
+        rounds: usize,
+    },
+    /// Two things undo each other's work.
+    #[error("after {rounds} rounds these still change: {changing}")]
+    Unsettled {
+        /// How long it was tried.
+        rounds: usize,
+        /// What still changed in the last round.
+        changing: String,
+    },
+    /// The function wants something that is no Kubernetes object.
+    #[error("the function composes {resource}, which is no Kubernetes object")]
+    Composed {
+        /// The function's name for it.
+        resource: String,
+    },
+    /// A resource is no Kubernetes object.
+    #[error(transparent)]
+    NotAnObject(#[from] NotAnObject),
+    /// A document has no wire form, or can't be read from it.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A manifest can't be written.
+    #[error("the plan can't be written: {0}")]
+    Written(String),
+}

@@ -1,0 +1,140 @@
+//! Kubernetes objects as they are written, whatever their kind.
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// A Kubernetes object: it has an API version, a kind and a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest(Value);
+
+/// Why a document is no Kubernetes object.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("it has no {0}; a Kubernetes object has apiVersion, kind and metadata.name")]
+pub struct NotAnObject(&'static str);
+
+impl TryFrom<Value> for Manifest {
+    type Error = NotAnObject;
+
+    fn try_from(value: Value) -> Result<Self, NotAnObject> {
+        let manifest = Self(value);
+        for (field, pointer) in [
+            ("apiVersion", API_VERSION),
+            ("kind", KIND),
+            ("metadata.name", NAME),
+        ] {
+            if manifest.text(pointer).is_empty() {
+                return Err(NotAnObject(field));
+            }
+        }
+        Ok(manifest)
+    }
+}
+
+const API_VERSION: &str = "/apiVersion";
+const KIND: &str = "/kind";
+const NAME: &str = "/metadata/name";
+const NAMESPACE: &str = "/metadata/namespace";
+
+impl Manifest {
+    /// Group and version.
+    pub fn api_version(&self) -> &str {
+        self.text(API_VERSION)
+    }
+
+    /// The group; empty for Kubernetes' own first one.
+    pub fn group(&self) -> &str {
+        self.api_version()
+            .rsplit_once('/')
+            .map_or("", |(group, _)| group)
+    }
+
+    /// Kind.
+    pub fn kind(&self) -> &str {
+        self.text(KIND)
+    }
+
+    /// Name.
+    pub fn name(&self) -> &str {
+        self.text(NAME)
+    }
+
+    /// Namespace; empty for a cluster-scoped object.
+    pub fn namespace(&self) -> &str {
+        self.text(NAMESPACE)
+    }
+
+    /// A label's value; empty without it.
+    pub fn label(&self, label: &str) -> &str {
+        self.metadata("labels", label)
+    }
+
+    /// An annotation's value; empty without it.
+    pub fn annotation(&self, annotation: &str) -> &str {
+        self.metadata("annotations", annotation)
+    }
+
+    /// The text at a JSON pointer; empty where there is none.
+    pub fn text(&self, pointer: &str) -> &str {
+        self.0
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// The spec; null without one.
+    pub fn spec(&self) -> &Value {
+        &self.0["spec"]
+    }
+
+    /// The status; null without one.
+    pub fn status(&self) -> &Value {
+        &self.0["status"]
+    }
+
+    /// The whole object.
+    pub fn value(&self) -> &Value {
+        &self.0
+    }
+
+    /// The same object with another status; null removes it.
+    pub fn with_status(mut self, status: Value) -> Self {
+        if let Value::Object(fields) = &mut self.0 {
+            match status {
+                Value::Null => fields.shift_remove("status"),
+                status => fields.insert("status".to_owned(), status),
+            };
+        }
+        self
+    }
+
+    /// The same object with one more text in its metadata.
+    pub fn with_metadata(mut self, field: &str, text: &str) -> Self {
+        if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
+            metadata.insert(field.to_owned(), Value::String(text.to_owned()));
+        }
+        self
+    }
+
+    /// `Kind namespace/name`, for people.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.kind(), self.path())
+    }
+
+    /// `namespace/name`, or the name alone.
+    pub fn path(&self) -> String {
+        path(self.namespace(), self.name())
+    }
+
+    fn metadata(&self, map: &str, key: &str) -> &str {
+        self.0["metadata"][map][key].as_str().unwrap_or_default()
+    }
+}
+
+/// `namespace/name`, or the name alone.
+pub fn path(namespace: &str, name: &str) -> String {
+    if namespace.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{namespace}/{name}")
+    }
+}

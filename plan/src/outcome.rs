@@ -1,0 +1,257 @@
+//! What comes of a plan, claim by claim.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::Condition;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::crossplane::required::Wanted;
+use crate::crossplane::{Composite, Crossplane, Event};
+use crate::kind::ClaimKind;
+use crate::manifest::Manifest;
+use crate::store::{Key, MANAGEMENT, Store};
+use crate::{operators, provider};
+
+/// What comes of claims and pools.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Claims first, then pools, by namespace and name.
+    pub planned: Vec<Planned>,
+    /// Whether everything composed was taken to become ready.
+    pub assume_ready: bool,
+    /// Clusters that are named and that nobody gave.
+    pub missing: Vec<Wanted>,
+    /// Clusters that were made up because nobody gave them, by namespace and name.
+    pub assumed: Vec<Wanted>,
+}
+
+/// What comes of one claim or pool.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What it is.
+    pub kind: ClaimKind,
+    /// The claim, with its status.
+    pub claim: Manifest,
+    /// Whether it is taken to become ready without anybody having said so.
+    pub assumed: bool,
+    /// The conditions that its owner sees.
+    pub conditions: Vec<Condition>,
+    /// The events that its owner sees, as they come.
+    pub events: Vec<Event>,
+    /// Why nothing can be composed, in the function's words.
+    pub fatal: Option<String>,
+    /// What Crossplane applies, by kind and the function's name for it.
+    pub composed: Vec<Manifest>,
+    /// What is composed in each cluster.
+    pub clusters: BTreeMap<String, Vec<PlannedObject>>,
+    /// The order of deletion: what is in one step goes when everything of the steps before is gone.
+    pub deletion: Vec<Vec<PlannedObject>>,
+    /// Pools that aren't deleted before what the claim has in them.
+    pub holds: Vec<String>,
+}
+
+/// An object in a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlannedObject {
+    /// Namespace; empty for a cluster-scoped object.
+    pub namespace: String,
+    /// Kind.
+    pub kind: String,
+    /// Name.
+    pub name: String,
+    /// How far it is.
+    pub state: State,
+}
+
+/// How far an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// It is as wanted and works.
+    Ready,
+    /// It waits for an operator.
+    Waiting(Option<&'static str>),
+}
+
+impl Plan {
+    /// What has come of everything in the store.
+    pub fn of(
+        store: &Store,
+        crossplane: &Crossplane<'_>,
+        assumed: &BTreeSet<Key>,
+        missing: Vec<Wanted>,
+        assume_ready: bool,
+    ) -> Self {
+        let composites = crossplane.composites.iter();
+        let given = composites
+            .clone()
+            .filter(|(_, composite)| !assumed.contains(&composite.claim));
+        let mut planned: Vec<Planned> = given
+            .filter_map(|(_, composite)| Planned::of(store, composite))
+            .collect();
+        planned.sort_by(|one, other| {
+            let order =
+                |planned: &Planned| (planned.kind.is_pool(), planned.kind, planned.claim.path());
+            order(one).cmp(&order(other))
+        });
+        let assumed = composites
+            .filter(|(_, composite)| assumed.contains(&composite.claim))
+            .map(|(_, composite)| Wanted {
+                kind: composite.kind,
+                namespace: composite.claim.namespace.clone(),
+                name: composite.claim.name.clone(),
+            });
+        let mut assumed: Vec<Wanted> = assumed.collect();
+        assumed.sort();
+        Self {
+            planned,
+            assume_ready,
+            missing,
+            assumed,
+        }
+    }
+
+    /// Whether a claim can't be composed as it is written.
+    pub fn has_failed(&self) -> bool {
+        self.planned.iter().any(|planned| planned.fatal.is_some())
+    }
+}
+
+impl Planned {
+    /// The phase that the claim's owner sees.
+    pub fn phase(&self) -> &str {
+        match self.claim.text("/status/phase") {
+            "" => "Unknown",
+            phase => phase,
+        }
+    }
+
+    /// Whether the claim is ready.
+    pub fn is_ready(&self) -> bool {
+        let mut conditions = self.conditions.iter();
+        conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+    }
+
+    fn of(store: &Store, composite: &Composite) -> Option<Self> {
+        let claim = store.get(&composite.claim)?.clone();
+        let mut clusters: BTreeMap<String, Vec<PlannedObject>> = BTreeMap::new();
+        let mut objects = BTreeMap::new();
+        let mut usages = Vec::new();
+        let mut composed = Vec::new();
+        for (key, ready) in composite.composed.values() {
+            let Some(manifest) = store.get(key) else {
+                continue;
+            };
+            composed.push(manifest.clone().with_status(Value::Null));
+            if is_usage(manifest) {
+                usages.push(manifest);
+                continue;
+            }
+            let (cluster, target) = target(store, key, manifest);
+            let object = PlannedObject {
+                namespace: target.namespace().to_owned(),
+                kind: target.kind().to_owned(),
+                name: target.name().to_owned(),
+                state: match ready {
+                    true => State::Ready,
+                    false => State::Waiting(operators::responsible(target)),
+                },
+            };
+            objects.insert((manifest.kind(), manifest.name()), object.clone());
+            clusters.entry(cluster.to_owned()).or_default().push(object);
+        }
+        clusters.values_mut().for_each(|objects| objects.sort());
+        composed.sort_by(|one: &Manifest, other| one.kind().cmp(other.kind()));
+        let conditions = Vec::deserialize(&claim.status()["conditions"]).unwrap_or_default();
+        let (deletion, holds) = deletion(store, &usages, &objects);
+        Some(Self {
+            kind: composite.kind,
+            claim,
+            assumed: composite.assumed,
+            conditions,
+            events: composite.events.clone(),
+            fatal: composite.fatal.clone(),
+            composed,
+            clusters,
+            deletion,
+            holds,
+        })
+    }
+}
+
+/// The object that a composed resource stands for, and its cluster.
+fn target<'a>(store: &'a Store, key: &'a Key, composed: &'a Manifest) -> (&'a str, &'a Manifest) {
+    if !provider::is_object(composed) {
+        return (MANAGEMENT, composed);
+    }
+    let applied = store.made_by(key).next();
+    let target = applied.map_or(composed, |(_, manifest)| manifest);
+    (provider::cluster(composed), target)
+}
+
+fn is_usage(manifest: &Manifest) -> bool {
+    ["apiextensions.crossplane.io", "protection.crossplane.io"].contains(&manifest.group())
+}
+
+/// A composed resource by kind and name.
+type Name<'a> = (&'a str, &'a str);
+
+/// The steps of a deletion, and the pools that outlast it, as the Usages have it.
+fn deletion(
+    store: &Store,
+    usages: &[&Manifest],
+    objects: &BTreeMap<Name<'_>, PlannedObject>,
+) -> (Vec<Vec<PlannedObject>>, Vec<String>) {
+    let mut users: BTreeMap<Name<'_>, BTreeSet<Name<'_>>> = BTreeMap::new();
+    let mut holds = BTreeSet::new();
+    for usage in usages {
+        let of = (
+            usage.text("/spec/of/kind"),
+            usage.text("/spec/of/resourceRef/name"),
+        );
+        let by = (
+            usage.text("/spec/by/kind"),
+            usage.text("/spec/by/resourceRef/name"),
+        );
+        if objects.contains_key(&of) {
+            users.entry(of).or_default().insert(by);
+            users.entry(by).or_default();
+        } else {
+            holds.insert(pool(store, usage));
+        }
+    }
+    let mut steps = Vec::new();
+    let mut gone = BTreeSet::new();
+    while gone.len() < users.len() {
+        let step: Vec<Name<'_>> = users
+            .iter()
+            .filter(|(name, users)| !gone.contains(*name) && users.is_subset(&gone))
+            .map(|(name, _)| *name)
+            .collect();
+        if step.is_empty() {
+            break;
+        }
+        let mut deleted: Vec<PlannedObject> = step
+            .iter()
+            .filter_map(|name| objects.get(name).cloned())
+            .collect();
+        deleted.sort();
+        steps.push(deleted);
+        gone.extend(step);
+    }
+    (steps, holds.into_iter().collect())
+}
+
+/// The name that the user of a pool gave it.
+fn pool(store: &Store, usage: &Manifest) -> String {
+    let name = usage.text("/spec/of/resourceRef/name");
+    let (api_version, kind) = (
+        usage.text("/spec/of/apiVersion"),
+        usage.text("/spec/of/kind"),
+    );
+    let composite = store
+        .of_kind(api_version, kind, None)
+        .find(|(key, _)| key.name == name);
+    let claim = composite.map(|(key, _)| store.origin(key));
+    claim.map_or(name, |claim| &claim.name).to_owned()
+}

@@ -1,0 +1,92 @@
+//! provider-kubernetes: an Object's manifest is applied to the cluster it names, and comes back in the Object's status.
+
+use serde_json::json;
+
+use crate::Error;
+use crate::manifest::Manifest;
+use crate::settle::Reconciler;
+use crate::store::{Key, MANAGEMENT, Store};
+
+/// provider-kubernetes.
+pub struct Provider;
+
+/// The groups of cluster-scoped and of namespaced Objects.
+const GROUPS: [&str; 2] = ["kubernetes.crossplane.io", "kubernetes.m.crossplane.io"];
+
+/// Whether this is an Object.
+pub fn is_object(manifest: &Manifest) -> bool {
+    manifest.kind() == "Object" && GROUPS.contains(&manifest.group())
+}
+
+/// The cluster that an Object is for, by the name of its provider configuration.
+pub fn cluster(object: &Manifest) -> &str {
+    object.text("/spec/providerConfigRef/name")
+}
+
+impl Reconciler for Provider {
+    fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
+        let objects: Vec<(Key, Manifest)> = store
+            .iter()
+            .filter(|(key, manifest)| key.cluster == MANAGEMENT && is_object(manifest))
+            .map(|(key, manifest)| (key.clone(), manifest.clone()))
+            .collect();
+        for (key, object) in objects {
+            let wanted = object.spec()["forProvider"]["manifest"].clone();
+            let status = match Manifest::try_from(wanted) {
+                Ok(wanted) => {
+                    let applied = store.apply(cluster(&object), wanted, Some(&key));
+                    let manifest = store.get(&applied).map(Manifest::value);
+                    json!({
+                        "atProvider": { "manifest": manifest },
+                        "conditions": [
+                            { "type": "Synced", "status": "True", "reason": "ReconcileSuccess" },
+                            { "type": "Ready", "status": "True", "reason": "Available" },
+                        ],
+                    })
+                }
+                Err(error) => json!({
+                    "conditions": [
+                        {
+                            "type": "Synced",
+                            "status": "False",
+                            "reason": "ReconcileError",
+                            "message": error.to_string(),
+                        },
+                    ],
+                }),
+            };
+            store.set_status(&key, status);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_travels_to_its_cluster_and_its_status_comes_back() {
+        let mut store = Store::default();
+        let object = json!({
+            "apiVersion": "kubernetes.crossplane.io/v1alpha2",
+            "kind": "Object",
+            "metadata": { "name": "o" },
+            "spec": {
+                "providerConfigRef": { "name": "far" },
+                "forProvider": {
+                    "manifest": { "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "n" } },
+                },
+            },
+        });
+        let object = store.apply(MANAGEMENT, Manifest::try_from(object).unwrap(), None);
+        Provider.reconcile(&mut store).unwrap();
+        let namespace = store.made_by(&object).next().unwrap().0.clone();
+        assert_eq!(namespace.to_string(), "Namespace n in far");
+
+        store.set_status(&namespace, json!({ "phase": "Active" }));
+        Provider.reconcile(&mut store).unwrap();
+        let phase = "/status/atProvider/manifest/status/phase";
+        assert_eq!(store.get(&object).unwrap().text(phase), "Active");
+    }
+}

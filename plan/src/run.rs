@@ -1,0 +1,175 @@
+//! One plan, from claims and pools to what comes of them.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::Generation;
+use function_c5c3::Claims;
+use serde_json::{Value, json};
+
+use crate::Error;
+use crate::composite::composite;
+use crate::compositions::Compositions;
+use crate::crossplane::required::Wanted;
+use crate::crossplane::{Composite, Crossplane};
+use crate::input::Given;
+use crate::kind::ClaimKind;
+use crate::manifest::Manifest;
+use crate::operators::Operators;
+use crate::outcome::Plan;
+use crate::provider::Provider;
+use crate::settle::settle;
+use crate::store::{Key, MANAGEMENT, Store};
+
+/// How a plan is made.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which generation of Crossplane.
+    pub generation: Generation,
+    /// What the function is told.
+    pub compositions: Compositions,
+    /// The Composition of OpenStackClusters that choose none, instead of the usual one.
+    pub composition: Option<String>,
+    /// Whether to go on as if every pool were there, and everything composed were ready.
+    pub assume_ready: bool,
+}
+
+/// When a claim was made of which no file says so: after all those of which one does.
+const NOW: &str = "9999-12-31T23:59:59Z";
+
+/// Phases in which a pool can be consumed.
+const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
+
+/// Runs everything that would run in the clusters until nothing changes. Pools go first, then who consumes them.
+///
+/// Pools come up, unless their file has a status that says otherwise. The parts of control planes don't, unless
+/// `assume_ready` is set; then missing pools are made up as well, and no status counts but who consumes a pool.
+///
+/// # Errors
+/// The Compositions lack one that is asked for, or nothing comes to rest. A claim that can't be composed is no error: the
+/// plan says so.
+pub fn plan(given: &[Given], settings: &Settings) -> Result<Plan, Error> {
+    let mut assumed: Vec<Given> = Vec::new();
+    loop {
+        let mut run = Run::new(settings);
+        let all = || given.iter().chain(&assumed);
+        run.add(all().filter(|given| given.kind.is_pool()))?;
+        run.settle()?;
+        run.add(all().filter(|given| !given.kind.is_pool()))?;
+        run.settle()?;
+        let missing = run.crossplane.missing(&run.store);
+        if !settings.assume_ready || missing.is_empty() {
+            let assumed = assumed
+                .iter()
+                .map(|given| Key::of(MANAGEMENT, &given.manifest));
+            let assumed: BTreeSet<Key> = assumed.collect();
+            let missing = missing.into_keys().collect();
+            let assume_ready = settings.assume_ready;
+            return Ok(Plan::of(
+                &run.store,
+                &run.crossplane,
+                &assumed,
+                missing,
+                assume_ready,
+            ));
+        }
+        for (wanted, region) in &missing {
+            assumed.push(made_up(wanted, region)?);
+        }
+    }
+}
+
+/// The least that a cluster of this name can be.
+fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
+    let mut spec = json!({ "region": region });
+    if wanted.kind != ClaimKind::ControlPlaneCluster {
+        spec["name"] = json!(wanted.name);
+    }
+    let manifest = Manifest::try_from(json!({
+        "apiVersion": wanted.kind.api_version(),
+        "kind": wanted.kind.name(),
+        "metadata": { "name": wanted.name, "namespace": wanted.namespace },
+        "spec": spec,
+    }))?;
+    Ok(Given {
+        kind: wanted.kind,
+        manifest,
+    })
+}
+
+struct Run<'a> {
+    settings: &'a Settings,
+    store: Store,
+    crossplane: Crossplane<'a>,
+    /// Claims of which what they compose becomes ready.
+    coming_up: BTreeSet<Key>,
+}
+
+impl<'a> Run<'a> {
+    fn new(settings: &'a Settings) -> Self {
+        let crossplane = Crossplane {
+            composer: &Claims,
+            generation: settings.generation,
+            compositions: &settings.compositions,
+            composition: settings.composition.as_deref(),
+            composites: Default::default(),
+        };
+        Self {
+            settings,
+            store: Store::default(),
+            crossplane,
+            coming_up: BTreeSet::new(),
+        }
+    }
+
+    /// Puts claims, and the composite resources that Crossplane makes of them, into the management cluster.
+    fn add<'g>(&mut self, given: impl Iterator<Item = &'g Given>) -> Result<(), Error> {
+        for Given { kind, manifest } in given {
+            let status = if kind.is_pool() {
+                manifest.status()
+            } else {
+                &Value::Null
+            };
+            let claim = manifest.clone().with_status(Value::Null);
+            let created = match claim.text("/metadata/creationTimestamp") {
+                "" => NOW,
+                created => created,
+            };
+            let composite = composite(&claim, *kind, self.settings.generation)?
+                .with_metadata("creationTimestamp", created)
+                .with_status(status.clone());
+            let claim = Key::of(MANAGEMENT, &claim);
+            let key = Key::of(MANAGEMENT, &composite);
+            if key != claim {
+                self.store.apply(MANAGEMENT, manifest.clone(), None);
+            }
+            let maker = (key != claim).then_some(&claim);
+            self.store.apply(MANAGEMENT, composite, maker);
+
+            let assume_ready = self.settings.assume_ready;
+            let given_status = if assume_ready {
+                Value::Null
+            } else {
+                status.clone()
+            };
+            let phase = given_status["phase"].as_str();
+            let assumed = phase.is_none() && (assume_ready || kind.is_pool());
+            if assumed || phase.is_some_and(|phase| USABLE.contains(&phase)) {
+                self.coming_up.insert(claim.clone());
+            }
+            let composite = Composite::new(*kind, claim, given_status, assumed);
+            self.crossplane.composites.insert(key, composite);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Error> {
+        let coming_up = &self.coming_up;
+        let mut operators = Operators {
+            comes_up: |claim: &Key| coming_up.contains(claim),
+        };
+        settle(
+            &mut self.store,
+            &mut [&mut self.crossplane, &mut Provider, &mut operators],
+        )
+    }
+}

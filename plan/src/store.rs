@@ -1,0 +1,207 @@
+//! Every object of every cluster, in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::manifest::{Manifest, path};
+
+/// The cluster that Crossplane runs in.
+pub const MANAGEMENT: &str = "management";
+
+/// Which object of which cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The cluster, by the name of its provider configuration.
+    pub cluster: String,
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; empty for a cluster-scoped object.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+}
+
+impl Key {
+    /// The key of an object in a cluster.
+    pub fn of(cluster: &str, manifest: &Manifest) -> Self {
+        Self {
+            cluster: cluster.to_owned(),
+            api_version: manifest.api_version().to_owned(),
+            kind: manifest.kind().to_owned(),
+            namespace: manifest.namespace().to_owned(),
+            name: manifest.name().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = path(&self.namespace, &self.name);
+        write!(out, "{} {path} in {}", self.kind, self.cluster)
+    }
+}
+
+/// Every object of every cluster, and who made it.
+#[derive(Debug, Default)]
+pub struct Store {
+    entries: BTreeMap<Key, Entry>,
+    changed: BTreeSet<Key>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    manifest: Manifest,
+    maker: Option<Key>,
+}
+
+impl Store {
+    /// The object at a key.
+    pub fn get(&self, key: &Key) -> Option<&Manifest> {
+        self.entries.get(key).map(|entry| &entry.manifest)
+    }
+
+    /// Every object, in the order of its key.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Manifest)> {
+        self.entries
+            .iter()
+            .map(|(key, entry)| (key, &entry.manifest))
+    }
+
+    /// The objects that another one made.
+    pub fn made_by<'a>(&'a self, maker: &'a Key) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
+        self.entries
+            .iter()
+            .filter(move |(_, entry)| entry.maker.as_ref() == Some(maker))
+            .map(|(key, entry)| (key, &entry.manifest))
+    }
+
+    /// What an object goes back to: its maker's maker, and so on, or itself.
+    pub fn origin<'a>(&'a self, key: &'a Key) -> &'a Key {
+        let maker = self.entries.get(key).and_then(|entry| entry.maker.as_ref());
+        maker.map_or(key, |maker| self.origin(maker))
+    }
+
+    /// The objects of a kind in the management cluster. No namespace: of every one.
+    pub fn of_kind<'a>(
+        &'a self,
+        api_version: &'a str,
+        kind: &'a str,
+        namespace: Option<&'a str>,
+    ) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
+        self.iter().filter(move |(key, _)| {
+            key.cluster == MANAGEMENT
+                && key.api_version == api_version
+                && key.kind == kind
+                && namespace.is_none_or(|namespace| key.namespace == namespace)
+        })
+    }
+
+    /// Makes an object as wanted. The status that it has stays, as it does with every apply of a spec.
+    pub fn apply(&mut self, cluster: &str, wanted: Manifest, maker: Option<&Key>) -> Key {
+        let key = Key::of(cluster, &wanted);
+        let status = self.get(&key).map_or(&Value::Null, Manifest::status);
+        let manifest = match status {
+            Value::Null => wanted,
+            status => wanted.with_status(status.clone()),
+        };
+        self.put(key.clone(), manifest, maker.cloned());
+        key
+    }
+
+    /// Writes the status of an object; nothing where it isn't there.
+    pub fn set_status(&mut self, key: &Key, status: Value) {
+        if let Some(Entry { manifest, maker }) = self.entries.get(key) {
+            let (manifest, maker) = (manifest.clone().with_status(status), maker.clone());
+            self.put(key.clone(), manifest, maker);
+        }
+    }
+
+    /// Deletes an object, and what it made.
+    pub fn remove(&mut self, key: &Key) {
+        let made: Vec<Key> = self.made_by(key).map(|(key, _)| key.clone()).collect();
+        for made in &made {
+            self.remove(made);
+        }
+        if self.entries.remove(key).is_some() {
+            self.changed.insert(key.clone());
+        }
+    }
+
+    /// What has changed since this was last asked.
+    pub fn take_changed(&mut self) -> BTreeSet<Key> {
+        std::mem::take(&mut self.changed)
+    }
+
+    fn put(&mut self, key: Key, manifest: Manifest, maker: Option<Key>) {
+        if self.get(&key) != Some(&manifest) {
+            self.changed.insert(key.clone());
+        }
+        self.entries.insert(key, Entry { manifest, maker });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn thing(name: &str, size: u32) -> Manifest {
+        let value = json!({
+            "apiVersion": "test/v1", "kind": "Thing", "metadata": { "name": name }, "spec": { "size": size },
+        });
+        Manifest::try_from(value).unwrap()
+    }
+
+    #[test]
+    fn an_apply_keeps_the_status_and_says_what_changed() {
+        let mut store = Store::default();
+        let key = store.apply(MANAGEMENT, thing("a", 1), None);
+        store.set_status(&key, json!({ "phase": "Ready" }));
+        store.take_changed();
+
+        store.apply(MANAGEMENT, thing("a", 1), None);
+        assert!(store.take_changed().is_empty());
+
+        store.apply(MANAGEMENT, thing("a", 2), None);
+        assert_eq!(store.take_changed(), BTreeSet::from([key.clone()]));
+        assert_eq!(store.get(&key).unwrap().text("/status/phase"), "Ready");
+        assert_eq!(store.get(&key).unwrap().spec()["size"], 2);
+    }
+
+    #[test]
+    fn what_an_object_made_goes_with_it() {
+        let mut store = Store::default();
+        let parent = store.apply(MANAGEMENT, thing("parent", 1), None);
+        let child = store.apply(MANAGEMENT, thing("child", 1), Some(&parent));
+        let grandchild = store.apply("elsewhere", thing("grandchild", 1), Some(&child));
+        let other = store.apply(MANAGEMENT, thing("other", 1), None);
+        assert_eq!(store.origin(&grandchild), &parent);
+
+        store.remove(&parent);
+        let left: Vec<&Key> = store.iter().map(|(key, _)| key).collect();
+        assert_eq!(left, [&other]);
+    }
+
+    #[test]
+    fn a_kind_is_listed_in_one_namespace_or_in_all() {
+        let mut store = Store::default();
+        for namespace in ["b", "a"] {
+            let mut value = thing("same", 1).value().clone();
+            value["metadata"]["namespace"] = json!(namespace);
+            store.apply(MANAGEMENT, Manifest::try_from(value).unwrap(), None);
+        }
+        store.apply("elsewhere", thing("same", 1), None);
+        let namespaces = |wanted| -> Vec<String> {
+            let found = store.of_kind("test/v1", "Thing", wanted);
+            found.map(|(key, _)| key.namespace.clone()).collect()
+        };
+        assert_eq!(namespaces(None), ["a", "b"]);
+        assert_eq!(namespaces(Some("b")), ["b"]);
+        assert!(namespaces(Some("c")).is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! Text with branches, drawn with lines.
+
+/// Whether text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// By ANSI sequences.
+    Colours,
+    /// Not at all.
+    Plain,
+}
+
+/// A line of text, and what belongs to it.
+pub struct Branch {
+    mark: Mark,
+    text: String,
+    branches: Vec<Branch>,
+}
+
+/// What stands before a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    None,
+    /// It is as it should be.
+    Good,
+    /// It isn't yet.
+    Open,
+    /// It can't become so.
+    Bad,
+}
+
+/// Longest line, in characters; words that are longer stay whole.
+const WIDTH: usize = 110;
+
+impl From<bool> for Mark {
+    fn from(ready: bool) -> Self {
+        if ready { Self::Good } else { Self::Open }
+    }
+}
+
+impl Mark {
+    /// The sign, and the number of its colour in ANSI's table.
+    fn sign(self) -> Option<(&'static str, u8)> {
+        match self {
+            Self::None => None,
+            Self::Good => Some(("✔", 32)),
+            Self::Open => Some(("○", 33)),
+            Self::Bad => Some(("✘", 31)),
+        }
+    }
+}
+
+impl Branch {
+    /// A line without branches.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            mark: Mark::None,
+            text: text.into(),
+            branches: Vec::new(),
+        }
+    }
+
+    /// The same with a mark.
+    pub fn marked(mut self, mark: Mark) -> Self {
+        self.mark = mark;
+        self
+    }
+
+    /// The same with more branches.
+    pub fn with(mut self, branches: impl Iterator<Item = Branch>) -> Self {
+        self.branches.extend(branches);
+        self
+    }
+
+    /// Adds a branch.
+    pub fn add(&mut self, branch: Branch) {
+        self.branches.push(branch);
+    }
+
+    /// Draws it, with a line break at the end.
+    pub fn render(&self, paint: Paint) -> String {
+        let mut out = String::new();
+        self.draw(&mut out, "", "", paint);
+        out
+    }
+
+    fn draw(&self, out: &mut String, first: &str, rest: &str, paint: Paint) {
+        let has_branches = !self.branches.is_empty();
+        let sign = match (self.mark.sign(), paint) {
+            (None, _) => String::new(),
+            (Some((sign, _)), Paint::Plain) => format!("{sign} "),
+            (Some((sign, colour)), Paint::Colours) => format!("\u{1b}[{colour}m{sign}\u{1b}[0m "),
+        };
+        let indent = if self.mark == Mark::None { 0 } else { 2 };
+        let room = WIDTH.saturating_sub(rest.chars().count() + indent);
+        let trunk = if has_branches { "│ " } else { "  " };
+        for (number, line) in wrapped(&self.text, room).enumerate() {
+            let line = match paint {
+                Paint::Colours if has_branches => format!("\u{1b}[1m{line}\u{1b}[0m"),
+                _ => line,
+            };
+            match number {
+                0 => *out += &format!("{first}{sign}{line}\n"),
+                _ => *out += &format!("{rest}{trunk}{:indent$}{line}\n", ""),
+            }
+        }
+        for (number, branch) in self.branches.iter().enumerate() {
+            let last = number + 1 == self.branches.len();
+            let (first, next) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            branch.draw(
+                out,
+                &format!("{rest}{first}"),
+                &format!("{rest}{next}"),
+                paint,
+            );
+        }
+    }
+}
+
+/// The text in lines of at most so many characters, broken between words. Spaces within a line stay.
+fn wrapped(text: &str, room: usize) -> impl Iterator<Item = String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line += word,
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_joined_by_lines_and_long_texts_hang() {
+        let long = "word ".repeat(30);
+        let tree = Branch::new("root").marked(Mark::Good).with(
+            [
+                Branch::new("one").with([Branch::new(long.trim())].into_iter()),
+                Branch::new("two"),
+            ]
+            .into_iter(),
+        );
+        let drawn = tree.render(Paint::Plain);
+        let lines: Vec<&str> = drawn.lines().collect();
+        assert_eq!(lines[..2], ["✔ root", "├─ one"]);
+        assert!(lines[2].starts_with("│  └─ word word"), "{drawn}");
+        assert!(lines[3].starts_with("│       word"), "{drawn}");
+        assert_eq!(lines[4], "└─ two");
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn colours_come_only_where_they_are_asked_for() {
+        let tree = Branch::new("root").marked(Mark::Bad);
+        assert_eq!(tree.render(Paint::Plain), "✘ root\n");
+        assert_eq!(tree.render(Paint::Colours), "\u{1b}[31m✘\u{1b}[0m root\n");
+    }
+}

@@ -1,0 +1,177 @@
+//! A plan for people.
+
+mod branch;
+
+use std::collections::BTreeMap;
+
+use c5c3_api::Condition;
+
+pub use branch::Paint;
+use branch::{Branch, Mark};
+
+use crate::crossplane::Event;
+use crate::crossplane::required::Wanted;
+use crate::outcome::{Plan, Planned, PlannedObject, State};
+
+/// Shows a plan: for each claim what is composed in which cluster, the order of deletion, conditions and events; then what
+/// is missing. `command` is the command line that made it, for the reader who wants to go on.
+pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
+    let mut blocks: Vec<String> = plan
+        .planned
+        .iter()
+        .map(|planned| claim(planned).render(paint))
+        .collect();
+    let clusters = [
+        ("Not given", &plan.missing),
+        ("Assumed to be there", &plan.assumed),
+    ];
+    for (title, clusters) in clusters
+        .into_iter()
+        .filter(|(_, clusters)| !clusters.is_empty())
+    {
+        blocks.push(named(title, clusters).render(paint));
+    }
+    blocks.extend(advice(plan, command));
+    blocks.join("\n")
+}
+
+fn claim(planned: &Planned) -> Branch {
+    let phase = match (&planned.fatal, planned.assumed) {
+        (Some(_), _) => "cannot be composed".to_owned(),
+        (None, true) => format!("{} (assumed)", planned.phase()),
+        (None, false) => planned.phase().to_owned(),
+    };
+    let mark = match planned.fatal {
+        Some(_) => Mark::Bad,
+        None => Mark::from(planned.is_ready()),
+    };
+    let title = format!("{}: {phase}", planned.claim.title());
+    let mut claim = Branch::new(title).marked(mark);
+    if let Some(fatal) = &planned.fatal {
+        claim.add(Branch::new(fatal.clone()).marked(Mark::Bad));
+    }
+    for (cluster, objects) in &planned.clusters {
+        claim.add(Branch::new(cluster.clone()).with(objects.iter().map(object)));
+    }
+    if !planned.deletion.is_empty() {
+        claim.add(deletion(planned));
+    }
+    let width = planned
+        .conditions
+        .iter()
+        .map(|condition| condition.type_.len())
+        .max();
+    let conditions = planned.conditions.iter();
+    let conditions = conditions.map(|known| condition(known, width.unwrap_or_default()));
+    claim.add(Branch::new("Conditions").with(conditions));
+    if !planned.events.is_empty() {
+        let events = planned
+            .events
+            .iter()
+            .map(|known| event(known, &planned.conditions));
+        claim.add(Branch::new("Events").with(events));
+    }
+    claim
+}
+
+fn object(object: &PlannedObject) -> Branch {
+    let title = title(object);
+    match object.state {
+        State::Ready => Branch::new(title).marked(Mark::Good),
+        State::Waiting(Some(operator)) => {
+            Branch::new(format!("{title}, waits for {operator}")).marked(Mark::Open)
+        }
+        State::Waiting(None) => Branch::new(title).marked(Mark::Open),
+    }
+}
+
+fn title(object: &PlannedObject) -> String {
+    let path = crate::manifest::path(&object.namespace, &object.name);
+    format!("{} {path}", object.kind)
+}
+
+fn deletion(planned: &Planned) -> Branch {
+    let steps = planned.deletion.iter().zip(1..).map(|(step, number)| {
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for object in step {
+            *kinds.entry(&object.kind).or_default() += 1;
+        }
+        let kinds: Vec<String> = kinds
+            .into_iter()
+            .map(|(kind, count)| match count {
+                1 => kind.to_owned(),
+                count => format!("{count} {kind}s"),
+            })
+            .collect();
+        Branch::new(format!("{number}. {}", kinds.join(", ")))
+    });
+    let mut deletion = Branch::new("Deletion, in this order").with(steps);
+    if !planned.holds.is_empty() {
+        deletion.add(Branch::new(format!(
+            "kept until then: {}",
+            planned.holds.join(", ")
+        )));
+    }
+    deletion
+}
+
+fn condition(condition: &Condition, width: usize) -> Branch {
+    let Condition {
+        type_,
+        status,
+        reason,
+        message,
+        ..
+    } = condition;
+    let mark = match status.as_str() {
+        "True" => Mark::Good,
+        "False" => Mark::Open,
+        _ => Mark::None,
+    };
+    let text = match message.as_str() {
+        "" => format!("{type_:width$} {status:7} {reason}"),
+        message => format!("{type_:width$} {status:7} {reason}: {message}"),
+    };
+    Branch::new(text).marked(mark)
+}
+
+/// An event. What a condition says already isn't said again.
+fn event(event: &Event, conditions: &[Condition]) -> Branch {
+    let Event {
+        warning,
+        reason,
+        message,
+    } = event;
+    let kind = if *warning { "Warning" } else { "Normal" };
+    let said = |known: &&Condition| known.reason == *reason && known.message == *message;
+    Branch::new(match (conditions.iter().find(said), message.as_str()) {
+        (_, "") => format!("{kind:7} {reason}"),
+        (Some(condition), _) => format!("{kind:7} {reason}, as {} says", condition.type_),
+        (None, message) => format!("{kind:7} {reason}: {message}"),
+    })
+}
+
+fn named(title: &str, clusters: &[Wanted]) -> Branch {
+    let clusters = clusters.iter();
+    let clusters = clusters.map(|wanted| format!("{} {}", wanted.kind.noun(), wanted.path()));
+    Branch::new(title).with(clusters.map(Branch::new))
+}
+
+/// How to go on.
+fn advice(plan: &Plan, command: &str) -> Option<String> {
+    if plan.has_failed() || plan.assume_ready {
+        return None;
+    }
+    if !plan.missing.is_empty() {
+        return Some(format!(
+            "To go on as if they were there and everything became ready:\n    {command} --assume-ready\n\
+             To plan with those of your site, add their files, or a folder that holds them:\n    {command} FOLDER\n"
+        ));
+    }
+    let waiting = plan.planned.iter().any(|planned| !planned.is_ready());
+    waiting.then(|| {
+        format!(
+            "To go on as if everything that waits became ready:\n    {command} --assume-ready\n"
+        )
+    })
+}

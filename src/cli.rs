@@ -1,0 +1,178 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use c5c3_api::Generation;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use function_runtime::{
+    DEFAULT_ADDRESS, DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_METRICS_ADDRESS, LogFormat,
+};
+
+/// OpenStack control planes as a service.
+#[derive(Parser)]
+#[command(name = "c5c3", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub task: Task,
+}
+
+#[derive(Subcommand)]
+pub enum Task {
+    /// Serve the composition function that Crossplane calls
+    Function(Function),
+    /// Show what claims and pools become, with no cluster at all
+    ///
+    /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
+    /// shown as it would be applied, and waits for its operators. With --assume-ready, missing pools are made up, and
+    /// everything becomes ready.
+    ///
+    /// Exit code: 0 for a plan, even one that waits for pools; 1 when a claim cannot be composed as written, or when the files
+    /// cannot be used.
+    Plan(Plan),
+    /// Write the composite resource (XR) that Crossplane makes of a claim, for `crossplane render`
+    Xr(Xr),
+    /// Write the CompositeResourceDefinitions of all claims
+    Xrds(Xrds),
+    /// Write a script that completes this command line in a shell
+    Completions(Completions),
+}
+
+#[derive(Args)]
+pub struct Function {
+    /// Where to serve the function protocol
+    #[arg(long, value_name = "ADDRESS", default_value_t = DEFAULT_ADDRESS)]
+    pub address: SocketAddr,
+    /// Serve without TLS: for `crossplane render` and tests
+    #[arg(long)]
+    pub insecure: bool,
+    /// Folder with tls.crt, tls.key and ca.crt for mutual TLS, read again when they change
+    #[arg(long, value_name = "DIR", env = "TLS_SERVER_CERTS_DIR")]
+    pub tls_certs_dir: Option<PathBuf>,
+    /// Where to serve metrics for Prometheus, or `none`
+    #[arg(long, value_name = "ADDRESS", default_value_t = MetricsAddress(Some(DEFAULT_METRICS_ADDRESS)))]
+    pub metrics_address: MetricsAddress,
+    /// The largest request taken, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_MAX_MESSAGE_BYTES)]
+    pub max_message_size: usize,
+    /// Log every call
+    #[arg(long, short)]
+    pub debug: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = Log::Json)]
+    pub log_format: Log,
+}
+
+/// An address, or none.
+#[derive(Clone, Copy)]
+pub struct MetricsAddress(pub Option<SocketAddr>);
+
+impl std::str::FromStr for MetricsAddress {
+    type Err = std::net::AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Self(None)),
+            address => address.parse().map(|address| Self(Some(address))),
+        }
+    }
+}
+
+impl std::fmt::Display for MetricsAddress {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(address) => address.fmt(out),
+            None => out.write_str("none"),
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Log {
+    /// One JSON object a line
+    Json,
+    /// For people
+    Text,
+}
+
+impl From<Log> for LogFormat {
+    fn from(format: Log) -> Self {
+        match format {
+            Log::Json => Self::Json,
+            Log::Text => Self::Text,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Plan {
+    /// Files with claims and pools, or folders of such files
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    /// Go on as if missing pools were there, and everything composed became ready
+    #[arg(long)]
+    pub assume_ready: bool,
+    /// How to show the plan
+    #[arg(long, short, value_enum, default_value_t = Output::Tree)]
+    pub output: Output,
+    /// The Composition of OpenStackClusters that choose none [default: openstack-production]
+    #[arg(long, value_name = "NAME")]
+    pub composition: Option<String>,
+    /// Compositions, or inputs of them, to use instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub compositions: Option<PathBuf>,
+    /// The generation of Crossplane: claims with 1, namespaced composite resources with 2
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    pub crossplane: Crossplane,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    Tree,
+    /// What Crossplane applies, and each claim with its status, as a stream of YAML
+    Yaml,
+    /// The same as one JSON List
+    Json,
+}
+
+#[derive(Args)]
+pub struct Xr {
+    /// Files with claims, or folders of such files
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub paths: Vec<PathBuf>,
+    /// The generation of Crossplane: with 2, a claim's manifest is the composite resource itself
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    pub crossplane: Crossplane,
+}
+
+#[derive(Args)]
+pub struct Xrds {
+    /// The generation of Crossplane: claims with 1, namespaced composite resources with 2
+    #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
+    pub crossplane: Crossplane,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Crossplane {
+    #[value(name = "1")]
+    One,
+    #[value(name = "2")]
+    Two,
+}
+
+impl From<Crossplane> for Generation {
+    fn from(crossplane: Crossplane) -> Self {
+        match crossplane {
+            Crossplane::One => Self::V1,
+            Crossplane::Two => Self::V2,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: Shell,
+}
