@@ -24,6 +24,9 @@ use crate::tools::Tool;
 /// How long an API server may take: seconds when alone, more when four start on two busy cores.
 const READY: Duration = Duration::from_secs(120);
 
+/// Who an API server is to the API servers behind it.
+const AGGREGATOR: &str = "aggregator";
+
 /// The store behind every cluster of a machine.
 pub struct Etcd {
     endpoint: String,
@@ -83,6 +86,10 @@ impl Cluster {
             ])?,
             &folder,
         )?;
+        let aggregator = authority.write(
+            &authority.client(AGGREGATOR, AGGREGATOR)?,
+            &folder.join("aggregator"),
+        )?;
         let service_accounts = KeyPair::generate().context("cannot make a key")?;
         let signing_key = folder.join("service-accounts.key");
         fs::write(&signing_key, service_accounts.serialize_pem())?;
@@ -102,6 +109,13 @@ impl Cluster {
             .flag("client-ca-file", certificates.join("ca.crt"))
             .flag("tls-cert-file", certificates.join("tls.crt"))
             .flag("tls-private-key-file", certificates.join("tls.key"))
+            .flag("requestheader-client-ca-file", certificates.join("ca.crt"))
+            .flag("requestheader-allowed-names", AGGREGATOR)
+            .flag("requestheader-username-headers", "X-Remote-User")
+            .flag("requestheader-group-headers", "X-Remote-Group")
+            .flag("requestheader-extra-headers-prefix", "X-Remote-Extra-")
+            .flag("proxy-client-cert-file", aggregator.join("tls.crt"))
+            .flag("proxy-client-key-file", aggregator.join("tls.key"))
             .flag("service-account-issuer", "https://kubernetes.default.svc")
             .flag("service-account-key-file", &verifying_key)
             .flag("service-account-signing-key-file", &signing_key);

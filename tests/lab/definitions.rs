@@ -1,7 +1,7 @@
 //! Custom resource definitions of others, from the modules that publish them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -82,20 +82,18 @@ pub(crate) fn read(file: &Path) -> Result<Vec<DynamicObject>> {
     documents(&text).with_context(|| format!("in {}", file.display()))
 }
 
-/// The objects of every YAML file of a folder.
+/// The objects of every YAML file of a folder, in the order of their names.
 pub(crate) fn read_folder(folder: &Path) -> Result<Vec<DynamicObject>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .with_context(|| format!("cannot read {}", folder.display()))?;
+    files.retain(|file| {
+        file.extension() == Some("yaml".as_ref()) && !file.ends_with("kustomization.yaml")
+    });
+    files.sort();
     let mut objects = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let file = entry?.path();
-        if file
-            .extension()
-            .is_some_and(|extension| extension == "yaml")
-            && file.file_name() != Some("kustomization.yaml".as_ref())
-        {
-            objects.extend(read(&file)?);
-        }
+    for file in files {
+        objects.extend(read(&file)?);
     }
     Ok(objects)
 }

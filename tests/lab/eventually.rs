@@ -55,3 +55,13 @@ pub async fn throughout(
     }
     Ok(())
 }
+
+/// So many seconds.
+pub const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// So many minutes.
+pub const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(60 * count)
+}

@@ -1,21 +1,70 @@
-//! Real API servers, Crossplane and providers on one bare machine.
+//! Real API servers, Crossplane and providers on one bare machine, and what a story needs to act on them.
+//!
+//! A story is a `#[test]` in `tests/stories`, told once for each generation of Crossplane:
+//!
+//! ```no_run
+//! use lab::{FunctionProgram, Kind, Release, Result, eventually, is, kind, minutes};
+//!
+//! const CLAIM: Kind = kind("c5c3.io/v1alpha1", "OpenStackCluster");
+//! const CEPH_CLUSTER: Kind = kind("ceph.rook.io/v1", "CephCluster");
+//!
+//! # fn main() -> Result<()> {
+//! // #[test] fn a_tenant_gets_a_cloud_on_1_20() -> Result<()>
+//! lab::story(Release::V1_20, FunctionProgram::c5c3()?, async |lab| {
+//!     lab.provider.give_kubeconfig("st-pool-a", &lab.storage).await?;
+//!     lab.management.apply_files("compositions/v1").await?;
+//!     lab.management.apply("{apiVersion: v1, kind: Namespace, metadata: {name: customer-a}}").await?;
+//!     lab.storage.set_status(CEPH_CLUSTER, "rook-ceph/st-pool-a", serde_json::json!({"phase": "Ready"})).await?;
+//!     eventually("the claim is Ready", minutes(1), async || {
+//!         is(&lab.management.get(CLAIM, "customer-a/customer-a-prod").await?, "Ready")
+//!     })
+//!     .await?;
+//!     lab.function.kill()?;
+//!     lab.function.start().await?;
+//!     Ok(())
+//! })
+//! # }
+//! ```
+//!
+//! - [`story`] gives a [`Lab`]: the clusters `management`, `control_plane`, `hypervisor`, `storage` and `garden`,
+//!   `crossplane`, `provider`, and the `function`. [`on_a_bare_machine`] gives only a [`Machine`], for stories that start
+//!   less, a single [`Cluster`] for instance.
+//! - A [`Cluster`] applies, gets, lists, edits and deletes by [`Kind`] and name, `namespace/name` where there is a
+//!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
+//! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
+//!   time is up; [`throughout`] is for what must stay.
+//! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
+//!   failed story shows the ends of all logs and keeps its folder.
+//! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead.
 
 mod cluster;
+mod crossplane;
 mod definitions;
 mod eventually;
+mod function;
+mod garden;
 mod golang;
+mod lab;
 mod machine;
 mod namespace;
 mod objects;
 mod pki;
+mod probe;
+mod provider;
 mod say;
 mod story;
 pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
 pub use cluster::{Cluster, Etcd};
-pub use eventually::{eventually, throughout};
+pub use crossplane::{Crossplane, Release, SYSTEM};
+pub use eventually::{eventually, minutes, seconds, throughout};
+pub use function::{Function, FunctionProgram};
+pub use garden::SHOOT;
 pub use kube::core::DynamicObject;
+pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use objects::{Kind, condition, documents, is, kind};
-pub use story::on_a_bare_machine;
+pub use pki::{Authority, Identity};
+pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
+pub use story::{on_a_bare_machine, story};

@@ -23,9 +23,9 @@ use crate::say::say;
 /// How long a process may take to leave by itself once asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How much of each log a failed story shows.
-const TAIL: usize = 15;
-const WIDTH: usize = 400;
+/// How many lines, and how much of a line, a failed story shows of the log of a process that ended by itself.
+const TAIL: usize = 20;
+const WIDTH: usize = 240;
 
 /// A folder, ports, a certificate authority, and processes that end when it is dropped.
 pub struct Machine {
@@ -187,7 +187,7 @@ impl Machine {
             return Err(Ended {
                 name: name.to_owned(),
                 status,
-                tail: self.tail(name),
+                tail: self.tail(name, TAIL),
             }
             .into());
         }
@@ -252,12 +252,12 @@ impl Machine {
         }
         let mut found = String::new();
         for name in self.log_names() {
-            let note = if ended.contains(&name) {
-                " (ended by itself)"
+            let (note, lines) = if ended.contains(&name) {
+                (" (ended by itself)", TAIL)
             } else {
-                ""
+                ("", TAIL / 4)
             };
-            found.push_str(&format!("--- {name}{note}\n{}\n", self.tail(&name)));
+            found.push_str(&format!("--- {name}{note}\n{}\n", self.tail(&name, lines)));
         }
         Ok(found)
     }
@@ -279,14 +279,14 @@ impl Machine {
         names
     }
 
-    fn tail(&self, name: &str) -> String {
+    fn tail(&self, name: &str, count: usize) -> String {
         let log = fs::read(self.log(name)).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<String> = log
             .lines()
             .map(|line| line.chars().take(WIDTH).collect())
             .collect();
-        lines[lines.len().saturating_sub(TAIL)..].join("\n")
+        lines[lines.len().saturating_sub(count)..].join("\n")
     }
 
     fn processes(&self) -> MutexGuard<'_, BTreeMap<String, Process>> {

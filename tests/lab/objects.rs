@@ -1,5 +1,8 @@
 //! What a story does with a cluster: apply, look, change, delete.
 
+use std::path::Path;
+use std::time::Duration;
+
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::TryStreamExt;
 use futures::stream::{self, StreamExt};
@@ -8,9 +11,9 @@ use kube::core::{DynamicObject, GroupVersionKind, TypeMeta};
 use kube::discovery::{self, ApiResource, Scope};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 use crate::cluster::Cluster;
+use crate::definitions::{read, read_folder};
 use crate::eventually;
 
 /// An API server learns of a new custom resource a moment after its definition is established.
@@ -38,6 +41,24 @@ impl Cluster {
     pub async fn apply(&self, manifest: &str) -> Result<Vec<DynamicObject>> {
         let mut applied = Vec::new();
         for object in documents(manifest)? {
+            applied.push(self.apply_object(&object, true).await?);
+        }
+        Ok(applied)
+    }
+
+    /// Applies a YAML file, or every one of a folder in the order of their names. Relative to the workspace's root.
+    ///
+    /// # Errors
+    /// When a file can't be read or is refused.
+    pub async fn apply_files(&self, path: impl AsRef<Path>) -> Result<Vec<DynamicObject>> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+        let objects = if path.is_dir() {
+            read_folder(&path)?
+        } else {
+            read(&path)?
+        };
+        let mut applied = Vec::new();
+        for object in objects {
             applied.push(self.apply_object(&object, true).await?);
         }
         Ok(applied)

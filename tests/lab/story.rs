@@ -3,14 +3,38 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 use tokio::runtime;
 
+use crate::crossplane::Release;
+use crate::function::FunctionProgram;
+use crate::lab::Lab;
 use crate::machine::Machine;
 use crate::namespace;
 use crate::say::say;
+
+/// Tells a story in a whole lab: four clusters, the garden, Crossplane of one release, and a function.
+///
+/// # Errors
+/// The story's, or what kept the lab from starting.
+pub fn story(
+    release: Release,
+    program: FunctionProgram,
+    tell: impl AsyncFnOnce(&Lab) -> Result<()> + Send + 'static,
+) -> Result<()> {
+    on_a_bare_machine(async move |machine| {
+        let started = Instant::now();
+        let lab = Lab::start(machine, release, program).await?;
+        say(format_args!(
+            "ready after {} s",
+            started.elapsed().as_secs()
+        ));
+        tell(&lab).await
+    })
+}
 
 /// Tells a story on a machine with nothing on it yet.
 ///

@@ -1,0 +1,100 @@
+//! Gardener's API server behind another cluster's, so that this cluster serves Shoots as a garden does.
+//!
+//! It decodes, defaults, admits and validates as Gardener does. Nobody makes machines of a Shoot: a story writes the status
+//! that Gardener would.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use k8s_openapi::ByteString;
+use serde_json::json;
+
+use crate::cluster::{Cluster, Etcd};
+use crate::eventually;
+use crate::machine::{Machine, Program};
+use crate::objects::{Kind, is, kind};
+use crate::tools::Tool;
+
+/// How long it may take until the cluster in front serves its kinds.
+const READY: Duration = Duration::from_secs(120);
+
+/// A cluster that Gardener is asked for.
+pub const SHOOT: Kind = kind("core.gardener.cloud/v1beta1", "Shoot");
+
+/// The project and landscapes that the Compositions' presets name.
+const SITE: &str = include_str!("garden.yaml");
+
+const API_SERVICE: Kind = kind("apiregistration.k8s.io/v1", "APIService");
+
+/// The name of the Service that an API server behind another must have.
+const SERVICE: &str = "gardener-apiserver.garden.svc";
+
+/// Admission plugins that ask for parts of a landscape that the lab doesn't have: extensions of providers, and seeds.
+const UNSERVED: &str = "ExtensionValidator";
+
+/// Makes a cluster a garden.
+pub(crate) async fn plant(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
+    let authority = machine.authority();
+    let certificates = authority.write(
+        &authority.server(&[SERVICE])?,
+        &machine.folder().join("gardener"),
+    )?;
+    let port = machine.port();
+    let kubeconfig = cluster.kubeconfig_file();
+    let program = Program::new(Tool::GardenerApiserver.path()?)
+        .flag("etcd-servers", etcd.endpoint())
+        .flag("etcd-prefix", "/gardener")
+        .flag("bind-address", "127.0.0.1")
+        .flag("secure-port", port.to_string())
+        .flag("tls-cert-file", certificates.join("tls.crt"))
+        .flag("tls-private-key-file", certificates.join("tls.key"))
+        .flag("kubeconfig", kubeconfig)
+        .flag("authentication-kubeconfig", kubeconfig)
+        .flag("authorization-kubeconfig", kubeconfig)
+        .flag("cluster-identity", "lab")
+        .flag("disable-admission-plugins", UNSERVED);
+    machine.start("gardener-apiserver", &program)?;
+
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "gardener-apiserver", "namespace": "garden"},
+        "spec": {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": port}]},
+    });
+    cluster
+        .apply("{apiVersion: v1, kind: Namespace, metadata: {name: garden}}")
+        .await?;
+    cluster.apply(&service.to_string()).await?;
+    for (group, version) in [
+        ("core.gardener.cloud", "v1beta1"),
+        ("security.gardener.cloud", "v1alpha1"),
+    ] {
+        let api_service = json!({
+            "apiVersion": API_SERVICE.api_version,
+            "kind": API_SERVICE.kind,
+            "metadata": {"name": format!("{version}.{group}")},
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": 10000,
+                "versionPriority": 20,
+                "caBundle": ByteString(authority.certificate().as_bytes().to_vec()),
+                "service": {"name": "gardener-apiserver", "namespace": "garden", "port": port},
+            },
+        });
+        cluster.apply(&api_service.to_string()).await?;
+    }
+    eventually("the garden serves Shoots", READY, async || {
+        machine.check("gardener-apiserver")?;
+        let served = cluster
+            .get(API_SERVICE, "v1beta1.core.gardener.cloud")
+            .await?;
+        is(&served, "Available")
+    })
+    .await?;
+    eventually("the garden has its project", READY, async || {
+        cluster.apply(SITE).await
+    })
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! provider-kubernetes, which carries Objects from the management cluster to the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::crossplane::{SYSTEM, on_loopback};
+use crate::definitions::read_folder;
+use crate::eventually;
+use crate::machine::{Machine, Program};
+use crate::objects::Kind;
+use crate::objects::kind;
+use crate::probe;
+use crate::tools::{Module, Tool};
+
+/// How long it may take to serve its webhook.
+const READY: Duration = Duration::from_secs(90);
+
+/// The port of its conversion webhook; it has no flag for another.
+const WEBHOOK: u16 = 9443;
+
+/// An Object made by a claim or a cluster-scoped composite.
+pub const OBJECT: Kind = kind("kubernetes.crossplane.io/v1alpha2", "Object");
+
+/// An Object made by a namespaced composite.
+pub const NAMESPACED_OBJECT: Kind = kind("kubernetes.m.crossplane.io/v1alpha1", "Object");
+
+/// The provider.
+pub struct Provider {
+    machine: Arc<Machine>,
+    management: Cluster,
+}
+
+impl Provider {
+    /// Installs its kinds, starts it, and waits until it serves. It needs the namespace that Crossplane lives in.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn start(machine: &Arc<Machine>, management: &Cluster) -> Result<Self> {
+        let authority = machine.authority();
+        let mut definitions =
+            read_folder(&Module::ProviderKubernetes.folder()?.join("package/crds"))?;
+        for definition in &mut definitions {
+            if let Some(client) = definition
+                .data
+                .pointer_mut("/spec/conversion/webhook/clientConfig")
+            {
+                *client = on_loopback(WEBHOOK, "/convert", authority.certificate());
+            }
+        }
+        management.install_definitions(definitions).await?;
+
+        let folder = machine.folder().join("provider-kubernetes");
+        let health = machine.port();
+        let program = Program::new(Tool::ProviderKubernetes.path()?)
+            .arg("--debug")
+            .arg("--enable-watches")
+            .flag("poll", "3s")
+            .flag("health-probe-bind-addr", format!("127.0.0.1:{health}"))
+            .env("KUBECONFIG", management.kubeconfig_file())
+            .env(
+                "TLS_SERVER_CERTS_DIR",
+                authority.write(&authority.server(&["localhost"])?, &folder)?,
+            );
+        machine.start("provider-kubernetes", &program)?;
+        eventually("provider-kubernetes is ready", READY, async || {
+            machine.check("provider-kubernetes")?;
+            probe::ready(health).await
+        })
+        .await?;
+        Ok(Self {
+            machine: machine.clone(),
+            management: management.clone(),
+        })
+    }
+
+    /// Hands over access to a cluster: the Secret `<name>-kubeconfig` in `crossplane-system`, key `kubeconfig`.
+    ///
+    /// # Errors
+    /// When the management cluster refuses.
+    pub async fn give_kubeconfig(&self, name: &str, cluster: &Cluster) -> Result<()> {
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": format!("{name}-kubeconfig"), "namespace": SYSTEM},
+            "data": {"kubeconfig": ByteString(cluster.kubeconfig().as_bytes().to_vec())},
+        });
+        self.management.apply(&secret.to_string()).await.map(drop)
+    }
+
+    /// Access to a cluster and a ProviderConfig of that name for each generation, as a site makes them by hand.
+    ///
+    /// # Errors
+    /// When the management cluster refuses.
+    pub async fn connect(&self, name: &str, cluster: &Cluster) -> Result<()> {
+        self.give_kubeconfig(name, cluster).await?;
+        for kind in [
+            kind("kubernetes.crossplane.io/v1alpha1", "ProviderConfig"),
+            kind(
+                "kubernetes.m.crossplane.io/v1alpha1",
+                "ClusterProviderConfig",
+            ),
+        ] {
+            self.management
+                .apply(&provider_config(kind, name).to_string())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Fine while it runs.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn check(&self) -> Result<()> {
+        self.machine.check("provider-kubernetes")
+    }
+}
+
+fn provider_config(kind: Kind, name: &str) -> Value {
+    json!({
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"name": name},
+        "spec": {"credentials": {
+            "source": "Secret",
+            "secretRef": {"namespace": SYSTEM, "name": format!("{name}-kubeconfig"), "key": "kubeconfig"},
+        }},
+    })
+}
