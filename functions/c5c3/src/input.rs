@@ -16,7 +16,7 @@ use crate::manifest::gardener::{Maintenance, Networking};
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct OpenStackPresets {
     /// `c5c3.io/v1alpha1`.
     pub api_version: String,
@@ -40,7 +40,7 @@ pub struct OpenStackPresets {
 
 /// What one size of a control plane means.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SizePreset {
     /// Databases, message bus and caches.
     pub infrastructure: Infrastructure,
@@ -54,7 +54,6 @@ pub struct SizePreset {
 
 /// Cortex of one size.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CortexPreset {
     /// Replicas.
     pub replicas: u32,
@@ -62,7 +61,7 @@ pub struct CortexPreset {
 
 /// The part of a hypervisor pool that a size gets.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SharePreset {
     /// Against the weights of other shares.
     pub weight: u32,
@@ -75,7 +74,7 @@ pub struct SharePreset {
 
 /// Input of the three cluster recipes, `kind: ClusterPresets`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ClusterPresets {
     /// `c5c3.io/v1alpha1`.
     pub api_version: String,
@@ -97,7 +96,7 @@ pub struct ClusterPresets {
 
 /// Gardener, and what it is told.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct GardenerPreset {
     /// The provider configuration that reaches Gardener's API.
     #[serde(default = "gardener")]
@@ -126,7 +125,7 @@ pub struct GardenerPreset {
 
 /// How clusters are reached.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default)]
 pub struct AccessPreset {
     /// Namespace of the `<cluster>-kubeconfig` Secrets.
     pub kubeconfig_namespace: String,
@@ -145,7 +144,7 @@ impl Default for AccessPreset {
 
 /// Ceph in storage pools.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct CephPreset {
     /// Image of Ceph.
     pub image: String,
@@ -209,7 +208,7 @@ pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
             I::KIND
         )));
     }
-    request.input()?.ok_or_else(|| Fatal::new("the Composition's input vanished"))
+    request.strict_input()?.ok_or_else(|| Fatal::new("the Composition's input vanished"))
 }
 
 impl OpenStackPresets {

@@ -79,6 +79,16 @@ impl Request {
             .map_err(|error| Fatal::from(error).within("input"))
     }
 
+    /// The input of this step of the Composition, read as `T`, if it has one. No API server has checked it, so fields that
+    /// `T` doesn't know are refused.
+    ///
+    /// # Errors
+    /// As [`Request::input`], and for a field that isn't known.
+    pub fn strict_input<'de, T: Deserialize<'de>>(&'de self) -> Result<Option<T>, Fatal> {
+        let input = self.input.as_ref().map(Document::parse_strictly);
+        input.transpose().map_err(|error| Fatal::from(error).within("input"))
+    }
+
     /// The resources asked for under this name.
     pub fn required(&self, name: &str) -> Required<'_> {
         match self.required.get(name).or_else(|| self.extra.get(name)) {

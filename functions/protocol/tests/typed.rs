@@ -254,3 +254,21 @@ fn an_absent_or_null_option_is_none() {
     };
     assert_eq!(read(&json!({"b": null, "c": 1})), Ok(expected));
 }
+
+#[test]
+fn a_field_that_nobody_knows_is_refused_where_that_is_asked_for() {
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Outer {
+        inner: Inner,
+    }
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Inner {
+        #[serde(default)]
+        known: u8,
+    }
+    let document =
+        Document::from_value(&json!({"inner": {"known": 1, "knwon": {"deep": [2]}}})).unwrap();
+    assert_eq!(document.parse::<Outer>().unwrap(), Outer { inner: Inner { known: 1 } });
+    let error = document.parse_strictly::<Outer>().unwrap_err();
+    assert_eq!(error.to_string(), "inner.knwon: unknown field");
+}

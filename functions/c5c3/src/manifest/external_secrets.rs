@@ -8,7 +8,6 @@ use super::Kind;
 
 /// The store that secrets travel through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct StoreRef {
     /// Name of the store, the same in every cluster.
     pub name: String,

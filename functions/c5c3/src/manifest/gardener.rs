@@ -54,7 +54,6 @@ pub struct Kubernetes {
 
 /// Address ranges of a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Networking {
     /// Network plugin.
     #[serde(rename = "type")]
@@ -131,7 +130,7 @@ pub struct Volume {
 
 /// When and what Gardener may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Maintenance {
     /// What Gardener updates by itself.
     pub auto_update: AutoUpdate,
@@ -141,7 +140,7 @@ pub struct Maintenance {
 
 /// What Gardener updates by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct AutoUpdate {
     /// Patch versions of Kubernetes.
     pub kubernetes_version: bool,
@@ -151,7 +150,6 @@ pub struct AutoUpdate {
 
 /// A daily window, as Gardener writes times: `220000+0100`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TimeWindow {
     /// Begin.
     pub begin: String,

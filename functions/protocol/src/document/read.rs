@@ -24,6 +24,15 @@ pub(super) enum Keys {
     LastCounts,
 }
 
+/// What to do about a field that nobody asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Skip it.
+    Skipped,
+    /// Refuse the document.
+    Refused,
+}
+
 /// Reads one value.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'de> {
@@ -36,6 +45,7 @@ pub(super) struct Reader<'de> {
 struct Within {
     levels_left: u8,
     keys: Keys,
+    unknown: Unknown,
 }
 
 impl Within {
@@ -62,13 +72,10 @@ impl Within {
 }
 
 impl<'de> Reader<'de> {
-    pub(super) fn of_document(entries: &'de [u8], keys: Keys) -> Self {
+    pub(super) fn of_document(entries: &'de [u8], keys: Keys, unknown: Unknown) -> Self {
         Self {
             kind: Kind::Struct(entries),
-            within: Within {
-                levels_left: DEEPEST,
-                keys,
-            },
+            within: Within { levels_left: DEEPEST, keys, unknown },
         }
     }
 
@@ -145,7 +152,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         self,
         visitor: V,
     ) -> Result<V::Value, DocumentError> {
-        visitor.visit_unit()
+        match self.within.unknown {
+            Unknown::Skipped => visitor.visit_unit(),
+            Unknown::Refused => Err(DocumentError::new("unknown field")),
+        }
     }
 
     forward_to_deserialize_any! {
