@@ -19,6 +19,7 @@ pub struct HypervisorPoolSpec {
     pub reserve: u32,
     /// Networks the nodes are wired to, divided among the shares.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
     pub physical_networks: Vec<PhysicalNetwork>,
 }
 
