@@ -1,0 +1,193 @@
+//! Deletion: in order, nothing orphaned, and never of what is in use.
+
+use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, seconds, throughout};
+use serde_json::json;
+
+use crate::site::{
+    BLOCK_POOL, CEPH, CONTROL_PLANE, Generation, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, STORAGE,
+    Site,
+};
+use crate::tenants::{CUSTOMER_A, CUSTOMER_B};
+
+const HOLD: &str = "lab.c5c3.io/hold";
+const PLACE: &str = "openstack-customer-a-prod/customer-a-prod";
+const VOLUMES: &str = "rook-ceph/customer-a-prod-volumes";
+
+/// ControlPlane first, then data and shares, then the namespace; the other tenant and the pools don't notice.
+pub async fn in_order(site: &Site<'_>) -> Result<()> {
+    let composite = site
+        .composite(OPENSTACK, CUSTOMER_A)
+        .await?
+        .metadata
+        .name
+        .unwrap_or_default();
+    hold(site, CONTROL_PLANE, PLACE, true).await?;
+    site.lab.management.delete(OPENSTACK, CUSTOMER_A).await?;
+    site.until("the ControlPlane goes first", async || {
+        let found = site.lab.control_plane.get(CONTROL_PLANE, PLACE).await?;
+        ensure!(
+            found.metadata.deletion_timestamp.is_some(),
+            "it isn't asked to go"
+        );
+        Ok(())
+    })
+    .await?;
+    throughout("all else waits for it", seconds(10), async || {
+        stays(site.lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
+        stays(site.lab.hypervisor.get(SHARE, "customer-a-prod").await?)?;
+        stays(
+            site.lab
+                .control_plane
+                .get(NAMESPACE, "openstack-customer-a-prod")
+                .await?,
+        )
+    })
+    .await?;
+
+    hold_volumes(site, true).await?;
+    hold(site, CONTROL_PLANE, PLACE, false).await?;
+    site.until("data go next", async || {
+        site.lab.control_plane.gone(CONTROL_PLANE, PLACE).await?;
+        let volumes = site.lab.storage.get(BLOCK_POOL, VOLUMES).await?;
+        ensure!(
+            volumes.metadata.deletion_timestamp.is_some(),
+            "the pool isn't asked to go"
+        );
+        Ok(())
+    })
+    .await?;
+    throughout("the namespace waits for them", seconds(8), async || {
+        stays(
+            site.lab
+                .control_plane
+                .get(NAMESPACE, "openstack-customer-a-prod")
+                .await?,
+        )
+    })
+    .await?;
+    hold_volumes(site, false).await?;
+
+    site.until("everything of the claim is gone", async || {
+        site.lab.management.gone(OPENSTACK, CUSTOMER_A).await?;
+        site.lab
+            .control_plane
+            .gone(NAMESPACE, "openstack-customer-a-prod")
+            .await?;
+        site.lab.storage.gone(BLOCK_POOL, VOLUMES).await?;
+        site.lab.hypervisor.gone(SHARE, "customer-a-prod").await?;
+        let left = site.composed(&composite).await?;
+        ensure!(
+            left.is_empty(),
+            "{} composed resources are left",
+            left.len()
+        );
+        Ok(())
+    })
+    .await?;
+    nothing_is_orphaned(site, "customer-a-prod").await?;
+    let other = site.get(OPENSTACK, CUSTOMER_B).await?;
+    assert_eq!(
+        other.data["status"]["phase"], "Ready",
+        "the other tenant noticed"
+    );
+    stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
+}
+
+/// A pool that somebody consumes outlives its own deletion until they are gone.
+pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
+    let pool = "infrastructure/st-pool-a";
+    let refused = site.lab.management.delete(STORAGE, pool).await;
+    match site.generation {
+        // The claim may go; what is behind it is held.
+        Generation::Claims => refused?,
+        Generation::Namespaced => {
+            let message = refused
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
+            ensure!(
+                message.contains("an OpenStackCluster consumes this storage pool"),
+                "not refused: {message:?}"
+            );
+        }
+    }
+    throughout("the pool in use stays", seconds(10), async || {
+        stays(site.lab.garden.get(SHOOT, "garden-c5c3/st-pool-a").await?)?;
+        stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
+    })
+    .await?;
+    site.lab.management.delete(OPENSTACK, CUSTOMER_B).await?;
+    site.until("the last consumer is gone", async || {
+        site.lab.management.gone(OPENSTACK, CUSTOMER_B).await
+    })
+    .await?;
+    nothing_is_orphaned(site, "customer-b-staging").await?;
+    if site.generation == Generation::Namespaced {
+        // The Usage replays what was refused; asking again is no harm.
+        if site.lab.management.find(STORAGE, pool).await?.is_some() {
+            site.lab.management.delete(STORAGE, pool).await?;
+        }
+    }
+    site.until("then the pool goes, Ceph before the Shoot", async || {
+        site.lab.management.gone(STORAGE, pool).await?;
+        site.lab.storage.gone(CEPH, "rook-ceph/rook-ceph").await?;
+        site.lab.garden.gone(SHOOT, "garden-c5c3/st-pool-a").await
+    })
+    .await?;
+    stays(site.get(HYPERVISORS, "infrastructure/hv-pool-a").await?)
+}
+
+async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
+    let lab = site.lab;
+    let places: [(&lab::Cluster, Kind); 6] = [
+        (&lab.storage, BLOCK_POOL),
+        (&lab.storage, kind("ceph.rook.io/v1", "CephClient")),
+        (
+            &lab.storage,
+            kind("external-secrets.io/v1alpha1", "PushSecret"),
+        ),
+        (
+            &lab.control_plane,
+            kind("external-secrets.io/v1", "ExternalSecret"),
+        ),
+        (&lab.control_plane, SHARE),
+        (&lab.hypervisor, SHARE),
+    ];
+    for (cluster, kind) in places {
+        for object in cluster.list(kind, "").await? {
+            let name = object.metadata.name.unwrap_or_default();
+            let place = format!("{}/{name}", object.metadata.namespace.unwrap_or_default());
+            ensure!(!place.contains(claim), "{} {place} is orphaned", kind.kind);
+        }
+    }
+    Ok(())
+}
+
+fn stays(object: DynamicObject) -> Result<()> {
+    let name = object.metadata.name.unwrap_or_default();
+    ensure!(
+        object.metadata.deletion_timestamp.is_none(),
+        "{name} is being deleted"
+    );
+    Ok(())
+}
+
+async fn hold(site: &Site<'_>, kind: Kind, place: &str, held: bool) -> Result<()> {
+    let finalizers = if held { json!([HOLD]) } else { json!(null) };
+    let change = json!({"metadata": {"finalizers": finalizers}});
+    site.lab
+        .control_plane
+        .edit(kind, place, change)
+        .await
+        .map(drop)
+}
+
+async fn hold_volumes(site: &Site<'_>, held: bool) -> Result<()> {
+    let finalizers = if held { json!([HOLD]) } else { json!(null) };
+    let change = json!({"metadata": {"finalizers": finalizers}});
+    site.lab
+        .storage
+        .edit(BLOCK_POOL, VOLUMES, change)
+        .await
+        .map(drop)
+}

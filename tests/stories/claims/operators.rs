@@ -1,0 +1,79 @@
+//! What Gardener, Rook, External Secrets and our own operators would write: statuses, and nothing else.
+
+use lab::{Cluster, Kind, Lab, Result, SHOOT, kind};
+use serde_json::{Value, json};
+
+use crate::site::{BLOCK_POOL, CEPH, CONTROL_PLANE, SHARE};
+
+const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
+const PUSH_SECRET: Kind = kind("external-secrets.io/v1alpha1", "PushSecret");
+const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret");
+
+/// Gives every object that has no status yet the one of an operator for whom all went well.
+pub async fn work(lab: &Lab) -> Result<()> {
+    let shoot = json!({
+        "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "lastOperation": {"type": "Create", "state": "Succeeded", "progress": 100, "description": "done",
+            "lastUpdateTime": "2026-01-01T00:00:00Z"},
+    });
+    first_status(&lab.garden, SHOOT, "lastOperation", shoot).await?;
+    let ceph = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
+        "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
+    first_status(&lab.storage, CEPH, "phase", ceph).await?;
+    for name in ["CephBlockPool", "CephClient"] {
+        let rook = Kind {
+            api_version: BLOCK_POOL.api_version,
+            kind: name,
+        };
+        first_status(&lab.storage, rook, "phase", json!({"phase": "Ready"})).await?;
+    }
+    let ready = json!({"conditions": [{"type": "Ready", "status": "True", "reason": "Ready",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+    first_status(&lab.storage, PUSH_SECRET, "conditions", ready.clone()).await?;
+    first_status(
+        &lab.control_plane,
+        EXTERNAL_SECRET,
+        "conditions",
+        ready.clone(),
+    )
+    .await?;
+    for cluster in [&lab.hypervisor, &lab.control_plane, &lab.storage] {
+        let mut share = ready.clone();
+        share["hosts"] = json!(["node-1", "node-2"]);
+        first_status(cluster, SHARE, "conditions", share).await?;
+        let pool = json!({"nodeCount": 50, "freeVcpus": 6400, "freeMemoryGB": 25600});
+        first_status(cluster, POOL, "nodeCount", pool).await?;
+    }
+    let mut control_plane = ready;
+    control_plane["endpoints"] = json!({
+        "keystone": "https://keystone.example.com", "nova": "https://nova.example.com",
+    });
+    first_status(
+        &lab.control_plane,
+        CONTROL_PLANE,
+        "conditions",
+        control_plane,
+    )
+    .await
+}
+
+async fn first_status(cluster: &Cluster, kind: Kind, field: &str, status: Value) -> Result<()> {
+    for object in cluster.list(kind, "").await? {
+        if object.metadata.deletion_timestamp.is_some() || !object.data["status"][field].is_null() {
+            continue;
+        }
+        let name = object.metadata.name.unwrap_or_default();
+        let place = match object.metadata.namespace {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name,
+        };
+        // What was listed may be gone or changed by now; the next round sees.
+        if let Err(error) = cluster.set_status(kind, &place, status.clone()).await
+            && cluster.find(kind, &place).await?.is_some()
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}

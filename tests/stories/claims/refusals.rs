@@ -1,0 +1,105 @@
+//! What may not be: a name twice, a second consumer of a dedicated pool.
+
+use lab::{Result, ensure, seconds, throughout};
+use serde_json::json;
+
+use crate::site::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
+use crate::tenants::CUSTOMER_B;
+
+/// A claim of the same name in another namespace is refused, and the elder doesn't notice.
+pub async fn name_taken(site: &Site<'_>) -> Result<()> {
+    let twin = claim("customer-b-staging", "tenant-z", "hv-pool-a");
+    site.lab.management.apply(&twin).await?;
+    let place = "tenant-z/customer-b-staging";
+    site.says(
+        place,
+        "Accepted",
+        "NameTaken",
+        "tenant-customer-b/customer-b-staging is older",
+    )
+    .await?;
+    site.phase(OPENSTACK, place, "Failed").await?;
+    throughout("the elder stays Ready", seconds(5), async || {
+        let elder = site.get(OPENSTACK, CUSTOMER_B).await?;
+        ensure!(
+            elder.data["status"]["phase"] == "Ready",
+            "{}",
+            elder.data["status"]
+        );
+        site.lab
+            .control_plane
+            .get(
+                CONTROL_PLANE,
+                "openstack-customer-b-staging/customer-b-staging",
+            )
+            .await?;
+        Ok(())
+    })
+    .await?;
+    site.lab.management.delete(OPENSTACK, place).await?;
+    site.until("the refused claim is gone", async || {
+        site.lab.management.gone(OPENSTACK, place).await
+    })
+    .await?;
+    site.lab.hypervisor.get(SHARE, "customer-b-staging").await?;
+    Ok(())
+}
+
+/// A dedicated pool admits the first consumer and refuses the second.
+pub async fn dedicated(site: &Site<'_>) -> Result<()> {
+    site.claim("pools/hv-pool-compliance").await?;
+    site.phase(HYPERVISORS, "infrastructure/hv-pool-compliance", "Ready")
+        .await?;
+    site.lab
+        .management
+        .apply(&claim(
+            "finance-prod",
+            "tenant-finance",
+            "hv-pool-compliance",
+        ))
+        .await?;
+    site.phase(OPENSTACK, "tenant-finance/finance-prod", "Ready")
+        .await?;
+    site.lab
+        .management
+        .apply(&claim("finance-too", "tenant-z", "hv-pool-compliance"))
+        .await?;
+    let place = "tenant-z/finance-too";
+    site.says(
+        place,
+        "PoolsReady",
+        "PoolDedicated",
+        "it is dedicated to tenant-finance/finance-prod",
+    )
+    .await?;
+    site.phase(OPENSTACK, place, "Pending").await?;
+    site.lab
+        .control_plane
+        .gone(NAMESPACE, "openstack-finance-too")
+        .await?;
+    for place in [place, "tenant-finance/finance-prod"] {
+        site.lab.management.delete(OPENSTACK, place).await?;
+    }
+    site.until("both are gone", async || {
+        for place in [place, "tenant-finance/finance-prod"] {
+            site.lab.management.gone(OPENSTACK, place).await?;
+        }
+        site.lab
+            .control_plane
+            .gone(CONTROL_PLANE, "openstack-finance-prod/finance-prod")
+            .await
+    })
+    .await
+}
+
+fn claim(name: &str, namespace: &str, pool: &str) -> String {
+    json!({
+        "apiVersion": OPENSTACK.api_version, "kind": OPENSTACK.kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "region": "eu-de-1", "size": "small",
+            "hypervisorClusters": [pool], "storageClusters": ["st-pool-a"],
+        },
+    })
+    .to_string()
+}

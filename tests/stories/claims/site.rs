@@ -1,0 +1,215 @@
+//! A site: definitions and Compositions installed, pools claimed, kubeconfigs handed out.
+
+use lab::{DynamicObject, Kind, Lab, Result, bail, ensure, eventually, is, kind, minutes};
+use serde_json::{Value, json};
+
+use crate::operators;
+
+/// Which set of definitions is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// Claims, with cluster-scoped composites behind them.
+    Claims,
+    /// Namespaced composites.
+    Namespaced,
+}
+
+/// The tenant's kind, the same in both generations.
+pub const OPENSTACK: Kind = kind("c5c3.io/v1alpha1", "OpenStackCluster");
+/// A hypervisor pool.
+pub const HYPERVISORS: Kind = kind("crossplane.c5c3.io/v1alpha1", "HypervisorCluster");
+/// A storage pool.
+pub const STORAGE: Kind = kind("crossplane.c5c3.io/v1alpha1", "StorageCluster");
+/// A control plane cluster.
+pub const CONTROL_PLANE_CLUSTER: Kind = kind("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster");
+/// What the c5c3-operator reconciles.
+pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+/// A part of a hypervisor pool.
+pub const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
+/// An RBD pool.
+pub const BLOCK_POOL: Kind = kind("ceph.rook.io/v1", "CephBlockPool");
+/// A Ceph cluster.
+pub const CEPH: Kind = kind("ceph.rook.io/v1", "CephCluster");
+/// A namespace.
+pub const NAMESPACE: Kind = kind("v1", "Namespace");
+
+/// A lab with the project installed.
+pub struct Site<'a> {
+    pub lab: &'a Lab,
+    pub generation: Generation,
+}
+
+impl<'a> Site<'a> {
+    /// Installs everything and claims the pools of examples/.
+    pub async fn build(lab: &'a Lab, generation: Generation) -> Result<Self> {
+        let site = Site { lab, generation };
+        let version = match generation {
+            Generation::Claims => "v1",
+            Generation::Namespaced => "v2",
+        };
+        lab.management
+            .apply_files(format!("xrds/{version}"))
+            .await?;
+        lab.management
+            .apply_files(format!("compositions/{version}"))
+            .await?;
+        for cluster in [&lab.control_plane, &lab.hypervisor, &lab.storage] {
+            cluster.apply_files("package/crds").await?;
+        }
+        lab.storage
+            .apply("{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}")
+            .await?;
+        for namespace in [
+            "infrastructure",
+            "tenant-customer-a",
+            "tenant-customer-b",
+            "tenant-finance",
+            "tenant-z",
+        ] {
+            let namespace =
+                json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+            lab.management.apply(&namespace.to_string()).await?;
+        }
+        lab.provider.connect("gardener", &lab.garden).await?;
+        lab.provider.connect("management", &lab.management).await?;
+        // Each pool has an API server of its own, so that a cluster-scoped object of one is not another's.
+        for (name, cluster) in [
+            ("eu-de-1-control-plane", &lab.control_plane),
+            ("hv-pool-a", &lab.hypervisor),
+            ("hv-pool-b", &lab.control_plane),
+            ("hv-pool-compliance", &lab.storage),
+            ("st-pool-a", &lab.storage),
+        ] {
+            lab.provider.give_kubeconfig(name, cluster).await?;
+        }
+        for kind in [OPENSTACK, HYPERVISORS, STORAGE, CONTROL_PLANE_CLUSTER] {
+            eventually(
+                &format!("{} is served", kind.kind),
+                minutes(2),
+                async || lab.management.list(kind, "").await.map(drop),
+            )
+            .await?;
+        }
+        Ok(site)
+    }
+
+    /// Applies a claim of examples/.
+    pub async fn claim(&self, file: &str) -> Result<()> {
+        self.lab
+            .management
+            .apply_files(format!("examples/{file}.yaml"))
+            .await
+            .map(drop)
+    }
+
+    /// Waits, with the foreign operators at work, until something holds.
+    pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
+        eventually(what, minutes(4), async || {
+            self.lab.machine.check("crossplane")?;
+            self.lab.provider.check()?;
+            operators::work(self.lab).await?;
+            attempt().await
+        })
+        .await
+    }
+
+    /// The resource that a user applied.
+    pub async fn get(&self, kind: Kind, name: &str) -> Result<DynamicObject> {
+        self.lab.management.get(kind, name).await
+    }
+
+    /// Waits until a user's resource is in a phase, and answers with it.
+    pub async fn phase(&self, kind: Kind, name: &str, phase: &str) -> Result<DynamicObject> {
+        self.until(&format!("{name} is {phase}"), async || {
+            let resource = self.get(kind, name).await?;
+            let now = text(&resource.data, "/status/phase");
+            ensure!(
+                now == phase,
+                "{name} is {now:?}: {}",
+                resource.data["status"]
+            );
+            if phase == "Ready" {
+                is(&resource, "Ready")?;
+            }
+            Ok(resource)
+        })
+        .await
+    }
+
+    /// The composite behind a user's resource.
+    pub async fn composite(&self, kind: Kind, name: &str) -> Result<DynamicObject> {
+        let resource = self.get(kind, name).await?;
+        match self.generation {
+            Generation::Namespaced => Ok(resource),
+            Generation::Claims => {
+                let composite = text(&resource.data, "/spec/resourceRef/name");
+                self.lab
+                    .management
+                    .get(self.composite_kind(kind), &composite)
+                    .await
+            }
+        }
+    }
+
+    /// What the composite of a kind is called.
+    pub fn composite_kind(&self, claim: Kind) -> Kind {
+        match (self.generation, claim.kind) {
+            (Generation::Namespaced, _) => claim,
+            (_, "OpenStackCluster") => kind("c5c3.io/v1alpha1", "XOpenStackCluster"),
+            (_, "HypervisorCluster") => kind("crossplane.c5c3.io/v1alpha1", "XHypervisorCluster"),
+            (_, "StorageCluster") => kind("crossplane.c5c3.io/v1alpha1", "XStorageCluster"),
+            _ => kind("crossplane.c5c3.io/v1alpha1", "XControlPlaneCluster"),
+        }
+    }
+
+    /// The Objects and Usages that Crossplane composed for a user's resource.
+    pub async fn composed(&self, composite: &str) -> Result<Vec<DynamicObject>> {
+        let (object, usage) = match self.generation {
+            Generation::Claims => (
+                lab::OBJECT,
+                kind("apiextensions.crossplane.io/v1beta1", "Usage"),
+            ),
+            Generation::Namespaced => (
+                lab::NAMESPACED_OBJECT,
+                kind("protection.crossplane.io/v1beta1", "Usage"),
+            ),
+        };
+        let selector = format!("crossplane.io/composite={composite}");
+        let mut composed = self.lab.management.list(object, &selector).await?;
+        composed.extend(self.lab.management.list(usage, &selector).await?);
+        Ok(composed)
+    }
+
+    /// Fine when a condition has that status and reason, and its message holds a text.
+    pub async fn says(&self, name: &str, type_: &str, reason: &str, message: &str) -> Result<()> {
+        self.until(&format!("{name} says {reason}"), async || {
+            let resource = self.get(OPENSTACK, name).await?;
+            let conditions = resource
+                .data
+                .pointer("/status/conditions")
+                .and_then(Value::as_array);
+            let Some(found) = conditions
+                .into_iter()
+                .flatten()
+                .find(|found| found["type"] == type_)
+            else {
+                bail!("no condition {type_}: {}", resource.data["status"])
+            };
+            ensure!(
+                found["reason"] == reason && text(found, "/message").contains(message),
+                "it says {found}"
+            );
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// A text in a value, or nothing.
+pub fn text(value: &Value, pointer: &str) -> String {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
