@@ -3,18 +3,19 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::GroupVersionKind;
-use kube::discovery::{ApiResource, Scope};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::{self, ApiResource, Scope};
 use kube::{Api, Client, Config};
 use rcgen::KeyPair;
 use serde_json::json;
+use tokio::sync::Mutex;
 
 use crate::eventually;
 use crate::machine::{Machine, Program};
@@ -23,6 +24,9 @@ use crate::tools::Tool;
 
 /// How long an API server may take: seconds when alone, more when four start on two busy cores.
 const READY: Duration = Duration::from_secs(120);
+
+/// An API server learns of a new custom resource a moment after its definition is established.
+const DISCOVERED: Duration = Duration::from_secs(20);
 
 /// Who an API server is to the API servers behind it.
 const AGGREGATOR: &str = "aggregator";
@@ -182,19 +186,30 @@ impl Cluster {
         &self.kubeconfig_file
     }
 
-    pub(crate) fn known(&self, kind: &GroupVersionKind) -> Option<(ApiResource, Scope)> {
-        self.discovered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(kind)
-            .cloned()
-    }
-
-    pub(crate) fn learn(&self, kind: GroupVersionKind, served: (ApiResource, Scope)) {
-        self.discovered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(kind, served);
+    /// The resource of a kind and its scope, found out once.
+    pub(crate) async fn resource(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<(ApiResource, Scope)> {
+        let types = TypeMeta {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        };
+        let wanted = GroupVersionKind::try_from(types)?;
+        // Held while asking, so that many who need the same ask once.
+        let mut discovered = self.discovered.lock().await;
+        if let Some(known) = discovered.get(&wanted) {
+            return Ok(known.clone());
+        }
+        let what = format!("{} serves {api_version} {kind}", self.name);
+        let found = eventually(&what, DISCOVERED, async || {
+            let (resource, capabilities) = discovery::pinned_kind(&self.client, &wanted).await?;
+            Ok((resource, capabilities.scope))
+        })
+        .await?;
+        discovered.insert(wanted, found.clone());
+        Ok(found)
     }
 }
 

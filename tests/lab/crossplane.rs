@@ -43,7 +43,7 @@ impl Release {
         }
     }
 
-    const fn tool(self) -> Tool {
+    pub(crate) const fn tool(self) -> Tool {
         match self {
             Release::V1_20 => Tool::CrossplaneV1,
             Release::V2_4 => Tool::CrossplaneV2,

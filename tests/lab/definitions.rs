@@ -30,15 +30,16 @@ impl Cluster {
         .await
     }
 
-    /// Installs External Secrets' custom resource definitions: ExternalSecret, PushSecret, their stores.
+    /// Installs External Secrets' custom resource definitions: ExternalSecret, PushSecret and their stores. Generators,
+    /// which make secrets up, are left out.
     ///
     /// # Errors
     /// When they can't be had or aren't served in time.
     pub async fn install_external_secrets(&self) -> Result<()> {
-        self.install_definitions(read_folder(
-            &Module::ExternalSecrets.folder()?.join("config/crds/bases"),
-        )?)
-        .await
+        let mut definitions =
+            read_folder(&Module::ExternalSecrets.folder()?.join("config/crds/bases"))?;
+        definitions.retain(|definition| definition.data["spec"]["group"] == "external-secrets.io");
+        self.install_definitions(definitions).await
     }
 
     /// Installs custom resource definitions, and whatever comes with them, and waits until they are served.

@@ -5,6 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 
 use crate::machine::Ended;
+use crate::say::say;
+
+/// Whoever watches a story wants to know what it waits for, but not of every moment.
+const WORTH_SAYING: Duration = Duration::from_secs(5);
 
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -19,10 +23,19 @@ pub async fn eventually<T>(
     within: Duration,
     mut attempt: impl AsyncFnMut() -> Result<T>,
 ) -> Result<T> {
-    let deadline = Instant::now() + within;
+    let started = Instant::now();
+    let deadline = started + within;
     loop {
         match attempt().await {
-            Ok(found) => return Ok(found),
+            Ok(found) => {
+                if started.elapsed() > WORTH_SAYING {
+                    say(format_args!(
+                        "{what}: took {} s",
+                        started.elapsed().as_secs()
+                    ));
+                }
+                return Ok(found);
+            }
             Err(error) if error.is::<Ended>() => {
                 return Err(error.context(format!("{what}: never")));
             }

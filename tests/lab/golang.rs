@@ -1,6 +1,5 @@
 //! Building Go programs and finding Go sources, by the `go` command.
 
-use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::cache::cache;
+use crate::namespace::outside;
 use crate::say::say;
 
 /// What one program is built from.
@@ -86,9 +87,11 @@ pub(crate) fn sources(folder: &str, module: &str) -> Result<PathBuf> {
 
     let folder = pinned(folder);
     let version = pinned_version(&folder, module)?;
-    let downloaded = go(&folder)
-        .args(["mod", "download", "-json", &format!("{module}@v{version}")])
-        .output();
+    let downloaded = outside(|| {
+        go(&folder)
+            .args(["mod", "download", "-json", &format!("{module}@v{version}")])
+            .output()
+    })?;
     let answer = succeeded(downloaded, &format!("download {module}"))?;
     let downloaded: Downloaded =
         serde_json::from_slice(&answer).context("`go mod download -json` answered oddly")?;
@@ -167,18 +170,6 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
         .take(6)
         .map(|byte| format!("{byte:02x}"))
         .collect())
-}
-
-fn cache() -> Result<PathBuf> {
-    let caches = match env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
-        None => env::home_dir()
-            .context("set HOME or XDG_CACHE_HOME: the lab keeps its tools there")?
-            .join(".cache"),
-    };
-    let cache = caches.join("c5c3-lab");
-    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-    Ok(cache)
 }
 
 fn go(folder: &Path) -> Command {

@@ -10,6 +10,7 @@ use crate::function::{Function, FunctionProgram};
 use crate::garden;
 use crate::machine::Machine;
 use crate::provider::Provider;
+use crate::tools::Tool;
 
 /// Everything a story acts on.
 pub struct Lab {
@@ -45,6 +46,17 @@ impl Lab {
         release: Release,
         program: FunctionProgram,
     ) -> Result<Self> {
+        // A build would hold up those who wait meanwhile.
+        for tool in [
+            Tool::Etcd,
+            Tool::KubeApiserver,
+            Tool::KubeControllerManager,
+            Tool::GardenerApiserver,
+            Tool::ProviderKubernetes,
+            release.tool(),
+        ] {
+            tool.path()?;
+        }
         let etcd = Etcd::start(&machine)?;
         let (management, control_plane, hypervisor, storage) = tokio::try_join!(
             Cluster::start(&machine, &etcd, "management"),

@@ -37,6 +37,7 @@
 //!   failed story shows the ends of all logs and keeps its folder.
 //! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead.
 
+mod cache;
 mod cluster;
 mod crossplane;
 mod definitions;
@@ -46,12 +47,14 @@ mod garden;
 mod golang;
 mod lab;
 mod machine;
+mod memory;
 mod namespace;
 mod objects;
 mod pki;
 mod probe;
 mod provider;
 mod say;
+mod shoots;
 mod story;
 pub mod tools;
 
@@ -67,4 +70,5 @@ pub use machine::{Machine, Program};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use pki::{Authority, Identity};
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
+pub use shoots::shoot_faults;
 pub use story::{on_a_bare_machine, story};

@@ -1,10 +1,12 @@
 //! A network namespace for the current thread, in which only loopback exists.
 
+use std::fs::{self, File};
 use std::process::Command;
+use std::thread;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 
 /// Moves the current thread into a network namespace of its own and brings loopback up there.
 ///
@@ -38,4 +40,23 @@ pub(crate) fn enter() -> Result<()> {
         String::from_utf8_lossy(&up.stderr).trim()
     );
     Ok(())
+}
+
+/// Does some work in the namespace that the process was started in, where the world can be reached.
+///
+/// # Errors
+/// When there is no way back there.
+pub(crate) fn outside<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
+    thread::scope(|scope| {
+        let worked = scope.spawn(|| {
+            // The process's own namespace is that of its first thread, which tells no story.
+            let (here, there) = ("/proc/thread-self/ns/net", "/proc/self/ns/net");
+            if fs::read_link(here)? != fs::read_link(there)? {
+                setns(File::open(there)?, CloneFlags::CLONE_NEWNET)
+                    .context("cannot leave the network namespace")?;
+            }
+            Ok(work())
+        });
+        worked.join().map_err(|_| anyhow!("a thread panicked"))?
+    })
 }

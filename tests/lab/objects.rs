@@ -1,23 +1,18 @@
 //! What a story does with a cluster: apply, look, change, delete.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures::TryStreamExt;
 use futures::stream::{self, StreamExt};
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use kube::core::{DynamicObject, GroupVersionKind, TypeMeta};
-use kube::discovery::{self, ApiResource, Scope};
+use kube::core::{DynamicObject, TypeMeta};
+use kube::discovery::Scope;
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::definitions::{read, read_folder};
-use crate::eventually;
-
-/// An API server learns of a new custom resource a moment after its definition is established.
-const DISCOVERED: Duration = Duration::from_secs(20);
 
 /// An API version and kind, to be a constant of the story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,29 +242,6 @@ impl Cluster {
             (Scope::Cluster, Some(_)) => bail!("a {kind} has no namespace"),
             (Scope::Namespaced, None) => bail!("a {kind} needs a namespace"),
         }
-    }
-
-    async fn resource(&self, api_version: &str, kind: &str) -> Result<(ApiResource, Scope)> {
-        let types = TypeMeta {
-            api_version: api_version.to_owned(),
-            kind: kind.to_owned(),
-        };
-        let wanted = GroupVersionKind::try_from(types)?;
-        if let Some(known) = self.known(&wanted) {
-            return Ok(known);
-        }
-        let found = eventually(
-            &format!("{} serves {api_version} {kind}", self.name()),
-            DISCOVERED,
-            async || {
-                let (resource, capabilities) =
-                    discovery::pinned_kind(&self.client(), &wanted).await?;
-                Ok((resource, capabilities.scope))
-            },
-        )
-        .await?;
-        self.learn(wanted, found.clone());
-        Ok(found)
     }
 }
 

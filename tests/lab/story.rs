@@ -13,6 +13,7 @@ use crate::crossplane::Release;
 use crate::function::FunctionProgram;
 use crate::lab::Lab;
 use crate::machine::Machine;
+use crate::memory;
 use crate::namespace;
 use crate::say::say;
 
@@ -25,6 +26,7 @@ pub fn story(
     program: FunctionProgram,
     tell: impl AsyncFnOnce(&Lab) -> Result<()> + Send + 'static,
 ) -> Result<()> {
+    let _room = memory::room()?;
     on_a_bare_machine(async move |machine| {
         let started = Instant::now();
         let lab = Lab::start(machine, release, program).await?;
@@ -68,7 +70,7 @@ where
                 say(format_args!(
                     "everything is kept in {}\n{}",
                     folder.path().display(),
-                    machine.autopsy()?
+                    machine.autopsy().unwrap_or_default()
                 ));
             }
             drop(runtime);

@@ -5,8 +5,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 use lab::{
-    Cluster, Etcd, FunctionProgram, Kind, Lab, OBJECT, Program, Release, Result, SHOOT, bail,
-    ensure, eventually, is, kind, minutes, seconds, throughout,
+    Cluster, Etcd, FunctionProgram, Kind, Lab, NAMESPACED_OBJECT, OBJECT, Program, Release, Result,
+    SHOOT, bail, ensure, eventually, is, kind, minutes, seconds, shoot_faults, throughout,
 };
 use serde_json::json;
 
@@ -21,6 +21,34 @@ fn on_1_20() -> Result<()> {
 #[test]
 fn on_2_4() -> Result<()> {
     lab::story(Release::V2_4, verbatim(), greeting)
+}
+
+#[test]
+fn in_a_namespace_on_2_4() -> Result<()> {
+    lab::story(Release::V2_4, verbatim(), async |lab| {
+        lab.provider.connect("greeted", &lab.storage).await?;
+        lab.management.apply(NAMESPACED_DEFINITION).await?;
+        let composition = COMPOSITION
+            .replace("kind: XGreeting", "kind: Greeting")
+            .replace(
+                "apiVersion: kubernetes.crossplane.io/v1alpha2",
+                "apiVersion: kubernetes.m.crossplane.io/v1alpha1",
+            )
+            .replace(
+                "providerConfigRef: {",
+                "providerConfigRef: {kind: ClusterProviderConfig, ",
+            );
+        lab.management.apply(&composition).await?;
+        lab.management.apply(GREETING).await?;
+        eventually("the greeting is Ready", minutes(1), async || {
+            is(&lab.management.get(CLAIM, "default/hello").await?, "Ready")
+        })
+        .await?;
+        lab.management
+            .get(NAMESPACED_OBJECT, "default/greeting")
+            .await?;
+        greets(lab, "hello").await
+    })
 }
 
 fn verbatim() -> FunctionProgram {
@@ -167,6 +195,26 @@ async fn shoots_are_what_gardener_takes(lab: &Lab) -> Result<()> {
 }
 
 #[test]
+fn shoots_are_checked_without_a_garden() -> Result<()> {
+    assert_eq!(shoot_faults(SHOOT_MANIFEST)?, Vec::<String>::new());
+    let faulty = [
+        SHOOT_MANIFEST.replace("purpose:", "purpouse:"),
+        SHOOT_MANIFEST.replace("maximum: 100", "maximum: 10"),
+    ];
+    let faults = shoot_faults(&faulty.join("---"))?;
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    assert!(
+        faults[0].contains("document 1") && faults[0].contains("purpouse"),
+        "{faults:?}"
+    );
+    assert!(
+        faults[1].contains("document 2") && faults[1].contains("maximum"),
+        "{faults:?}"
+    );
+    Ok(())
+}
+
+#[test]
 fn nothing_is_left_of_a_story() -> Result<()> {
     let (folder, started) = lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -251,6 +299,21 @@ spec:
   group: lab.c5c3.io
   names: {kind: XGreeting, plural: xgreetings}
   claimNames: {kind: Greeting, plural: greetings}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
+";
+
+const NAMESPACED_DEFINITION: &str = "
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: greetings.lab.c5c3.io}
+spec:
+  scope: Namespaced
+  group: lab.c5c3.io
+  names: {kind: Greeting, plural: greetings}
   versions:
   - name: v1
     served: true

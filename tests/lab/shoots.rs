@@ -1,0 +1,41 @@
+//! Asking Gardener's own types what they think of a Shoot, without a garden.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::tools::Tool;
+
+/// What Gardener's API server would refuse in the Shoots of a manifest: unknown fields first, then, with defaults set,
+/// what its validation finds. Nothing when all are fine. What depends on a garden's contents, as machine types do, is
+/// not looked at.
+///
+/// # Errors
+/// When the check can't be built or run, or the manifest can't be read.
+pub fn shoot_faults(manifest: &str) -> Result<Vec<String>> {
+    let mut check = Command::new(Tool::Shoot.path()?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .context("cannot run the check of Shoots")?;
+    // It reads to the end before it answers more than a pipe holds.
+    check
+        .stdin
+        .take()
+        .context("no input")?
+        .write_all(manifest.as_bytes())?;
+    let answer = check.wait_with_output()?;
+    match answer.status.code() {
+        Some(0) => Ok(Vec::new()),
+        Some(1) => Ok(String::from_utf8_lossy(&answer.stdout)
+            .lines()
+            .map(str::to_owned)
+            .collect()),
+        _ => bail!(
+            "the check of Shoots failed: {}",
+            String::from_utf8_lossy(&answer.stderr)
+        ),
+    }
+}
