@@ -4,8 +4,6 @@ use c5c3_api::Condition;
 use function_protocol::v1::Resource;
 use serde::Deserialize;
 
-use crate::manifest::ObjectMeta;
-
 /// An object in another cluster, as its Object reports it.
 #[derive(Clone, Debug, Default)]
 pub struct Observation<S> {
@@ -126,6 +124,13 @@ pub struct Identity {
     pub api_version: String,
     /// Kind.
     pub kind: String,
-    /// Name and namespace.
-    pub metadata: ObjectMeta,
+    /// Its name; of other metadata, which can be much, nothing is read.
+    pub metadata: Named,
+}
+
+/// Something with a name.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Named {
+    /// The name.
+    pub name: String,
 }

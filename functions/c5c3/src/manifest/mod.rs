@@ -7,7 +7,7 @@ pub mod kubernetes;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A Kubernetes object with a spec, as it is composed.
 #[derive(Clone, Debug, Serialize)]
@@ -48,7 +48,7 @@ impl<S: Kind> Manifest<S> {
 }
 
 /// Metadata of a composed object.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ObjectMeta {
     /// Name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -57,10 +57,10 @@ pub struct ObjectMeta {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Labels.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Annotations.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::call::{Call, Outcome, composite, text, well, yaml};
+use function_c5c3_fixtures::{Call, Outcome, composite, text, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -17,13 +17,7 @@ fn pool(file: &str) -> Call {
 }
 
 fn running(file: &str) -> (Call, Outcome) {
-    let mut call = pool(file);
-    let mut outcome = call.run();
-    for _ in 0..4 {
-        call = call.applied(&outcome, well);
-        outcome = call.run();
-    }
-    (call, outcome)
+    pool(file).running()
 }
 
 fn consumer(namespace: &str, name: &str, created: &str, pools: &[&str]) -> Value {

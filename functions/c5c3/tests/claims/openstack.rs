@@ -1,28 +1,9 @@
 //! OpenStackCluster: what comes out for whom, and what stays when something goes wrong.
 
-use crate::call::{Call, Outcome, composite, ready, text, well, yaml};
+use function_c5c3_fixtures::examples::{claim, pools};
+use function_c5c3_fixtures::{Call, Outcome, composite, ready, text, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
-
-fn claim(name: &str) -> Value {
-    yaml(&format!("examples/claims/{name}.yaml")).remove(0)
-}
-
-fn pool(name: &str) -> Value {
-    composite(yaml(&format!("examples/pools/{name}.yaml")).remove(0))
-}
-
-/// Every pool of examples/, ready; the dedicated ones with finance-prod in them.
-fn pools() -> Vec<Value> {
-    let finance = [("tenant-finance", "finance-prod")];
-    let shared = ["control-plane", "hv-pool-a", "hv-pool-b", "st-pool-a", "st-pool-b"];
-    let dedicated = ["hv-pool-compliance", "st-pool-encrypted"];
-    shared
-        .iter()
-        .map(|name| ready(pool(name), &[]))
-        .chain(dedicated.iter().map(|name| ready(pool(name), &finance)))
-        .collect()
-}
 
 fn call(name: &str) -> Call {
     Call::of(claim(name), "openstack-production").with(pools())
@@ -30,13 +11,7 @@ fn call(name: &str) -> Call {
 
 /// Runs until everything is there and well.
 fn running(name: &str) -> (Call, Outcome) {
-    let mut call = call(name);
-    let mut outcome = call.run();
-    for _ in 0..3 {
-        call = call.applied(&outcome, well);
-        outcome = call.run();
-    }
-    (call, outcome)
+    call(name).running()
 }
 
 #[rstest]
@@ -361,6 +336,9 @@ fn a_name_whose_namespace_is_too_long_is_refused() {
 #[case::unknown_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
     "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {"huge": {}}})),
     "input: sizes")]
+#[case::typo(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets", "monitorin": true,
+    "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {}})),
+    "input: monitorin: unknown field")]
 #[case::size_without_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
     "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {}})),
     "the Composition has no preset for size small")]

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use prost::Message;
 use serde_json::{Map, Value, json};
 
-use crate::call::{Call, Outcome, composite, ready, text, well, yaml};
+use function_c5c3_fixtures::{Call, Outcome, composite, ready, text, well, yaml};
 
 fn name() -> impl Strategy<Value = String> {
     "[a-z]([a-z0-9-]{0,20}[a-z0-9])?"
@@ -61,7 +61,8 @@ fn world(claim: &Value) -> Vec<Value> {
         ready(composite(pool), &[])
     };
     let names = |field: &str| -> Vec<String> {
-        claim["spec"][field].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        let names = claim["spec"][field].as_array().into_iter().flatten();
+        names.filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let hypervisors = names("hypervisorClusters").into_iter().map(|name| pool("HypervisorCluster", &name));
     let storages = names("storageClusters").into_iter().map(|name| pool("StorageCluster", &name));
