@@ -15,6 +15,10 @@ use crate::manifest::kubernetes::{
 /// Name of the composed provider configuration.
 pub const ACCESS: &str = "access";
 
+/// provider-kubernetes' own finalizer of a provider configuration. An Object that applies one without it takes it off, the
+/// provider puts it on again, and so on without end (seen with 1.2.1).
+const IN_USE: &str = "in-use.crossplane.io";
+
 impl Cluster<'_> {
     /// Name of the Secret with the cluster's kubeconfig.
     pub fn kubeconfig(&self) -> String {
@@ -51,7 +55,7 @@ impl Cluster<'_> {
                 let config = ProviderConfig {
                     api_version: "kubernetes.m.crossplane.io/v1alpha1",
                     kind: "ClusterProviderConfig",
-                    metadata,
+                    metadata: ObjectMeta { finalizers: vec![IN_USE.to_owned()], ..metadata },
                     spec,
                 };
                 let management = &access.management_provider_config;
