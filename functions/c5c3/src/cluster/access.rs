@@ -8,6 +8,7 @@ use super::Cluster;
 use crate::composed::Composed;
 use crate::composite::Scope;
 use crate::manifest::ObjectMeta;
+use crate::observed::ConditionedStatus;
 use crate::manifest::kubernetes::{
     Credentials, ProviderConfig, ProviderConfigSpec, SecretKeyRef,
 };
@@ -59,7 +60,7 @@ impl Cluster<'_> {
                     spec,
                 };
                 let management = &access.management_provider_config;
-                let ready = |(): &()| true;
+                let ready = |_: &ConditionedStatus| true;
                 composed.object(ACCESS, management, &config, creation, ready)?;
                 Ok(())
             }

@@ -230,11 +230,21 @@ fn the_younger_of_two_pools_of_one_name_is_refused() {
 fn a_namespaced_pool_carries_its_provider_configuration_in_an_object() {
     let mut call = pool("hv-pool-a");
     call.composite = yaml("examples/pools/hv-pool-a.yaml").remove(0);
-    let outcome = call.run();
+    let mut outcome = call.run();
     let access = &outcome.desired["access"];
     assert_eq!(access["kind"], "Object");
     assert_eq!(access["spec"]["providerConfigRef"]["name"], "management");
     let config = outcome.manifest("access");
     assert_eq!(config["kind"], "ClusterProviderConfig");
     assert_eq!(config["spec"]["credentials"]["secretRef"]["name"], "hv-pool-a-kubeconfig");
+    assert_eq!(config["metadata"]["finalizers"], json!(["in-use.crossplane.io"]));
+    let nothing = |name: &str, manifest: &Value| match name {
+        "access" => json!({}),
+        _ => well(name, manifest),
+    };
+    for _ in 0..3 {
+        call = call.applied(&outcome, nothing);
+        outcome = call.run();
+    }
+    assert_eq!(outcome.composite_ready, Some(true), "{:?}", outcome.ready);
 }
