@@ -9,26 +9,17 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::input::{self, InputError, Place};
+use crate::kind::ClaimKind;
 
-/// Those that the packages install, in the form of their function's input.
-const EMBEDDED: [(&str, &str); 6] = [
-    embedded!("controlplane-production"),
-    embedded!("hypervisor-pool"),
-    embedded!("openstack-development"),
-    embedded!("openstack-production"),
-    embedded!("openstack-staging"),
-    embedded!("storage-pool"),
+/// Those that the packages install.
+const BUILT_IN: [&str; 6] = [
+    include_str!("../../compositions/v1/controlplane-production.yaml"),
+    include_str!("../../compositions/v1/hypervisor-pool.yaml"),
+    include_str!("../../compositions/v1/openstack-development.yaml"),
+    include_str!("../../compositions/v1/openstack-production.yaml"),
+    include_str!("../../compositions/v1/openstack-staging.yaml"),
+    include_str!("../../compositions/v1/storage-pool.yaml"),
 ];
-
-macro_rules! embedded {
-    ($name:literal) => {
-        (
-            $name,
-            include_str!(concat!("../../compositions/input/", $name, ".yaml")),
-        )
-    };
-}
-use embedded;
 
 /// Compositions by name.
 #[derive(Clone, Debug)]
@@ -37,6 +28,9 @@ pub struct Compositions(BTreeMap<String, Composition>);
 /// A Composition with our function in its pipeline.
 #[derive(Clone, Debug)]
 pub struct Composition {
+    /// What it composes, where that is said.
+    kind: Option<ClaimKind>,
+    labels: BTreeMap<String, String>,
     /// The step of the pipeline.
     pub step: String,
     /// The function's input.
@@ -63,19 +57,24 @@ pub enum CompositionError {
         /// Why.
         source: DocumentError,
     },
-    /// What is built in is malformed.
-    #[error("the built-in composition {name} is malformed: {message}")]
-    BuiltIn {
-        /// Its name.
-        name: &'static str,
-        /// Why.
-        message: String,
-    },
+    /// What is built in is malformed, which a test rules out.
+    #[error("a built-in composition is malformed: {0}")]
+    BuiltIn(String),
     /// There is none of a name.
     #[error("there is no composition {name}, which {by} asks for; there are: {known}")]
     Missing {
         /// The name.
         name: String,
+        /// Who asks for it.
+        by: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// There is none with the labels of a selector.
+    #[error(
+        "no composition has the labels that the compositionSelector of {by} asks for; there are: {known}"
+    )]
+    NotSelected {
         /// Who asks for it.
         by: String,
         /// The names that there are.
@@ -94,12 +93,23 @@ struct Written {
 #[derive(Deserialize)]
 struct Named {
     name: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Spec {
+    composite_type_ref: CompositeType,
     #[serde(default)]
     pipeline: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CompositeType {
+    api_version: String,
+    kind: String,
 }
 
 #[derive(Deserialize)]
@@ -118,21 +128,14 @@ impl Compositions {
     /// # Errors
     /// One of them is malformed, which a test rules out.
     pub fn built_in() -> Result<Self, CompositionError> {
-        let read = |(name, text): (&'static str, &str)| {
-            let malformed = |message| CompositionError::BuiltIn { name, message };
-            let input: Value = serde_saphyr::from_str(text)
-                .map_err(|error| malformed(error.without_snippet().to_string()))?;
-            let input =
-                Document::from_value(&input).map_err(|error| malformed(error.to_string()))?;
-            Ok((
-                name.to_owned(),
-                Composition {
-                    step: STEP.to_owned(),
-                    input,
-                },
-            ))
+        let read = |text: &str| {
+            let document: Value = serde_saphyr::from_str(text)
+                .map_err(|error| CompositionError::BuiltIn(error.without_snippet().to_string()))?;
+            recognised("", document)
+                .map_err(|error| CompositionError::BuiltIn(error.to_string()))?
+                .ok_or_else(|| CompositionError::BuiltIn("it has no input of ours".to_owned()))
         };
-        EMBEDDED
+        BUILT_IN
             .into_iter()
             .map(read)
             .collect::<Result<_, _>>()
@@ -146,18 +149,13 @@ impl Compositions {
     pub fn read(folder: &Path) -> Result<Self, CompositionError> {
         let mut compositions = BTreeMap::new();
         for file in input::files(folder)? {
-            let stem = file
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             for (place, document) in input::documents(&file)? {
-                let Some((name, step, input)) = recognised(&stem, document) else {
-                    return Err(CompositionError::Unknown(place));
+                match recognised(&stem, document) {
+                    Ok(Some((name, composition))) => compositions.insert(name, composition),
+                    Ok(None) => return Err(CompositionError::Unknown(place)),
+                    Err(source) => return Err(CompositionError::Malformed { place, source }),
                 };
-                let input = Document::from_value(&input)
-                    .map_err(|source| CompositionError::Malformed { place, source })?;
-                compositions.insert(name, Composition { step, input });
             }
         }
         Ok(Self(compositions))
@@ -167,27 +165,78 @@ impl Compositions {
     ///
     /// # Errors
     /// There is none.
-    pub fn get(&self, name: &str, by: &str) -> Result<&Composition, CompositionError> {
-        self.0.get(name).ok_or_else(|| {
-            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
-            CompositionError::Missing {
-                name: name.to_owned(),
-                by: by.to_owned(),
-                known: known.join(", "),
-            }
+    pub fn named(&self, name: &str, by: &str) -> Result<&Composition, CompositionError> {
+        self.0.get(name).ok_or_else(|| CompositionError::Missing {
+            name: name.to_owned(),
+            by: by.to_owned(),
+            known: self.known(),
         })
+    }
+
+    /// The first Composition, by name, for a kind and with all of these labels. Crossplane takes any of them.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn selected(
+        &self,
+        kind: ClaimKind,
+        labels: &BTreeMap<String, String>,
+        by: &str,
+    ) -> Result<&Composition, CompositionError> {
+        let fits = |composition: &&Composition| {
+            let mut labels = labels.iter();
+            composition.kind == Some(kind)
+                && labels.all(|(label, value)| composition.labels.get(label) == Some(value))
+        };
+        self.0
+            .values()
+            .find(fits)
+            .ok_or_else(|| CompositionError::NotSelected {
+                by: by.to_owned(),
+                known: self.known(),
+            })
+    }
+
+    fn known(&self) -> String {
+        let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+        known.join(", ")
     }
 }
 
-/// Name, step and input of a document.
-fn recognised(stem: &str, document: Value) -> Option<(String, String, Value)> {
+/// A Composition under its name, or an input under the name of its file; none where it is neither.
+fn recognised(stem: &str, document: Value) -> Result<Option<(String, Composition)>, DocumentError> {
     if is_input(&document) {
-        return Some((stem.to_owned(), STEP.to_owned(), document));
+        let input = Document::from_value(&document)?;
+        let (kind, labels, step) = (None, BTreeMap::new(), STEP.to_owned());
+        return Ok(Some((
+            stem.to_owned(),
+            Composition {
+                kind,
+                labels,
+                step,
+                input,
+            },
+        )));
     }
-    let written: Written = serde_json::from_value(document).ok()?;
-    let mut steps = written.spec.pipeline.into_iter();
-    let step = steps.find(|step| is_input(&step.input))?;
-    (written.kind == "Composition").then_some((written.metadata.name, step.step, step.input))
+    let Ok(Written {
+        kind,
+        metadata,
+        spec,
+    }) = serde_json::from_value(document)
+    else {
+        return Ok(None);
+    };
+    let mut steps = spec.pipeline.into_iter();
+    let step = steps.find(|step| kind == "Composition" && is_input(&step.input));
+    let Some(step) = step else { return Ok(None) };
+    let composed = spec.composite_type_ref;
+    let composition = Composition {
+        kind: ClaimKind::named(&composed.api_version, &composed.kind),
+        labels: metadata.labels,
+        step: step.step,
+        input: Document::from_value(&step.input)?,
+    };
+    Ok(Some((metadata.name, composition)))
 }
 
 fn is_input(document: &Value) -> bool {
@@ -199,23 +248,38 @@ fn is_input(document: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::ClaimKind;
 
     #[test]
     fn each_kind_has_its_composition_built_in() {
         let compositions = Compositions::built_in().unwrap();
         for kind in ClaimKind::ALL {
-            assert!(compositions.get(kind.composition(), "a test").is_ok());
+            let composition = compositions.named(kind.composition(), "a test").unwrap();
+            assert_eq!(composition.kind, Some(kind));
         }
+    }
+
+    #[test]
+    fn a_composition_is_found_by_name_or_by_labels_or_it_is_said_which_there_are() {
+        let compositions = Compositions::built_in().unwrap();
         let missing = compositions
-            .get("nowhere", "OpenStackCluster a/b")
-            .unwrap_err();
-        let message = missing.to_string();
+            .named("nowhere", "OpenStackCluster a/b")
+            .unwrap_err()
+            .to_string();
         assert!(
-            message.starts_with(
+            missing.starts_with(
                 "there is no composition nowhere, which OpenStackCluster a/b asks for"
-            )
+            ),
+            "{missing}"
         );
-        assert!(message.contains("openstack-staging"), "{message}");
+        assert!(missing.contains("openstack-staging"), "{missing}");
+
+        let select = |environment: &str| {
+            let labels = [("c5c3.io/environment".to_owned(), environment.to_owned())];
+            compositions.selected(ClaimKind::OpenStackCluster, &labels.into(), "a test")
+        };
+        let staging = compositions.named("openstack-staging", "a test").unwrap();
+        assert_eq!(select("staging").unwrap().input, staging.input);
+        assert!(select("nowhere").is_err());
+        assert!(select("pool").is_err(), "for another kind");
     }
 }

@@ -6,6 +6,7 @@ use c5c3_api::Condition;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::composite::CLAIM_NAME;
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane, Event};
 use crate::kind::ClaimKind;
@@ -252,6 +253,8 @@ fn pool(store: &Store, usage: &Manifest) -> String {
     let composite = store
         .of_kind(api_version, kind, None)
         .find(|(key, _)| key.name == name);
-    let claim = composite.map(|(key, _)| store.origin(key));
-    claim.map_or(name, |claim| &claim.name).to_owned()
+    match composite.map_or("", |(_, composite)| composite.label(CLAIM_NAME)) {
+        "" => name.to_owned(),
+        claim => claim.to_owned(),
+    }
 }

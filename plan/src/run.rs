@@ -1,6 +1,6 @@
 //! One plan, from claims and pools to what comes of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Generation;
 use function_c5c3::Claims;
@@ -39,7 +39,8 @@ const NOW: &str = "9999-12-31T23:59:59Z";
 /// Phases in which a pool can be consumed.
 const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 
-/// Runs everything that would run in the clusters until nothing changes. Pools go first, then who consumes them.
+/// Runs everything that would run in the clusters until nothing changes. Pools are composed first, then who consumes them,
+/// so nobody waits for a pool that was only a moment behind.
 ///
 /// Pools come up, unless their file has a status that says otherwise. The parts of control planes don't, unless
 /// `assume_ready` is set; then missing pools are made up as well, and no status counts but who consumes a pool.
@@ -51,11 +52,11 @@ pub fn plan(given: &[Given], settings: &Settings) -> Result<Plan, Error> {
     let mut assumed: Vec<Given> = Vec::new();
     loop {
         let mut run = Run::new(settings);
-        let all = || given.iter().chain(&assumed);
-        run.add(all().filter(|given| given.kind.is_pool()))?;
-        run.settle()?;
-        run.add(all().filter(|given| !given.kind.is_pool()))?;
-        run.settle()?;
+        run.add(given.iter().chain(&assumed))?;
+        for pools_only in [true, false] {
+            run.crossplane.pools_only = pools_only;
+            run.settle()?;
+        }
         let missing = run.crossplane.missing(&run.store);
         if !settings.assume_ready || missing.is_empty() {
             let assumed = assumed
@@ -111,7 +112,8 @@ impl<'a> Run<'a> {
             generation: settings.generation,
             compositions: &settings.compositions,
             composition: settings.composition.as_deref(),
-            composites: Default::default(),
+            composites: BTreeMap::new(),
+            pools_only: false,
         };
         Self {
             settings,

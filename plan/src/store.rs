@@ -49,6 +49,7 @@ impl fmt::Display for Key {
 #[derive(Debug, Default)]
 pub struct Store {
     entries: BTreeMap<Key, Entry>,
+    made: BTreeMap<Key, BTreeSet<Key>>,
     changed: BTreeSet<Key>,
 }
 
@@ -72,11 +73,9 @@ impl Store {
     }
 
     /// The objects that another one made.
-    pub fn made_by<'a>(&'a self, maker: &'a Key) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
-        self.entries
-            .iter()
-            .filter(move |(_, entry)| entry.maker.as_ref() == Some(maker))
-            .map(|(key, entry)| (key, &entry.manifest))
+    pub fn made_by<'a>(&'a self, maker: &Key) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
+        let made = self.made.get(maker).into_iter().flatten();
+        made.filter_map(|key| Some((key, self.get(key)?)))
     }
 
     /// What an object goes back to: its maker's maker, and so on, or itself.
@@ -92,12 +91,20 @@ impl Store {
         kind: &'a str,
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
-        self.iter().filter(move |(key, _)| {
-            key.cluster == MANAGEMENT
-                && key.api_version == api_version
-                && key.kind == kind
-                && namespace.is_none_or(|namespace| key.namespace == namespace)
-        })
+        let first = Key {
+            cluster: MANAGEMENT.to_owned(),
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: String::new(),
+            name: String::new(),
+        };
+        self.entries
+            .range(first..)
+            .take_while(move |(key, _)| {
+                key.cluster == MANAGEMENT && key.api_version == api_version && key.kind == kind
+            })
+            .filter(move |(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace))
+            .map(|(key, entry)| (key, &entry.manifest))
     }
 
     /// Makes an object as wanted. The status that it has stays, as it does with every apply of a spec.
@@ -122,11 +129,13 @@ impl Store {
 
     /// Deletes an object, and what it made.
     pub fn remove(&mut self, key: &Key) {
-        let made: Vec<Key> = self.made_by(key).map(|(key, _)| key.clone()).collect();
-        for made in &made {
-            self.remove(made);
+        for made in self.made.remove(key).unwrap_or_default() {
+            self.remove(&made);
         }
-        if self.entries.remove(key).is_some() {
+        if let Some(entry) = self.entries.remove(key) {
+            if let Some(made) = entry.maker.and_then(|maker| self.made.get_mut(&maker)) {
+                made.remove(key);
+            }
             self.changed.insert(key.clone());
         }
     }
@@ -139,6 +148,10 @@ impl Store {
     fn put(&mut self, key: Key, manifest: Manifest, maker: Option<Key>) {
         if self.get(&key) != Some(&manifest) {
             self.changed.insert(key.clone());
+        }
+        if let Some(maker) = &maker {
+            let made = self.made.entry(maker.clone()).or_default();
+            made.insert(key.clone());
         }
         self.entries.insert(key, Entry { manifest, maker });
     }

@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::Generation;
 use function_protocol::v1::{Capability, RequestMeta, ResourceSelector, RunFunctionRequest, State};
 use function_protocol::{Composer, Document};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Error;
-use crate::compositions::Compositions;
+use crate::compositions::{Composition, Compositions};
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
 use crate::settle::Reconciler;
@@ -33,6 +34,8 @@ pub struct Crossplane<'a> {
     pub composition: Option<&'a str>,
     /// The composite resources.
     pub composites: BTreeMap<Key, Composite>,
+    /// Whether who consumes pools has to wait.
+    pub pools_only: bool,
 }
 
 /// A composite resource, and what is known of it.
@@ -80,6 +83,7 @@ impl Reconciler for Crossplane<'_> {
         let mut keys: Vec<(ClaimKind, Key)> = self
             .composites
             .iter()
+            .filter(|(_, composite)| composite.kind.is_pool() || !self.pools_only)
             .map(|(key, composite)| (composite.kind, key.clone()))
             .collect();
         keys.sort();
@@ -151,8 +155,7 @@ impl Crossplane<'_> {
         title: &str,
         store: &Store,
     ) -> Result<(String, RunFunctionRequest), Error> {
-        let name = self.composition_of(manifest, composite.kind);
-        let composition = self.compositions.get(name, title)?;
+        let composition = self.composition_of(manifest, composite.kind, title)?;
         let observed: Result<BTreeMap<_, _>, _> = store
             .made_by(key)
             .map(|(_, made)| Ok((composed::name(made).to_owned(), resource(made)?)))
@@ -174,16 +177,33 @@ impl Crossplane<'_> {
         Ok((composition.step.clone(), request))
     }
 
-    /// The Composition that a resource chooses, or the one of its kind.
-    fn composition_of<'m>(&'m self, manifest: &'m Manifest, kind: ClaimKind) -> &'m str {
-        let references = [
-            "/spec/compositionRef/name",
-            "/spec/crossplane/compositionRef/name",
-        ];
-        let chosen = references.map(|reference| manifest.text(reference));
-        let overriding = self.composition.filter(|_| !kind.is_pool());
-        let mut chosen = chosen.into_iter().filter(|name| !name.is_empty());
-        chosen.next().or(overriding).unwrap_or(kind.composition())
+    /// The Composition that a resource chooses by name or by labels, or the one of its kind.
+    fn composition_of(
+        &self,
+        manifest: &Manifest,
+        kind: ClaimKind,
+        title: &str,
+    ) -> Result<&Composition, Error> {
+        let chosen = ["/spec", "/spec/crossplane"].iter().find_map(|choice| {
+            let name = manifest.text(&format!("{choice}/compositionRef/name"));
+            (!name.is_empty()).then_some(name)
+        });
+        let selector = ["/spec", "/spec/crossplane"].iter().find_map(|choice| {
+            let labels = format!("{choice}/compositionSelector/matchLabels");
+            manifest.value().pointer(&labels)
+        });
+        let usual = self
+            .composition
+            .filter(|_| !kind.is_pool())
+            .unwrap_or(kind.composition());
+        Ok(match (chosen, selector) {
+            (Some(name), _) => self.compositions.named(name, title)?,
+            (None, Some(labels)) => {
+                let labels = BTreeMap::deserialize(labels).unwrap_or_default();
+                self.compositions.selected(kind, &labels, title)?
+            }
+            (None, None) => self.compositions.named(usual, title)?,
+        })
     }
 
     /// Applies what is wanted, and deletes what isn't any more.

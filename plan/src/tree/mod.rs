@@ -36,14 +36,15 @@ pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
 }
 
 fn claim(planned: &Planned) -> Branch {
-    let phase = match (&planned.fatal, planned.assumed) {
+    let ready = planned.is_ready();
+    let phase = match (&planned.fatal, planned.assumed && ready) {
         (Some(_), _) => "cannot be composed".to_owned(),
         (None, true) => format!("{} (assumed)", planned.phase()),
         (None, false) => planned.phase().to_owned(),
     };
-    let mark = match planned.fatal {
-        Some(_) => Mark::Bad,
-        None => Mark::from(planned.is_ready()),
+    let mark = match planned.fatal.is_some() || planned.phase() == "Failed" {
+        true => Mark::Bad,
+        false => Mark::from(ready),
     };
     let title = format!("{}: {phase}", planned.claim.title());
     let mut claim = Branch::new(title).marked(mark);
@@ -135,7 +136,10 @@ fn condition(condition: &Condition, width: usize) -> Branch {
     Branch::new(text).marked(mark)
 }
 
-/// An event. What a condition says already isn't said again.
+/// A message that is longer than this isn't said twice.
+const SHORT: usize = 60;
+
+/// An event, which often has the same message as a condition.
 fn event(event: &Event, conditions: &[Condition]) -> Branch {
     let Event {
         warning,
@@ -144,7 +148,11 @@ fn event(event: &Event, conditions: &[Condition]) -> Branch {
     } = event;
     let kind = if *warning { "Warning" } else { "Normal" };
     let said = |known: &&Condition| known.reason == *reason && known.message == *message;
-    Branch::new(match (conditions.iter().find(said), message.as_str()) {
+    let said = conditions
+        .iter()
+        .find(said)
+        .filter(|_| message.len() > SHORT);
+    Branch::new(match (said, message.as_str()) {
         (_, "") => format!("{kind:7} {reason}"),
         (Some(condition), _) => format!("{kind:7} {reason}, as {} says", condition.type_),
         (None, message) => format!("{kind:7} {reason}: {message}"),

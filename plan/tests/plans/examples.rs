@@ -1,0 +1,168 @@
+//! Every example, planned.
+
+use std::path::PathBuf;
+
+use c5c3_api::Generation;
+use c5c3_plan::{Files, Format, Paint, Settings, plan, read, stream, tree};
+use rstest::rstest;
+
+use crate::given::{assuming_ready, claim, files, planned, root, settings};
+
+const COMMAND: &str = "c5c3 plan";
+
+#[test]
+fn the_first_command_says_what_is_missing_and_how_to_go_on() {
+    let plan = planned(&["examples/claims/customer-a-prod.yaml"], &settings());
+    assert_eq!(
+        claim(&plan, "tenant-customer-a/customer-a-prod").phase(),
+        "Pending"
+    );
+    let missing: Vec<String> = plan.missing.iter().map(|wanted| wanted.path()).collect();
+    assert_eq!(
+        missing,
+        [
+            "infrastructure/eu-de-1-control-plane",
+            "infrastructure/hv-pool-a",
+            "infrastructure/hv-pool-b",
+            "infrastructure/st-pool-a",
+        ]
+    );
+    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+}
+
+#[test]
+fn with_the_pools_a_claim_is_composed_and_waits_for_its_operators() {
+    let plan = planned(
+        &["examples/claims/customer-a-prod.yaml", "examples/pools"],
+        &settings(),
+    );
+    assert!(plan.missing.is_empty());
+    let claim = claim(&plan, "tenant-customer-a/customer-a-prod");
+    assert_eq!(claim.phase(), "Provisioning");
+    let clusters: Vec<&str> = claim.clusters.keys().map(String::as_str).collect();
+    assert_eq!(
+        clusters,
+        [
+            "eu-de-1-control-plane",
+            "hv-pool-a",
+            "hv-pool-b",
+            "st-pool-a"
+        ]
+    );
+    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+}
+
+#[test]
+fn a_plan_for_tools_has_what_crossplane_applies_and_the_claim() {
+    let plan = planned(
+        &["examples/claims/customer-b-staging.yaml"],
+        &assuming_ready(),
+    );
+    insta::assert_snapshot!(stream(&plan, Format::Yaml).unwrap());
+}
+
+/// Everything under `examples`, each file alone and each folder as a whole.
+#[rstest]
+#[case::claims(&["examples/claims"])]
+#[case::claims_and_pools(&["examples/claims", "examples/pools"])]
+#[case::customer_a_prod(&["examples/claims/customer-a-prod.yaml"])]
+#[case::customer_b_staging(&["examples/claims/customer-b-staging.yaml"])]
+#[case::finance_prod(&["examples/claims/finance-prod.yaml"])]
+#[case::internal_prod(&["examples/claims/internal-prod.yaml"])]
+#[case::shared(&["examples/isolation/shared.yaml"])]
+#[case::dedicated(&["examples/isolation/dedicated.yaml"])]
+#[case::hybrid(&["examples/isolation/hybrid.yaml"])]
+#[case::tiered(&["examples/isolation/tiered.yaml"])]
+fn every_example_becomes_ready(
+    #[case] paths: &[&str],
+    #[values(Generation::V1, Generation::V2)] generation: Generation,
+) {
+    let settings = Settings {
+        generation,
+        ..assuming_ready()
+    };
+    let plan = planned(paths, &settings);
+    let waiting: Vec<String> = plan
+        .planned
+        .iter()
+        .filter(|planned| !planned.is_ready() || planned.phase() != "Ready")
+        .map(|planned| format!("{}: {:?}", planned.claim.title(), planned.conditions))
+        .collect();
+    assert!(!plan.planned.is_empty());
+    assert!(waiting.is_empty(), "{waiting:#?}");
+}
+
+#[test]
+fn every_example_is_planned_above() {
+    let source = include_str!("examples.rs");
+    for folder in ["examples/claims", "examples/isolation"] {
+        for entry in root(folder).read_dir().unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(
+                source.contains(&format!("{folder}/{name}")),
+                "{folder}/{name}"
+            );
+        }
+    }
+}
+
+#[rstest]
+#[case::waiting(settings())]
+#[case::ready(assuming_ready())]
+fn a_plan_is_the_same_every_time_and_in_any_order(#[case] settings: Settings) {
+    let folders = ["examples/claims", "examples/pools"];
+    let mut paths: Vec<PathBuf> = folders
+        .iter()
+        .flat_map(|folder| root(folder).read_dir().unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    let shown = |paths: &[PathBuf]| {
+        let Files { given, .. } = read(paths).unwrap();
+        let plan = plan(&given, &settings).unwrap();
+        tree(&plan, Paint::Plain, COMMAND) + &stream(&plan, Format::Yaml).unwrap()
+    };
+    let first = shown(&paths);
+    assert_eq!(first, shown(&paths));
+    paths.rotate_left(4);
+    assert_eq!(first, shown(&paths));
+    paths.reverse();
+    assert_eq!(first, shown(&paths));
+}
+
+#[test]
+fn on_crossplane_2_everything_composed_is_in_the_namespace_of_the_tenant() {
+    let settings = Settings {
+        generation: Generation::V2,
+        ..assuming_ready()
+    };
+    let plan = planned(&["examples/claims/customer-a-prod.yaml"], &settings);
+    let claim = claim(&plan, "tenant-customer-a/customer-a-prod");
+    assert!(claim.composed.len() > 10);
+    for composed in &claim.composed {
+        assert_eq!(
+            composed.namespace(),
+            "tenant-customer-a",
+            "{}",
+            composed.title()
+        );
+    }
+}
+
+#[test]
+fn composite_resources_may_be_given_in_place_of_claims() {
+    let paths = [
+        "examples/claims/customer-a-prod.yaml",
+        "examples/render/pools-v1.yaml",
+    ];
+    assert!(files(&paths).ignored.is_empty());
+    let plan = planned(&paths, &settings());
+    assert!(plan.missing.is_empty(), "{:?}", plan.missing);
+    let claim = claim(&plan, "tenant-customer-a/customer-a-prod");
+    assert_eq!(claim.phase(), "Provisioning");
+    assert!(
+        claim.holds.contains(&"hv-pool-a".to_owned()),
+        "{:?}",
+        claim.holds
+    );
+}

@@ -1,0 +1,64 @@
+//! What tests plan, and what they look at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use c5c3_api::Generation;
+use c5c3_plan::{Compositions, Error, Files, Plan, Planned, Settings, plan, read};
+use tempfile::TempDir;
+
+/// A path of the repository.
+pub fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// Files of the repository, read.
+pub fn files(paths: &[&str]) -> Files {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| root(path)).collect();
+    read(&paths).unwrap()
+}
+
+pub fn settings() -> Settings {
+    Settings {
+        generation: Generation::V1,
+        compositions: Compositions::built_in().unwrap(),
+        composition: None,
+        assume_ready: false,
+    }
+}
+
+pub fn assuming_ready() -> Settings {
+    Settings {
+        assume_ready: true,
+        ..settings()
+    }
+}
+
+/// The plan of files of the repository.
+pub fn planned(paths: &[&str], settings: &Settings) -> Plan {
+    plan(&files(paths).given, settings).unwrap()
+}
+
+/// The plan of a text.
+pub fn written(text: &str, settings: &Settings) -> Result<Plan, Error> {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("given.yaml");
+    fs::write(&path, text).unwrap();
+    plan(&read(&[path])?.given, settings)
+}
+
+/// What comes of a claim.
+pub fn claim<'a>(plan: &'a Plan, path: &str) -> &'a Planned {
+    let mut planned = plan.planned.iter();
+    planned
+        .find(|planned| planned.claim.path() == path)
+        .unwrap_or_else(|| panic!("{path} isn't planned"))
+}
+
+/// Status and reason of a claim's condition.
+pub fn condition<'a>(planned: &'a Planned, type_: &str) -> (&'a str, &'a str) {
+    let mut conditions = planned.conditions.iter();
+    let found = conditions.find(|condition| condition.type_ == type_);
+    let found = found.unwrap_or_else(|| panic!("{type_} isn't there: {:?}", planned.conditions));
+    (&found.status, &found.reason)
+}

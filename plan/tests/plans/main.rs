@@ -1,0 +1,10 @@
+//! Plans of the examples, and of what users get wrong.
+
+#[cfg(test)]
+mod examples;
+#[cfg(test)]
+mod given;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
+mod refused;
