@@ -1,79 +1,165 @@
-//! The CustomResourceDefinitions of the kinds that composed objects are of: what operators reconcile.
+//! The CustomResourceDefinitions of what operators reconcile.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use crate::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
-use crate::hypervisor::{
-    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, HypervisorShareStatus,
+use crate::{
+    cinder::CinderSpec,
+    control_plane::ControlPlaneSpec,
+    cortex::CortexSpec,
+    credential_rotation::CredentialRotationSpec,
+    glance::GlanceSpec,
+    hypervisor::{HypervisorPoolSpec, HypervisorShareSpec},
+    keystone::KeystoneSpec,
+    kind::Column,
+    neutron::NeutronSpec,
+    nova::NovaSpec,
+    ovn_chassis::OvnChassisSpec,
+    ovn_cluster::OvnClusterSpec,
+    placement::PlacementSpec,
+    rule::Rule,
+    schema,
+    secret_aggregate::SecretAggregateSpec,
+    tempest::TempestSpec,
 };
-use crate::schema;
+
+/// A kind that an operator reconciles, by its spec.
+pub trait CustomResource: JsonSchema {
+    /// The observed state.
+    type Status: JsonSchema;
+    /// One sentence for `kubectl explain`.
+    const DESCRIPTION: &'static str;
+    /// The API group, for instance `keystone.openstack.c5c3.io`.
+    const GROUP: &'static str;
+    /// The API version.
+    const VERSION: &'static str = "v1alpha1";
+    /// The kind, for instance `Keystone`.
+    const KIND: &'static str;
+    /// The kind in the plural and lower case, for instance `keystones`.
+    const PLURAL: &'static str;
+    /// What `kubectl get` takes instead of the plural.
+    const SHORT_NAME: &'static str;
+    /// Where its resources live.
+    const SCOPE: Scope = Scope::Namespaced;
+    /// What `kubectl get` shows between Ready and Age.
+    const COLUMNS: &'static [Column];
+    /// Rules over the whole resource, beyond those within the spec.
+    const RULES: &'static [Rule] = &[];
+    /// The longest name that leaves room for what is named after it.
+    const MAX_NAME_LENGTH: u8 = 63;
+
+    /// Group and version, for instance `keystone.openstack.c5c3.io/v1alpha1`.
+    fn api_version() -> String {
+        format!("{}/{}", Self::GROUP, Self::VERSION)
+    }
+}
+
+/// Where the resources of a kind live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Each in a namespace.
+    Namespaced,
+    /// In none.
+    Cluster,
+}
+
+const READY: Column = Column::new(
+    "Ready",
+    "string",
+    ".status.conditions[?(@.type=='Ready')].status",
+);
+
+const AGE: Column = Column::new("Age", "date", ".metadata.creationTimestamp");
 
 /// Every CustomResourceDefinition, apiextensions.k8s.io/v1.
 pub fn custom_resources() -> Vec<Value> {
-    let hypervisor = "hypervisor.c5c3.io";
     vec![
-        definition::<ControlPlaneSpec, ControlPlaneStatus>(&Names {
-            group: "c5c3.io",
-            kind: "ControlPlane",
-            short: "cp",
-            scope: "Namespaced",
-            description: "One OpenStack control plane.",
-        }),
-        definition::<HypervisorPoolSpec, HypervisorPoolStatus>(&Names {
-            group: hypervisor,
-            kind: "HypervisorPool",
-            short: "hvp",
-            scope: "Cluster",
-            description: "How the nodes of this hypervisor cluster are shared.",
-        }),
-        definition::<HypervisorShareSpec, HypervisorShareStatus>(&Names {
-            group: hypervisor,
-            kind: "HypervisorShare",
-            short: "hvs",
-            scope: "Cluster",
-            description: "One control plane's part of this hypervisor cluster.",
-        }),
+        custom_resource::<ControlPlaneSpec>(),
+        custom_resource::<SecretAggregateSpec>(),
+        custom_resource::<CredentialRotationSpec>(),
+        custom_resource::<KeystoneSpec>(),
+        custom_resource::<GlanceSpec>(),
+        custom_resource::<PlacementSpec>(),
+        custom_resource::<NovaSpec>(),
+        custom_resource::<NeutronSpec>(),
+        custom_resource::<CinderSpec>(),
+        custom_resource::<CortexSpec>(),
+        custom_resource::<TempestSpec>(),
+        custom_resource::<OvnClusterSpec>(),
+        custom_resource::<OvnChassisSpec>(),
+        custom_resource::<HypervisorPoolSpec>(),
+        custom_resource::<HypervisorShareSpec>(),
     ]
 }
 
-struct Names {
-    group: &'static str,
-    kind: &'static str,
-    short: &'static str,
-    scope: &'static str,
-    description: &'static str,
-}
-
-fn definition<S: JsonSchema, T: JsonSchema>(names: &Names) -> Value {
-    let singular = names.kind.to_lowercase();
-    let plural = format!("{singular}s");
+/// The CustomResourceDefinition of one kind, apiextensions.k8s.io/v1.
+pub fn custom_resource<K: CustomResource>() -> Value {
+    let columns: Vec<_> = [READY]
+        .iter()
+        .chain(K::COLUMNS)
+        .chain(&[AGE])
+        .copied()
+        .collect();
+    let scope = match K::SCOPE {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "Cluster",
+    };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": format!("{plural}.{}", names.group)},
+        "metadata": { "name": format!("{}.{}", K::PLURAL, K::GROUP) },
         "spec": {
-            "group": names.group,
-            "scope": names.scope,
+            "group": K::GROUP,
+            "scope": scope,
             "names": {
-                "kind": names.kind, "plural": plural, "singular": singular,
-                "shortNames": [names.short], "categories": ["openstack"],
+                "kind": K::KIND,
+                "plural": K::PLURAL,
+                "singular": K::KIND.to_lowercase(),
+                "shortNames": [K::SHORT_NAME],
+                "categories": ["openstack"],
             },
             "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true,
-                "subresources": {"status": {}},
-                "additionalPrinterColumns": [
-                    {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type=='Ready')].status"},
-                    {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-                ],
-                "schema": {"openAPIV3Schema": {
-                    "type": "object", "description": names.description, "required": ["spec"],
-                    "properties": {
-                        "spec": schema::structural::<S>(),
-                        "status": schema::observed::<T>(),
-                    },
-                }},
+                "name": K::VERSION,
+                "served": true,
+                "storage": true,
+                "subresources": { "status": {} },
+                "additionalPrinterColumns": columns,
+                "schema": { "openAPIV3Schema": whole::<K>() },
             }],
         },
+    })
+}
+
+/// The schema of a whole resource.
+fn whole<K: CustomResource>() -> Value {
+    let spec = schema::structural::<K>();
+    let mut rules = json!(K::RULES);
+    if let (Value::Array(rules), Some(_)) = (&mut rules, spec["properties"].get("dependsOn")) {
+        rules.push(waits_for_itself::<K>());
+    }
+    let mut root = json!({ "type": "object", "description": K::DESCRIPTION, "required": ["spec"] });
+    if rules != json!([]) {
+        root["x-kubernetes-validations"] = rules;
+    }
+    root["properties"] = json!({
+        "metadata": {
+            "type": "object",
+            "properties": { "name": { "type": "string", "maxLength": K::MAX_NAME_LENGTH } },
+        },
+        "spec": spec,
+        "status": schema::observed::<K::Status>(),
+    });
+    root
+}
+
+/// The shortest of all circles of dependencies. Longer ones are for the operators to find.
+fn waits_for_itself<K: CustomResource>() -> Value {
+    let kind = K::KIND;
+    json!({
+        "rule": format!(
+            "!has(self.spec.dependsOn) || \
+             !self.spec.dependsOn.exists(other, other.kind == '{kind}' && other.name == self.metadata.name)"
+        ),
+        "message": "dependsOn names the resource itself, which would wait for ever: remove it",
     })
 }

@@ -120,7 +120,7 @@ fn flatten_enum(schema: &mut Map<String, Value>) {
 fn name_integer(schema: &mut Map<String, Value>) {
     let (format, most) = match schema.get("format").and_then(Value::as_str) {
         Some("uint8") => ("int32", Some(u64::from(u8::MAX))),
-        Some("uint16") => ("int32", Some(u64::from(u16::MAX))),
+        Some("uint16") => ("int32", None),
         Some("uint32" | "uint64") => ("int64", None),
         _ => return,
     };

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{
-    CephClientRef, CephPoolNames, ComponentService, Compute, ControlPlaneCeph, ControlPlaneNetwork,
+    CephClientRef, CephPoolNames, CinderService, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
-    Global, IssuerRef, NamedRef, Service, Storage as ControlPlaneStorage, Switch,
+    Global, IssuerKind, IssuerRef, KeystoneService, NamedRef, NeutronService, NovaService,
+    OtherService, Service, Storage as ControlPlaneStorage, Switch,
 };
 use function_protocol::Fatal;
 use serde::Deserialize;
@@ -62,12 +63,10 @@ impl Recipe<'_> {
         let preset = self.presets.size(claim.size)?;
         let cortex = claim.cortex.as_ref().filter(|cortex| cortex.enabled);
         let spec = ControlPlaneSpec {
-            open_stack_release: Some(
-                claim
-                    .open_stack_release
-                    .clone()
-                    .unwrap_or_else(|| self.presets.open_stack_release.clone()),
-            ),
+            open_stack_release: claim
+                .open_stack_release
+                .clone()
+                .unwrap_or_else(|| self.presets.open_stack_release.clone()),
             compute: Some(Compute { hypervisor_clusters: self.served_hypervisors(composed) }),
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
@@ -76,8 +75,10 @@ impl Recipe<'_> {
                 enabled: true,
                 replicas: preset.cortex.as_ref().map(|preset| preset.replicas),
                 pipelines: cortex.pipelines.clone(),
+                ..CortexComponent::default()
             }),
             global: self.global(),
+            ..ControlPlaneSpec::default()
         };
         let manifest =
             Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
@@ -126,21 +127,18 @@ impl Recipe<'_> {
     /// The preset's services, switched as the claim says.
     fn services(&self, preset: &ControlPlaneServices) -> ControlPlaneServices {
         let wanted = &self.cluster.spec.services;
-        let service = |preset: &Option<Service>, enabled: bool| {
-            Some(Service { enabled: Some(enabled), ..preset.clone().unwrap_or_default() })
-        };
-        let components = |preset: &Option<ComponentService>, enabled: bool| {
-            Some(ComponentService { enabled: Some(enabled), ..preset.clone().unwrap_or_default() })
+        let other = |preset: &Option<OtherService>, enabled: bool| {
+            Some(OtherService { enabled, ..preset.clone().unwrap_or_default() })
         };
         ControlPlaneServices {
-            keystone: service(&preset.keystone, true),
-            placement: service(&preset.placement, true),
-            glance: service(&preset.glance, wanted.glance),
-            nova: components(&preset.nova, wanted.nova),
-            neutron: components(&preset.neutron, wanted.neutron),
-            cinder: components(&preset.cinder, wanted.cinder),
-            octavia: service(&preset.octavia, wanted.octavia),
-            manila: service(&preset.manila, wanted.manila),
+            keystone: KeystoneService { enabled: true, ..preset.keystone.clone() },
+            placement: Service { enabled: true, ..preset.placement.clone() },
+            glance: Service { enabled: wanted.glance, ..preset.glance.clone() },
+            nova: NovaService { enabled: wanted.nova, ..preset.nova.clone() },
+            neutron: NeutronService { enabled: wanted.neutron, ..preset.neutron.clone() },
+            cinder: CinderService { enabled: wanted.cinder, ..preset.cinder.clone() },
+            octavia: other(&preset.octavia, wanted.octavia),
+            manila: other(&preset.manila, wanted.manila),
         }
     }
 
@@ -148,18 +146,19 @@ impl Recipe<'_> {
         let claim = &self.cluster.spec;
         let issuer = claim.tls.issuer_ref.as_ref().or(self.presets.issuer.as_ref());
         Global {
-            region: Some(claim.region.clone()),
-            tls: Some(ControlPlaneTls {
+            region: claim.region.clone(),
+            tls: ControlPlaneTls {
                 enabled: claim.tls.enabled,
                 issuer_ref: issuer
                     .filter(|_| claim.tls.enabled)
-                    .map(|name| IssuerRef { name: name.clone(), kind: "ClusterIssuer".to_owned() }),
-            }),
-            network: Some(ControlPlaneNetwork {
+                    .map(|name| IssuerRef { name: name.clone(), kind: IssuerKind::ClusterIssuer }),
+            },
+            network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),
-                mtu: Some(claim.network.mtu),
-            }),
-            monitoring: Some(Switch { enabled: self.presets.monitoring }),
+                mtu: claim.network.mtu,
+            },
+            monitoring: Switch { enabled: self.presets.monitoring },
+            ..Global::default()
         }
     }
 }

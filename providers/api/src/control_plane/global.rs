@@ -1,0 +1,127 @@
+//! Settings that hold for every service of a control plane.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{
+    IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, is_default,
+    keystone_access::default_region, reference::NAME,
+};
+
+/// Settings that hold for every service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Global {
+    /// Keystone's region.
+    #[schemars(length(min = 1, max = 255))]
+    pub region: String,
+    /// Encryption of the endpoints.
+    pub tls: ControlPlaneTls,
+    /// Networks that the services offer.
+    pub network: ControlPlaneNetwork,
+    /// Whether Prometheus is told where metrics are.
+    pub monitoring: Switch<false>,
+    /// Where images come from. Without it from where they are published.
+    #[serde(skip_serializing_if = "is_default")]
+    pub images: Images,
+    /// Where pods run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub topology: Topology,
+    /// Who may do what, in every service. A service's own rule wins over one of the same name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_overrides: Option<PolicyOverrides>,
+}
+
+impl Default for Global {
+    fn default() -> Self {
+        Self {
+            region: default_region(),
+            tls: ControlPlaneTls::default(),
+            network: ControlPlaneNetwork::default(),
+            monitoring: Switch::default(),
+            images: Images::default(),
+            topology: Topology::default(),
+            policy_overrides: None,
+        }
+    }
+}
+
+/// Encryption of a control plane's endpoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ControlPlaneTls {
+    /// Whether endpoints are encrypted.
+    pub enabled: bool,
+    /// Cert-manager's issuer of the certificates. Without it each service uses the Secret `<service>-tls`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_ref: Option<IssuerRef>,
+}
+
+impl Default for ControlPlaneTls {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            issuer_ref: None,
+        }
+    }
+}
+
+/// Networks of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ControlPlaneNetwork {
+    /// Network of the floating IP addresses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub external_network: Option<String>,
+    /// Largest packet of the physical network, in bytes.
+    #[schemars(range(min = 1280, max = 9216))]
+    pub mtu: u32,
+}
+
+impl Default for ControlPlaneNetwork {
+    fn default() -> Self {
+        Self {
+            external_network: None,
+            mtu: 1500,
+        }
+    }
+}
+
+/// Where the images of all services come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Images {
+    /// What stands for ghcr.io/c5c3 in every image's name, for instance registry.example.com/mirror.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        length(min = 1, max = 255),
+        regex(pattern = r"^[a-z0-9]([-._a-zA-Z0-9]*)(:[0-9]+)?(/[-._a-z0-9]+)*$")
+    )]
+    pub registry: Option<String>,
+    /// Secrets with the registry's credentials.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 8))]
+    pub pull_secrets: Vec<NamedRef>,
+}
+
+/// A store of External Secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretStoreRef {
+    /// Name of the store.
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub name: String,
+    /// Kind of the store.
+    #[serde(default)]
+    pub kind: SecretStoreKind,
+}
+
+/// Where a store of External Secrets may be used (<https://external-secrets.io/latest/api/components/>).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SecretStoreKind {
+    /// In its own namespace.
+    #[default]
+    SecretStore,
+    /// In every namespace.
+    ClusterSecretStore,
+}

@@ -1,0 +1,211 @@
+//! Databases, message bus and caches of a control plane.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    parts::{HostPort, Resources, Size, Switch, host::HOST, is_default, reference::NAME},
+    rule::Rule,
+};
+
+const ODD_MARIADB: Rule = Rule::new(
+    "self % 2 == 1",
+    "an even number of MariaDB members has no majority when it is split: make replicas odd, for instance 3",
+);
+
+const ODD_RABBITMQ: Rule = Rule::new(
+    "self % 2 == 1",
+    "an even number of RabbitMQ members has no majority when it is split: make replicas odd, for instance 3",
+);
+
+/// Databases, message bus and caches of a control plane. Each may be one that somebody else runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Infrastructure {
+    /// MariaDB; a Galera cluster from three replicas on.
+    pub mariadb: Mariadb,
+    /// RabbitMQ.
+    pub rabbitmq: Rabbitmq,
+    /// Valkey.
+    pub valkey: Valkey,
+    /// Memcached.
+    pub memcached: Memcached,
+}
+
+/// MariaDB of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Mariadb {
+    /// Members: one, or an odd number that becomes a Galera cluster.
+    #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_MARIADB]))]
+    pub replicas: u32,
+    /// Size of each member's volume, for instance 100Gi.
+    pub storage_size: Size,
+    /// StorageClass of the volumes. Without it the cluster's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub storage_class: Option<String>,
+    /// CPU and memory of each member.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// MaxScale before the members, which sends writes to one and reads to all. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_scale: Option<MaxScale>,
+    /// A server that somebody else runs. None is made then, and every other field here counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalDatabase>,
+}
+
+impl Default for Mariadb {
+    fn default() -> Self {
+        Self {
+            replicas: 3,
+            storage_size: Size::gibibytes(100),
+            storage_class: None,
+            resources: Resources::default(),
+            max_scale: None,
+            external: None,
+        }
+    }
+}
+
+/// MaxScale before MariaDB.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MaxScale {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Replicas.
+    #[schemars(range(min = 1, max = 9))]
+    pub replicas: u32,
+}
+
+impl Default for MaxScale {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            replicas: 2,
+        }
+    }
+}
+
+/// A database server that somebody else runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalDatabase {
+    /// Name or address of the server.
+    #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
+    pub host: String,
+    /// Port of the server.
+    #[serde(default = "mysql")]
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: u16,
+}
+
+fn mysql() -> u16 {
+    3306
+}
+
+/// RabbitMQ of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rabbitmq {
+    /// Members, an odd number.
+    #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_RABBITMQ]))]
+    pub replicas: u32,
+    /// Size of each member's volume, for instance 20Gi.
+    pub storage_size: Size,
+    /// StorageClass of the volumes. Without it the cluster's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub storage_class: Option<String>,
+    /// CPU and memory of each member.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalBus>,
+}
+
+impl Default for Rabbitmq {
+    fn default() -> Self {
+        Self {
+            replicas: 3,
+            storage_size: Size::gibibytes(20),
+            storage_class: None,
+            resources: Resources::default(),
+            external: None,
+        }
+    }
+}
+
+/// A message bus that somebody else runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalBus {
+    /// Its members, each host:port.
+    #[schemars(length(min = 1, max = 16))]
+    pub hosts: Vec<HostPort>,
+}
+
+/// Valkey of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Valkey {
+    /// Members.
+    #[schemars(range(min = 1, max = 9))]
+    pub replicas: u32,
+    /// Fail-over by Sentinel.
+    pub sentinel: Switch<true>,
+    /// Encryption between clients and members. Without it as global.tls says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Switch<true>>,
+    /// CPU and memory of each member.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalCache>,
+}
+
+impl Default for Valkey {
+    fn default() -> Self {
+        Self {
+            replicas: 3,
+            sentinel: Switch::default(),
+            tls: None,
+            resources: Resources::default(),
+            external: None,
+        }
+    }
+}
+
+/// Memcached of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Memcached {
+    /// Members.
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: u32,
+    /// Size of each member's cache, for instance 1Gi.
+    pub memory: Size,
+    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalCache>,
+}
+
+impl Default for Memcached {
+    fn default() -> Self {
+        Self {
+            replicas: 3,
+            memory: Size::gibibytes(1),
+            external: None,
+        }
+    }
+}
+
+/// A cache that somebody else runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExternalCache {
+    /// Its members, each host:port.
+    #[schemars(length(min = 1, max = 16))]
+    pub servers: Vec<HostPort>,
+}

@@ -1,0 +1,63 @@
+//! The service catalogue of a control plane, which K-ORC fills.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{list, parts::reference::NAME};
+
+/// The service catalogue of a control plane, which K-ORC fills.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Korc {
+    /// Whether services, endpoints and users are made by K-ORC. Otherwise the catalogue is someone else's, and services
+    /// wait for their credentials only.
+    pub enabled: bool,
+    /// Which of the things that Keystone's bootstrap makes are imported, to be referred to.
+    #[schemars(length(max = 4), transform = list::set)]
+    pub bootstrap_resources: Vec<BootstrapResource>,
+    /// The clouds.yaml that K-ORC works with. Without it one is made from Keystone's bootstrap password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cloud_credentials_ref: Option<CloudCredentialsRef>,
+}
+
+impl Default for Korc {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            bootstrap_resources: vec![
+                BootstrapResource::Domains,
+                BootstrapResource::Projects,
+                BootstrapResource::Roles,
+            ],
+            cloud_credentials_ref: None,
+        }
+    }
+}
+
+/// What Keystone's bootstrap makes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum BootstrapResource {
+    /// The domain Default.
+    Domains,
+    /// The projects service and admin.
+    Projects,
+    /// The roles.
+    Roles,
+    /// The user admin.
+    Users,
+}
+
+/// A clouds.yaml, and one cloud in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CloudCredentialsRef {
+    /// Name of the cloud.
+    #[schemars(length(min = 1, max = 256))]
+    pub cloud_name: String,
+    /// Secret with clouds.yaml, in the control plane's namespace.
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub secret_name: String,
+}

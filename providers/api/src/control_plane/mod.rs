@@ -1,0 +1,124 @@
+//! ControlPlane: one OpenStack control plane, as the c5c3-operator reconciles it.
+
+mod global;
+mod infrastructure;
+mod korc;
+mod options;
+mod services;
+mod status;
+mod storage;
+
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+pub use self::{
+    global::{
+        ControlPlaneNetwork, ControlPlaneTls, Global, Images, SecretStoreKind, SecretStoreRef,
+    },
+    infrastructure::{
+        ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, MaxScale, Memcached,
+        Rabbitmq, Valkey,
+    },
+    korc::{BootstrapResource, CloudCredentialsRef, Korc},
+    options::{CortexComponent, TempestComponent},
+    services::{
+        CinderService, ControlPlaneServices, KeystoneService, NeutronService, NovaService,
+        OtherService, Overrides, RotationInterval, Service, ServiceFernet,
+    },
+    status::{ControlPlaneStatus, ServiceState, UpdatePhase},
+    storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
+};
+pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
+use crate::{
+    custom_resource::CustomResource,
+    kind::Column,
+    parts::{common::RELEASE, is_default},
+    rule::Rule,
+};
+
+const ONE_NAME: Rule = Rule::new(
+    "!has(self.services) || !has(self.openstack)",
+    "openstack is another name of services: give one or the other",
+);
+
+/// What a control plane consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(transform = with_alias)]
+pub struct ControlPlaneSpec {
+    /// OpenStack release by its date, for instance 2025.2.
+    #[schemars(length(max = 16), regex(pattern = RELEASE))]
+    pub open_stack_release: String,
+    /// The hypervisor pools whose leased nodes run this control plane's agents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute: Option<Compute>,
+    /// The storage pools, and what was made in them for this control plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
+    /// Databases, message bus and caches.
+    pub infrastructure: Infrastructure,
+    /// The OpenStack services. It may be called openstack too.
+    #[serde(alias = "openstack", skip_serializing_if = "is_default")]
+    pub services: ControlPlaneServices,
+    /// Cortex, the scheduler that places workloads across services. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cortex: Option<CortexComponent>,
+    /// Tempest, which tests the control plane again and again. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tempest: Option<TempestComponent>,
+    /// The service catalogue, by K-ORC.
+    #[serde(skip_serializing_if = "is_default")]
+    pub korc: Korc,
+    /// The store of External Secrets that credentials come from and go to. Without it the operator keeps them in Secrets
+    /// of the control plane's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_store_ref: Option<SecretStoreRef>,
+    /// Settings that hold for every service.
+    pub global: Global,
+}
+
+impl Default for ControlPlaneSpec {
+    fn default() -> Self {
+        Self {
+            open_stack_release: "2025.2".to_owned(),
+            compute: None,
+            storage: None,
+            infrastructure: Infrastructure::default(),
+            services: ControlPlaneServices::default(),
+            cortex: None,
+            tempest: None,
+            korc: Korc::default(),
+            secret_store_ref: None,
+            global: Global::default(),
+        }
+    }
+}
+
+/// Documents of the first hour say `openstack` where others say `services`.
+fn with_alias(schema: &mut Schema) {
+    let rules = json!([ONE_NAME]);
+    schema.insert("x-kubernetes-validations".to_owned(), rules);
+    if let Some(properties) = schema
+        .get_mut("properties")
+        .and_then(|value| value.as_object_mut())
+        && let Some(mut services) = properties.get("services").cloned()
+    {
+        services["description"] = json!("Another name of services: give one or the other.");
+        properties.insert("openstack".to_owned(), services);
+    }
+}
+
+impl CustomResource for ControlPlaneSpec {
+    type Status = ControlPlaneStatus;
+    const DESCRIPTION: &'static str = "One OpenStack control plane.";
+    const GROUP: &'static str = "c5c3.io";
+    const KIND: &'static str = "ControlPlane";
+    const PLURAL: &'static str = "controlplanes";
+    const SHORT_NAME: &'static str = "cp";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Phase", "string", ".status.updatePhase"),
+        Column::new("Release", "string", ".status.release"),
+        Column::wide("Keystone", "string", ".status.endpoints.keystone"),
+    ];
+}

@@ -1,0 +1,56 @@
+//! What a control plane may have beside the OpenStack services.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Database, Image, Schedule, is_default};
+use crate::tempest::Tests;
+
+/// Cortex in a control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CortexComponent {
+    /// Whether Cortex runs.
+    pub enabled: bool,
+    /// Replicas. Without it 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: Option<u32>,
+    /// What Cortex schedules for. Without it nova and cinder.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 8), inner(length(min = 1, max = 63)))]
+    pub pipelines: Vec<String>,
+    /// Cortex's PostgreSQL. Without it the Secret cortex-db-credentials names the server.
+    #[serde(skip_serializing_if = "is_default")]
+    pub database: Database,
+    /// The container image. Without it the one that the operator knows.
+    #[serde(skip_serializing_if = "is_default")]
+    pub image: Image,
+}
+
+/// Tempest in a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TempestComponent {
+    /// Whether Tempest runs.
+    pub enabled: bool,
+    /// When tests are run, as cron has it.
+    pub schedule: Schedule,
+    /// Which tests are run. Without it as Tempest's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
+    /// The container image. Without it the release's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub image: Image,
+}
+
+impl Default for TempestComponent {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            schedule: Schedule::nightly(),
+            tests: None,
+            image: Image::default(),
+        }
+    }
+}

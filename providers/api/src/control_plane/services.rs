@@ -1,0 +1,254 @@
+//! The OpenStack services of a control plane.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    parts::{Component, ExtraConfig, Image, PolicyOverrides, Resources, Schedule, is_default},
+    rule::Rule,
+};
+
+const ONE_ROTATION: Rule = Rule::new(
+    "!has(self.rotationSchedule) || !has(self.rotationInterval)",
+    "rotationSchedule and rotationInterval both say when keys are rotated: give one or the other",
+);
+
+/// The OpenStack services of a control plane. One that isn't mentioned runs with its defaults, but for Octavia and Manila.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ControlPlaneServices {
+    /// Identity.
+    pub keystone: KeystoneService,
+    /// Images.
+    pub glance: Service<2>,
+    /// Resource inventory.
+    pub placement: Service<2>,
+    /// Compute.
+    pub nova: NovaService,
+    /// Networks.
+    pub neutron: NeutronService,
+    /// Volumes.
+    pub cinder: CinderService,
+    /// Load balancers. No operator here runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub octavia: Option<OtherService>,
+    /// Shared file systems. No operator here runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manila: Option<OtherService>,
+}
+
+/// What may be said of any service, and is passed on to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Overrides {
+    /// The container image, where it isn't the release's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub image: Image,
+    /// Who may do what, where it differs from the service's own rules. A rule given here wins over a global one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_overrides: Option<PolicyOverrides>,
+    /// Options of the service's configuration by section, for what no field says. They are merged last.
+    #[serde(skip_serializing_if = "is_default")]
+    pub extra_config: ExtraConfig,
+}
+
+/// A service that is one Deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default = "Service::default")]
+#[schemars(default)]
+pub struct Service<const REPLICAS: u32> {
+    /// Whether the service runs.
+    pub enabled: bool,
+    /// Replicas of the API.
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// What else may be said of any service.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+}
+
+impl<const REPLICAS: u32> Default for Service<REPLICAS> {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            replicas: REPLICAS,
+            resources: Resources::default(),
+            overrides: Overrides::default(),
+        }
+    }
+}
+
+/// Keystone in a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KeystoneService {
+    /// Whether the service runs.
+    pub enabled: bool,
+    /// Replicas of the API.
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// The keys that tokens are encrypted with. Without it as Keystone's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fernet: Option<ServiceFernet>,
+    /// What else may be said of any service.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+}
+
+impl Default for KeystoneService {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            replicas: 3,
+            resources: Resources::default(),
+            fernet: None,
+            overrides: Overrides::default(),
+        }
+    }
+}
+
+/// The keys that Keystone's tokens are encrypted with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [ONE_ROTATION]))]
+pub struct ServiceFernet {
+    /// When keys are rotated, as cron has it, for instance 0 0 * * 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation_schedule: Option<Schedule>,
+    /// How often keys are rotated, the short form of rotationSchedule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation_interval: Option<RotationInterval>,
+    /// Most keys that are kept, the staged one among them. Without it 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 3, max = 100))]
+    pub max_active_keys: Option<u32>,
+}
+
+/// How often keys are rotated: what a schedule can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RotationInterval {
+    /// Every hour.
+    #[serde(rename = "1h")]
+    Hour,
+    /// Every six hours.
+    #[serde(rename = "6h")]
+    SixHours,
+    /// Twice a day.
+    #[serde(rename = "12h")]
+    HalfDay,
+    /// Every day.
+    #[serde(rename = "24h")]
+    Day,
+    /// Every week.
+    #[serde(rename = "168h")]
+    Week,
+}
+
+/// Nova in a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NovaService {
+    /// Whether the service runs.
+    pub enabled: bool,
+    /// The API.
+    pub api: Component<3>,
+    /// What chooses a host for each server.
+    pub scheduler: Component<2>,
+    /// What speaks to the database for the hosts.
+    pub conductor: Component<2>,
+    /// What else may be said of any service.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+}
+
+impl Default for NovaService {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            api: Component::default(),
+            scheduler: Component::default(),
+            conductor: Component::default(),
+            overrides: Overrides::default(),
+        }
+    }
+}
+
+/// Neutron in a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NeutronService {
+    /// Whether the service runs.
+    pub enabled: bool,
+    /// The API.
+    pub api: Component<3>,
+    /// What else may be said of any service.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+}
+
+impl Default for NeutronService {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            api: Component::default(),
+            overrides: Overrides::default(),
+        }
+    }
+}
+
+/// Cinder in a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CinderService {
+    /// Whether the service runs.
+    pub enabled: bool,
+    /// The API.
+    pub api: Component<2>,
+    /// What chooses a backend for each volume.
+    pub scheduler: Component<2>,
+    /// What works on the volumes of a backend. Without it as Cinder's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<Component<1>>,
+    /// What else may be said of any service.
+    #[serde(flatten)]
+    pub overrides: Overrides,
+}
+
+impl Default for CinderService {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            api: Component::default(),
+            scheduler: Component::default(),
+            volume: None,
+            overrides: Overrides::default(),
+        }
+    }
+}
+
+/// A service that no operator here runs. The wish is kept, for whoever does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherService {
+    /// Whether the service is wanted.
+    pub enabled: bool,
+    /// Replicas of the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: Option<u32>,
+}
+
+impl Default for OtherService {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            replicas: None,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The observed control plane.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{condition::Condition, list, parts::is_default};
+
+/// What the c5c3-operator says of a control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ControlPlaneStatus {
+    /// What holds of the control plane: InfrastructureReady, KeystoneReady, KORCReady, ServicesReady and one for each
+    /// service; Ready is the sum of the others.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = list::by_type)]
+    pub conditions: Vec<Condition>,
+    /// How far a change of release has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update_phase: Option<UpdatePhase>,
+    /// The last release that ran well, and that a failed change returns to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// The services, by name.
+    #[serde(skip_serializing_if = "is_default")]
+    pub services: BTreeMap<String, ServiceState>,
+    /// Public URLs by service.
+    #[serde(skip_serializing_if = "is_default")]
+    pub endpoints: BTreeMap<String, String>,
+}
+
+/// A service of a control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServiceState {
+    /// Whether it serves.
+    pub ready: bool,
+    /// Version that runs, for instance 32.1.0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it waits for, or what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Steps of a change of release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum UpdatePhase {
+    /// Nothing changes.
+    Idle,
+    /// The wanted release is checked.
+    Validating,
+    /// Databases, message bus and caches change.
+    UpdatingInfra,
+    /// Keystone changes.
+    UpdatingKeystone,
+    /// The other services change.
+    UpdatingServices,
+    /// The new release is checked.
+    Verifying,
+    /// The change is done.
+    Complete,
+    /// The last good release comes back.
+    RollingBack,
+}

@@ -1,0 +1,110 @@
+//! CredentialRotation: a service user's credential, replaced before it expires.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    condition::Condition,
+    custom_resource::CustomResource,
+    kind::Column,
+    list,
+    parts::{NamedRef, is_default, reference::NAME},
+    rule::Rule,
+};
+
+const ONE_AT_A_TIME: Rule = Rule::new(
+    "2 * self.schedule.preRotationDays + self.gracePeriodDays <= self.schedule.intervalDays",
+    "a rotation would begin before the last one ended: raise intervalDays, or lower preRotationDays or gracePeriodDays",
+);
+
+/// Whose credential is replaced, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [ONE_AT_A_TIME]))]
+pub struct CredentialRotationSpec {
+    /// The service user, by K-ORC's User in the same namespace.
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub target_service_user: String,
+    /// What is replaced.
+    #[serde(default)]
+    pub rotation_type: RotationType,
+    /// When it is replaced.
+    #[serde(default)]
+    pub schedule: RotationSchedule,
+    /// Days for which the old credential stays after the new one should have taken its place.
+    #[serde(default = "default_grace_period_days")]
+    #[schemars(range(min = 0, max = 365))]
+    pub grace_period_days: u32,
+}
+
+fn default_grace_period_days() -> u32 {
+    1
+}
+
+/// What is replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RotationType {
+    /// The application credential.
+    #[default]
+    ApplicationCredential,
+}
+
+/// When a credential is replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RotationSchedule {
+    /// Days that a credential is valid for.
+    #[schemars(range(min = 1, max = 3650))]
+    pub interval_days: u32,
+    /// Days before its end that the next one is made.
+    #[schemars(range(min = 0, max = 3650))]
+    pub pre_rotation_days: u32,
+}
+
+impl Default for RotationSchedule {
+    fn default() -> Self {
+        Self {
+            interval_days: 90,
+            pre_rotation_days: 7,
+        }
+    }
+}
+
+impl CustomResource for CredentialRotationSpec {
+    type Status = CredentialRotationStatus;
+    const DESCRIPTION: &'static str = "A service user's credential, replaced before it expires.";
+    const GROUP: &'static str = "c5c3.io";
+    const KIND: &'static str = "CredentialRotation";
+    const PLURAL: &'static str = "credentialrotations";
+    const SHORT_NAME: &'static str = "crot";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("User", "string", ".spec.targetServiceUser"),
+        Column::new("Last", "date", ".status.lastRotation"),
+        Column::new("Next", "string", ".status.nextRotation"),
+    ];
+}
+
+/// What the c5c3-operator says of the credential.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CredentialRotationStatus {
+    /// What holds of the credential, for instance RotationScheduled; Ready is the sum of the others.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = list::by_type)]
+    pub conditions: Vec<Condition>,
+    /// When the credential was last replaced, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub last_rotation: Option<String>,
+    /// When the next one will be made, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub next_rotation: Option<String>,
+    /// K-ORC's ApplicationCredential in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_credential_ref: Option<NamedRef>,
+    /// K-ORC's ApplicationCredential that was in use before, as long as it is still valid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_credential_ref: Option<NamedRef>,
+}

@@ -1,0 +1,42 @@
+//! Nova's cells.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::parts::{Component, Database, Messaging, NamedRef, reference::LABEL};
+
+/// A cell: servers, the hosts that they run on, and a database and a message bus for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cell {
+    /// Name of the cell, for instance cell1.
+    #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
+    pub name: String,
+    /// The hypervisor pool, or the share of one, whose nodes are the cell's hosts. Without it every pool of the control
+    /// plane, for the first cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_ref: Option<NamedRef>,
+    /// Where the cell keeps its data. Without it beside Nova's own, the first cell in Nova's database, another in
+    /// `<nova>_<cell>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Database>,
+    /// Where the cell's parts talk to each other. Without it Nova's message bus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messaging: Option<Messaging>,
+    /// What speaks to the database for the cell's hosts. Without it as Nova's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conductor: Option<Component<2>>,
+}
+
+impl Cell {
+    /// A cell of this name, and nothing else said.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            compute_ref: None,
+            database: None,
+            messaging: None,
+            conductor: None,
+        }
+    }
+}

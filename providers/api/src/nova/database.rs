@@ -1,0 +1,66 @@
+//! Nova's databases: one for the API, one for cell0, and one for each cell.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    parts::{
+        CredentialsRef, NamedRef,
+        database::{NAME, ONE_SERVER, PORT_OF_HOST},
+        host::HOST,
+    },
+    rule::Rule,
+};
+
+const THREE_NAMES: Rule = Rule::new(
+    "!has(self.database) || !has(self.apiDatabase) || !has(self.cellDatabase) || (self.database != self.apiDatabase && \
+     self.database != self.cellDatabase && self.apiDatabase != self.cellDatabase)",
+    "two of Nova's databases have one name: give database, apiDatabase and cellDatabase a name each",
+);
+
+/// Where Nova keeps its data.
+///
+/// With clusterRef the operator makes databases, user and grants; with host it makes nothing. With neither, the database
+/// server of the same control plane is meant, unless the Secret has a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [ONE_SERVER, PORT_OF_HOST, THREE_NAMES]))]
+pub struct NovaDatabase {
+    /// The database server, made by its own operator, in the same namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_ref: Option<NamedRef>,
+    /// Name or address of a database server that somebody else runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
+    pub host: Option<String>,
+    /// Port of a database server that somebody else runs. Without it the server's usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: Option<u16>,
+    /// Name of the database of the first cell.
+    #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
+    pub database: String,
+    /// Name of the API's database.
+    #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
+    pub api_database: String,
+    /// Name of the database of cell0, where servers are that found no host.
+    #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
+    pub cell_database: String,
+    /// Secret with user and password. Without it `<service>-db-credentials`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_ref: Option<CredentialsRef>,
+}
+
+impl Default for NovaDatabase {
+    fn default() -> Self {
+        Self {
+            cluster_ref: None,
+            host: None,
+            port: None,
+            database: "nova".to_owned(),
+            api_database: "nova_api".to_owned(),
+            cell_database: "nova_cell0".to_owned(),
+            secret_ref: None,
+        }
+    }
+}

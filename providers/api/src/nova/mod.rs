@@ -1,0 +1,107 @@
+//! Nova: compute.
+
+mod aggregate;
+mod cell;
+mod components;
+mod database;
+mod status;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::aggregate::TRAIT;
+pub use self::{
+    aggregate::Aggregate,
+    cell::Cell,
+    components::{Compute, ExternalScheduler, Scheduler, ServiceAuth},
+    database::NovaDatabase,
+    status::{CellStatus, NovaStatus},
+};
+use crate::{
+    custom_resource::CustomResource,
+    kind::Column,
+    list,
+    parts::{Cache, Common, Component, KeystoneAccess, Messaging, Rbd, is_default},
+};
+
+/// The wanted Nova.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NovaSpec {
+    /// The API.
+    pub api: Component<3>,
+    /// What chooses a host for each server.
+    pub scheduler: Scheduler,
+    /// What speaks to the database for the hosts, in every cell that doesn't say otherwise.
+    pub conductor: Component<2>,
+    /// What tells servers who they are.
+    pub metadata: Component<2>,
+    /// What shows the screens of servers.
+    pub no_vnc_proxy: Component<1>,
+    /// The agents on the hosts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compute: Compute,
+    /// Where Nova keeps its data.
+    pub database: NovaDatabase,
+    /// Where Nova's parts talk to each other, but for cells with a message bus of their own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub messaging: Messaging,
+    /// Where tokens are kept that would otherwise be checked again. Without it nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Cache>,
+    /// How Nova authenticates to Keystone.
+    pub keystone: KeystoneAccess,
+    /// Services that Nova proves itself to with a token of its own, beside the user's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub service_auth: ServiceAuth,
+    /// The cells that servers live in, beside cell0, which is always there.
+    #[schemars(length(min = 1, max = 32), transform = list::by_name)]
+    pub cells: Vec<Cell>,
+    /// Groups of hosts, each with what sets it apart. Hosts join by the hypervisor pool that they are of.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 256), transform = list::by_name)]
+    pub aggregates: Vec<Aggregate>,
+    /// Where ephemeral disks are kept. Without it on the hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ephemeral: Option<Rbd>,
+    /// What every service has.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+impl Default for NovaSpec {
+    fn default() -> Self {
+        Self {
+            api: Component::default(),
+            scheduler: Scheduler::default(),
+            conductor: Component::default(),
+            metadata: Component::default(),
+            no_vnc_proxy: Component::default(),
+            compute: Compute::default(),
+            database: NovaDatabase::default(),
+            messaging: Messaging::default(),
+            cache: None,
+            keystone: KeystoneAccess::default(),
+            service_auth: ServiceAuth::default(),
+            cells: vec![Cell::named("cell1")],
+            aggregates: Vec::new(),
+            ephemeral: None,
+            common: Common::default(),
+        }
+    }
+}
+
+impl CustomResource for NovaSpec {
+    type Status = NovaStatus;
+    const DESCRIPTION: &'static str = "Nova, the compute service.";
+    const GROUP: &'static str = "nova.openstack.c5c3.io";
+    const KIND: &'static str = "Nova";
+    const PLURAL: &'static str = "novas";
+    const SHORT_NAME: &'static str = "nva";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Endpoint", "string", ".status.endpoint"),
+        Column::wide("Release", "string", ".status.release"),
+        Column::wide("Cells", "string", ".status.cells[*].name"),
+    ];
+    const MAX_NAME_LENGTH: u8 = 40;
+}

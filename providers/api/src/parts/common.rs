@@ -1,0 +1,68 @@
+//! What every OpenStack service has.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    dependency::Dependency, image::Image, is_default, policy::PolicyOverrides, switch::Switch,
+    tls::Tls, topology::Topology,
+};
+use crate::list;
+
+/// An OpenStack release by its date, for instance 2025.2.
+pub(crate) const RELEASE: &str = r"^20[0-9]{2}\.[12]$";
+
+/// What every OpenStack service has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Common {
+    /// OpenStack release, for instance 2025.2. Without it the one that the image's tag is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16), regex(pattern = RELEASE))]
+    pub release: Option<String>,
+    /// The container image. Without it the release's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub image: Image,
+    /// Encryption of the API's endpoint.
+    pub tls: Tls,
+    /// Where pods run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub topology: Topology,
+    /// Whether Prometheus is told where metrics are.
+    pub monitoring: Switch<false>,
+    /// Who may do what, where it differs from the service's own rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_overrides: Option<PolicyOverrides>,
+    /// Options of the service's configuration by section, for what no field here says. They are merged last.
+    #[serde(skip_serializing_if = "is_default")]
+    pub extra_config: ExtraConfig,
+    /// What the service waits for before it starts.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_dependency)]
+    pub depends_on: Vec<Dependency>,
+}
+
+/// Options of a configuration file: values by option, by section.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExtraConfig(pub BTreeMap<String, BTreeMap<String, String>>);
+
+impl JsonSchema for ExtraConfig {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ExtraConfig".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "maxProperties": 256,
+            "additionalProperties": {
+                "type": "object",
+                "maxProperties": 256,
+                "additionalProperties": { "type": "string", "maxLength": 4096 },
+            },
+        })
+    }
+}

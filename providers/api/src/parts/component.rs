@@ -1,0 +1,28 @@
+//! One component of a service.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{is_default, resources::Resources};
+
+/// One component of a service, scaled by itself. It has `REPLICAS` replicas where no number is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default = "Component::default")]
+#[schemars(default)]
+pub struct Component<const REPLICAS: u32> {
+    /// Replicas.
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+}
+
+impl<const REPLICAS: u32> Default for Component<REPLICAS> {
+    fn default() -> Self {
+        Self {
+            replicas: REPLICAS,
+            resources: Resources::default(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! How a service authenticates to Keystone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reference::NAME;
+
+/// How a service authenticates to Keystone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    rename_all = "camelCase",
+    default,
+    bound(deserialize = "Credential: Deserialize<'de>")
+)]
+pub struct KeystoneAccess<Credential = AppCredentialRef> {
+    /// Keystone's URL with its version, for instance https://keystone.openstack.svc.cluster.local:5000/v3. Without it the
+    /// Keystone of the same namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512), regex(pattern = URL))]
+    pub auth_url: Option<String>,
+    /// The region whose endpoints are used.
+    #[schemars(length(min = 1, max = 255))]
+    pub region: String,
+    /// The application credential, from K-ORC. Without it `<service>-keystone-credentials`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_credential_ref: Option<Credential>,
+}
+
+impl<Credential> Default for KeystoneAccess<Credential> {
+    fn default() -> Self {
+        Self {
+            auth_url: None,
+            region: default_region(),
+            app_credential_ref: None,
+        }
+    }
+}
+
+/// The region of a control plane that names none.
+pub fn default_region() -> String {
+    "RegionOne".to_owned()
+}
+
+/// An http or https URL.
+pub(crate) const URL: &str = r"^https?://[^\s/?#]+[^\s]*$";
+
+/// An application credential, by its Secret in the same namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AppCredentialRef {
+    /// Name of the Secret.
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub secret_name: String,
+}

@@ -1,0 +1,48 @@
+//! What several kinds are made of. Each part is one room, and means the same wherever it stands.
+
+pub mod cache;
+pub mod common;
+pub mod component;
+pub mod database;
+pub mod dependency;
+pub mod host;
+pub mod image;
+pub mod keystone_access;
+pub mod messaging;
+pub mod policy;
+pub mod rbd;
+pub mod reference;
+pub mod resources;
+pub mod schedule;
+pub mod size;
+pub mod status;
+pub mod switch;
+pub mod tls;
+pub mod topology;
+
+pub use self::{
+    cache::{Cache, CacheBackend},
+    common::{Common, ExtraConfig},
+    component::Component,
+    database::Database,
+    dependency::{Dependency, DependencyKind},
+    host::{HostPort, HostPortError},
+    image::{Fork, Image, PullPolicy},
+    keystone_access::{AppCredentialRef, KeystoneAccess},
+    messaging::Messaging,
+    policy::PolicyOverrides,
+    rbd::Rbd,
+    reference::{CredentialsRef, NamedRef, NamespacedRef, SecretKeyRef},
+    resources::{Quantity, QuantityError, Resources},
+    schedule::{Schedule, ScheduleError},
+    size::{Size, SizeError, Volume},
+    status::ServiceStatus,
+    switch::Switch,
+    tls::{IssuerKind, IssuerRef, Tls},
+    topology::{Toleration, Topology},
+};
+
+/// Whether a value is what it would be if it were left out, and so need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,112 @@
+//! CPU and memory of containers.
+
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::is_default;
+
+/// CPU and memory of a container, by resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Resources {
+    /// What the scheduler sets aside, for instance cpu 250m and memory 512Mi.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub requests: BTreeMap<String, Quantity>,
+    /// What a container may not exceed.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub limits: BTreeMap<String, Quantity>,
+}
+
+/// An amount as Kubernetes writes it: a number that isn't negative, with or without a suffix.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "String")]
+pub struct Quantity(String);
+
+/// Why a text is no quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no quantity: write a number and a suffix, for instance 250m, 1 or 512Mi")]
+pub struct QuantityError(String);
+
+/// Kubernetes takes a number without quotes too.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u64),
+    Text(String),
+}
+
+impl Quantity {
+    /// The amount, as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Quantity {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const SUFFIXES: [&str; 14] = [
+            "", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
+        ];
+        let is_number = |text: &str, most: usize| {
+            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let end = text
+            .find(|character: char| !character.is_ascii_digit() && character != '.')
+            .unwrap_or(text.len());
+        let (number, suffix) = text.split_at(end);
+        let (whole, fraction) = match number.split_once('.') {
+            Some((whole, fraction)) => (whole, Some(fraction)),
+            None => (number, None),
+        };
+        let holds = is_number(whole, 18)
+            && fraction.is_none_or(|fraction| is_number(fraction, 9))
+            && SUFFIXES.contains(&suffix);
+        match holds {
+            true => Ok(Self(text.to_owned())),
+            false => Err(QuantityError(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<Written> for Quantity {
+    type Error = QuantityError;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::Number(number) => number.to_string().parse(),
+            Written::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl From<Quantity> for String {
+    fn from(quantity: Quantity) -> Self {
+        quantity.0
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl JsonSchema for Quantity {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "x-kubernetes-int-or-string": true,
+            "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$",
+            "maxLength": 32,
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Sizes of volumes and of memory.
+
+use std::{fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reference::NAME;
+
+/// A size in bytes: a whole number and its unit, for instance 512Mi, 100Gi or 2T.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Size {
+    number: u32,
+    unit: Unit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Unit {
+    Mi,
+    Gi,
+    Ti,
+    M,
+    G,
+    T,
+}
+
+impl Unit {
+    const ALL: [Self; 6] = [Self::Mi, Self::Gi, Self::Ti, Self::M, Self::G, Self::T];
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Mi => "Mi",
+            Self::Gi => "Gi",
+            Self::Ti => "Ti",
+            Self::M => "M",
+            Self::G => "G",
+            Self::T => "T",
+        }
+    }
+
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Mi => 1 << 20,
+            Self::Gi => 1 << 30,
+            Self::Ti => 1 << 40,
+            Self::M => 1_000_000,
+            Self::G => 1_000_000_000,
+            Self::T => 1_000_000_000_000,
+        }
+    }
+}
+
+/// Why a text is no size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no size: write a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi")]
+pub struct SizeError(String);
+
+impl Size {
+    /// A size of so many gibibytes.
+    pub(crate) const fn gibibytes(number: u32) -> Self {
+        Self {
+            number,
+            unit: Unit::Gi,
+        }
+    }
+
+    /// The size in bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.number) * self.unit.bytes()
+    }
+}
+
+impl FromStr for Size {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let end = text
+            .find(|character: char| !character.is_ascii_digit())
+            .unwrap_or(text.len());
+        let (digits, suffix) = text.split_at(end);
+        let number = digits
+            .parse()
+            .ok()
+            .filter(|_| digits.len() <= 6 && !digits.starts_with('0'));
+        let unit = Unit::ALL.into_iter().find(|unit| unit.suffix() == suffix);
+        match (number, unit) {
+            (Some(number), Some(unit)) => Ok(Self { number, unit }),
+            _ => Err(SizeError(text.to_owned())),
+        }
+    }
+}
+
+impl TryFrom<String> for Size {
+    type Error = SizeError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Size> for String {
+    fn from(size: Size) -> Self {
+        size.to_string()
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}{}", self.number, self.unit.suffix())
+    }
+}
+
+impl JsonSchema for Size {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[1-9][0-9]{0,5}(Mi|Gi|Ti|M|G|T)$",
+            "maxLength": 8,
+        })
+    }
+}
+
+/// A volume of each member, `GIB` gibibytes large where no size is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default = "Volume::default")]
+#[schemars(default)]
+pub struct Volume<const GIB: u32> {
+    /// Size of the volume.
+    pub size: Size,
+    /// StorageClass of the volume. Without it the cluster's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub storage_class: Option<String>,
+}
+
+impl<const GIB: u32> Default for Volume<GIB> {
+    fn default() -> Self {
+        Self {
+            size: Size::gibibytes(GIB),
+            storage_class: None,
+        }
+    }
+}

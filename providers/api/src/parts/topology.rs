@@ -1,0 +1,75 @@
+//! Where pods run.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{is_default, reference::NAME};
+
+/// Where pods run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Topology {
+    /// Labels that a node must have.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value()))]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints of nodes that are put up with.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32))]
+    pub tolerations: Vec<Toleration>,
+    /// Labels of nodes whose values are failure domains, widest first: replicas are spread over them. Without it zone and
+    /// node.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 4), inner(length(min = 1, max = 317)))]
+    pub spread_over: Vec<String>,
+    /// PriorityClass of the pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub priority_class_name: Option<String>,
+}
+
+/// A taint that is put up with, as Kubernetes has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Toleration {
+    /// Key of the taint. Without it every taint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 317))]
+    pub key: Option<String>,
+    /// Whether the taint's value matters. Without it, it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator: Option<TolerationOperator>,
+    /// Value of the taint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub value: Option<String>,
+    /// Effect of the taint. Without it every effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<TaintEffect>,
+    /// How long a taint of the effect NoExecute is put up with, in seconds. Without it for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 31_536_000))]
+    pub toleration_seconds: Option<u32>,
+}
+
+/// Whether a taint's value matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TolerationOperator {
+    /// It must be the one given.
+    Equal,
+    /// It may be any.
+    Exists,
+}
+
+/// What a taint does to pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum TaintEffect {
+    /// New ones go elsewhere.
+    NoSchedule,
+    /// New ones go elsewhere if they can.
+    PreferNoSchedule,
+    /// New ones go elsewhere, and those that run leave.
+    NoExecute,
+}

@@ -1,0 +1,50 @@
+//! Placement: the inventory of resources, and who uses them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    custom_resource::CustomResource,
+    kind::Column,
+    parts::{Common, Database, KeystoneAccess, Resources, ServiceStatus, is_default},
+};
+
+/// The wanted Placement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlacementSpec {
+    /// Replicas of the API.
+    #[serde(default = "default_replicas")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// Where Placement keeps its data.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub database: Database,
+    /// How Placement authenticates to Keystone.
+    #[serde(default)]
+    pub keystone: KeystoneAccess,
+    /// What every service has.
+    #[serde(flatten)]
+    pub common: Common,
+}
+
+fn default_replicas() -> u32 {
+    2
+}
+
+impl CustomResource for PlacementSpec {
+    type Status = ServiceStatus;
+    const DESCRIPTION: &'static str = "Placement, the inventory of resources and of who uses them.";
+    const GROUP: &'static str = "placement.openstack.c5c3.io";
+    const KIND: &'static str = "Placement";
+    const PLURAL: &'static str = "placements";
+    const SHORT_NAME: &'static str = "plc";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Endpoint", "string", ".status.endpoint"),
+        Column::wide("Release", "string", ".status.release"),
+    ];
+    const MAX_NAME_LENGTH: u8 = 40;
+}

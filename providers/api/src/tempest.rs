@@ -1,0 +1,167 @@
+//! Tempest: tests of a control plane, again and again.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    condition::Condition,
+    custom_resource::CustomResource,
+    kind::Column,
+    list,
+    parts::{
+        Dependency, ExtraConfig, Image, KeystoneAccess, NamedRef, Resources, Schedule, Topology,
+        common::RELEASE, is_default,
+    },
+};
+
+/// The wanted tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TempestSpec {
+    /// When tests are run, as cron has it.
+    pub schedule: Schedule,
+    /// OpenStack release that is tested, for instance 2025.2. Without it the one that Tempest's image is made for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16), regex(pattern = RELEASE))]
+    pub release: Option<String>,
+    /// The container image. Without it the release's.
+    #[serde(skip_serializing_if = "is_default")]
+    pub image: Image,
+    /// How Tempest authenticates to Keystone.
+    pub keystone: KeystoneAccess<NamedRef>,
+    /// Which tests are run.
+    pub tests: Tests,
+    /// CPU and memory of a run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+    /// Where runs take place.
+    #[serde(skip_serializing_if = "is_default")]
+    pub topology: Topology,
+    /// Options of tempest.conf by section, for what no field here says. They are merged last.
+    #[serde(skip_serializing_if = "is_default")]
+    pub extra_config: ExtraConfig,
+    /// What is waited for before tests are run.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_dependency)]
+    pub depends_on: Vec<Dependency>,
+}
+
+impl Default for TempestSpec {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::nightly(),
+            release: None,
+            image: Image::default(),
+            keystone: KeystoneAccess::default(),
+            tests: Tests::default(),
+            resources: Resources::default(),
+            topology: Topology::default(),
+            extra_config: ExtraConfig::default(),
+            depends_on: Vec::new(),
+        }
+    }
+}
+
+/// Which tests are run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tests {
+    /// The services that are tested. Without it all that the catalogue has.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16), transform = list::set)]
+    pub services: Vec<TestedService>,
+    /// How many tests run at once.
+    #[schemars(range(min = 1, max = 64))]
+    pub concurrency: u32,
+    /// Tests that are run, as a regular expression of Python's. Without it all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4096))]
+    pub include_regex: Option<String>,
+    /// Tests that aren't run, as a regular expression of Python's. Without it none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4096))]
+    pub exclude_regex: Option<String>,
+}
+
+impl Default for Tests {
+    fn default() -> Self {
+        Self {
+            services: Vec::new(),
+            concurrency: 4,
+            include_regex: None,
+            exclude_regex: None,
+        }
+    }
+}
+
+/// A service that Tempest knows, by its type in the catalogue.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestedService {
+    /// Keystone.
+    Identity,
+    /// Glance.
+    Image,
+    /// Placement.
+    Placement,
+    /// Nova.
+    Compute,
+    /// Neutron.
+    Network,
+    /// Cinder.
+    Volume,
+    /// Swift, or what speaks like it.
+    ObjectStore,
+}
+
+impl CustomResource for TempestSpec {
+    type Status = TempestStatus;
+    const DESCRIPTION: &'static str = "Tempest, tests of a control plane, again and again.";
+    const GROUP: &'static str = "tempest.openstack.c5c3.io";
+    const KIND: &'static str = "Tempest";
+    const PLURAL: &'static str = "tempests";
+    const SHORT_NAME: &'static str = "tmp";
+    const COLUMNS: &'static [Column] = &[
+        Column::new("Passed", "integer", ".status.results.passedTests"),
+        Column::new("Failed", "integer", ".status.results.failedTests"),
+        Column::new("Last run", "date", ".status.lastRun"),
+        Column::wide("Schedule", "string", ".spec.schedule"),
+    ];
+    const MAX_NAME_LENGTH: u8 = 40;
+}
+
+/// The observed tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TempestStatus {
+    /// What holds of the tests: TestsPassed is of the last run; Ready says that they are run.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = list::by_type)]
+    pub conditions: Vec<Condition>,
+    /// When the last run ended, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub last_run: Option<String>,
+    /// How long the last run took, for instance 45m12s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_duration: Option<String>,
+    /// What the last run found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<TestResults>,
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestResults {
+    /// Tests that passed.
+    pub passed_tests: u32,
+    /// Tests that failed.
+    pub failed_tests: u32,
+    /// Tests that were skipped.
+    pub skipped_tests: u32,
+    /// All of them.
+    pub total_tests: u32,
+}
