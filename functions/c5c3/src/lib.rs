@@ -46,22 +46,32 @@ struct TypeMeta<'a> {
 
 impl Composer for Claims {
     fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
-        let composite: TypeMeta<'_> = request.composite()?;
-        if is::<OpenStackClusterSpec>(&composite) {
-            openstack::compose(request, response)
-        } else if is::<ControlPlaneClusterSpec>(&composite) {
-            cluster::control_plane::compose(request, response)
-        } else if is::<HypervisorClusterSpec>(&composite) {
-            cluster::hypervisor::compose(request, response)
-        } else if is::<StorageClusterSpec>(&composite) {
-            cluster::storage::compose(request, response)
-        } else {
-            Err(Fatal::new(format!(
-                "this function composes OpenStackCluster (c5c3.io/v1alpha1) and ControlPlaneCluster, HypervisorCluster \
-                 and StorageCluster (crossplane.c5c3.io/v1alpha1), not {} ({}); correct the Composition's compositeTypeRef",
-                composite.kind, composite.api_version
-            )))
-        }
+        recipe(request)
+            .and_then(|compose| compose(request, response))
+            .map_err(|fatal| fatal.shown_as("Accepted", "Invalid"))
+    }
+}
+
+/// Composes one kind.
+type Recipe = fn(&Request, &mut Response) -> Result<(), Fatal>;
+
+/// The recipe for the composite's kind.
+fn recipe(request: &Request) -> Result<Recipe, Fatal> {
+    let composite: TypeMeta<'_> = request.composite()?;
+    if is::<OpenStackClusterSpec>(&composite) {
+        Ok(openstack::compose)
+    } else if is::<ControlPlaneClusterSpec>(&composite) {
+        Ok(cluster::control_plane::compose)
+    } else if is::<HypervisorClusterSpec>(&composite) {
+        Ok(cluster::hypervisor::compose)
+    } else if is::<StorageClusterSpec>(&composite) {
+        Ok(cluster::storage::compose)
+    } else {
+        Err(Fatal::new(format!(
+            "this function composes OpenStackCluster (c5c3.io/v1alpha1) and ControlPlaneCluster, HypervisorCluster and \
+             StorageCluster (crossplane.c5c3.io/v1alpha1), not {} ({}); correct the Composition's compositeTypeRef",
+            composite.kind, composite.api_version
+        )))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::conditions::ObservedConditions;
 use crate::v1::{self, Capability, Resource};
-use crate::{Capabilities, Condition, Document, Fatal, Request};
+use crate::{Capabilities, Condition, ConditionStatus, Document, Fatal, Request};
 
 /// The answer to one call: what earlier steps of the pipeline wanted, and what this one adds.
 #[derive(Debug, Default)]
@@ -233,6 +233,15 @@ impl Response {
     }
 
     pub(crate) fn into_fatal(self, fatal: Fatal) -> v1::RunFunctionResponse {
+        let shown_as = fatal
+            .shown_as
+            .filter(|_| !self.capabilities.lacks(Capability::Conditions));
+        let condition = shown_as.map(|(type_, reason)| Condition {
+            type_: type_.to_owned(),
+            status: ConditionStatus::False,
+            reason: reason.to_owned(),
+            message: fatal.message.clone(),
+        });
         let result = v1::Result {
             severity: v1::Severity::Fatal.into(),
             message: fatal.message,
@@ -246,6 +255,7 @@ impl Response {
             }),
             desired: Some(self.earlier.desired),
             results: vec![result],
+            conditions: condition.map(v1::Condition::from).into_iter().collect(),
             context: self.earlier.context,
             ..v1::RunFunctionResponse::default()
         }

@@ -39,14 +39,20 @@ pub async fn share_pools(site: &Site<'_>) -> Result<()> {
         "Ready",
     )
     .await?;
-    let pool = site
-        .phase(HYPERVISORS, "infrastructure/hv-pool-a", "Ready")
-        .await?;
-    assert_eq!(pool.data["status"]["nodeCount"], 50);
-    let storage = site
-        .phase(STORAGE, "infrastructure/st-pool-a", "Ready")
-        .await?;
-    assert_eq!(storage.data["status"]["capacity"]["total"], "1048576Gi");
+    site.phase(HYPERVISORS, "infrastructure/hv-pool-a", "Ready").await?;
+    site.phase(STORAGE, "infrastructure/st-pool-a", "Ready").await?;
+    site.until("pools say what they have", async || {
+        let pool = site.get(HYPERVISORS, "infrastructure/hv-pool-a").await?;
+        ensure!(pool.data["status"]["nodeCount"] == 50, "{}", pool.data["status"]);
+        let pool = site.get(STORAGE, "infrastructure/st-pool-a").await?;
+        ensure!(
+            pool.data["status"]["capacity"]["total"] == "1048576Gi",
+            "{}",
+            pool.data["status"]
+        );
+        Ok(())
+    })
+    .await?;
 
     site.claim("claims/customer-b-staging").await?;
     for claim in [CUSTOMER_A, CUSTOMER_B] {

@@ -117,6 +117,10 @@ impl Cluster<'_> {
 
 /// Says how the Shoot is, as the claim's owner sees it.
 pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
+    if !shoot.exists {
+        transitions::await_turn(response, "ShootReady", "it is being made");
+        return;
+    }
     let operation = shoot.status.last_operation.as_ref();
     let (holds, reason, message) = match (&shoot.problem, operation) {
         (Some(problem), _) => (false, "NotApplied", problem.clone()),
@@ -129,8 +133,7 @@ pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
             "Creating",
             format!("Gardener is at {} %: {}", operation.progress, operation.description),
         ),
-        (None, None) if shoot.exists => (false, "Waiting", "Gardener hasn't begun".to_owned()),
-        (None, None) => (false, "NotComposed", "it isn't wanted yet".to_owned()),
+        (None, None) => (false, "Waiting", "Gardener hasn't begun".to_owned()),
     };
     transitions::set(response, "ShootReady", holds, reason, message);
 }

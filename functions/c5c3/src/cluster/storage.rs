@@ -107,16 +107,20 @@ fn conditions(
     preset: &CephPreset,
     response: &mut Response,
 ) {
-    let (holds, reason, message) = match (&ceph.problem, ceph.status.ceph.health.as_str()) {
-        (Some(problem), _) => (false, "NotApplied", problem.clone()),
-        (None, "HEALTH_ERR") => (false, "HealthError", "Ceph reports HEALTH_ERR".to_owned()),
-        (None, health) if ceph.status.phase == "Ready" => {
-            (true, "Ready", if health == "HEALTH_OK" { String::new() } else { format!("Ceph reports {health}") })
-        }
-        (None, _) if ceph.exists => (false, "Waiting", "Rook hasn't made the CephCluster yet".to_owned()),
-        (None, _) => (false, "NotComposed", "it waits for the Shoot".to_owned()),
-    };
-    transitions::set(response, "CephReady", holds, reason, message);
+    if ceph.exists {
+        let (holds, reason, message) = match (&ceph.problem, ceph.status.ceph.health.as_str()) {
+            (Some(problem), _) => (false, "NotApplied", problem.clone()),
+            (None, "HEALTH_ERR") => (false, "HealthError", "Ceph reports HEALTH_ERR".to_owned()),
+            (None, _) if ceph.status.phase != "Ready" => {
+                (false, "Waiting", "Rook hasn't made the CephCluster yet".to_owned())
+            }
+            (None, "HEALTH_OK") => (true, "Ready", String::new()),
+            (None, health) => (true, "Ready", format!("Ceph reports {health}")),
+        };
+        transitions::set(response, "CephReady", holds, reason, message);
+    } else {
+        transitions::await_turn(response, "CephReady", "it comes after the Shoot");
+    }
     match ceph_cluster::shortfall(spec, preset) {
         Some(shortfall) => {
             transitions::set(response, "CapacityPlanned", false, "TooFewDisks", shortfall);

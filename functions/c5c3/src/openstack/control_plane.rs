@@ -70,7 +70,7 @@ impl Recipe<'_> {
             compute: Some(Compute { hypervisor_clusters: self.served_hypervisors(composed) }),
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
-            services: self.services(&preset.services),
+            services: Some(self.services(&preset.services)),
             cortex: cortex.map(|cortex| CortexComponent {
                 enabled: true,
                 replicas: preset.cortex.as_ref().map(|preset| preset.replicas),

@@ -15,13 +15,13 @@ impl Recipe<'_> {
     pub fn deletion(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<(), Fatal> {
         composed.order(NAMESPACE, CONTROL_PLANE, "the control plane is in this namespace")?;
         for (pool, storage) in self.site.storages.iter().zip(&storages.each) {
-            for resource in resources(storage) {
-                composed.order(&resource, CONTROL_PLANE, "the control plane keeps its data there")?;
+            for data in data(storage) {
+                composed.order(&data, CONTROL_PLANE, "the control plane keeps its data there")?;
+                composed.order(NAMESPACE, &data, "its data go before the namespace")?;
+                hold(pool, &data, composed)?;
             }
-            for data in &storage.pools {
-                let resource = data.resource(&storage.cluster);
-                composed.order(NAMESPACE, &resource, "its data go before the namespace")?;
-                hold(pool, &resource, composed)?;
+            for user in users(storage) {
+                composed.order(&user, CONTROL_PLANE, "the control plane reaches its data with it")?;
             }
         }
         for pool in &self.site.hypervisors {
@@ -34,14 +34,21 @@ impl Recipe<'_> {
     }
 }
 
-/// Everything that a control plane uses in one storage cluster.
-fn resources(storage: &Storage) -> Vec<String> {
+/// Where a control plane keeps data in one storage cluster.
+fn data(storage: &Storage) -> Vec<String> {
     let cluster = &storage.cluster;
     let pools = storage.pools.iter().map(|pool| pool.resource(cluster));
-    let clients = storage.clients.iter().map(|client| client.resource(cluster));
     let filesystem = storage.filesystem.then(|| format!("filesystem-{cluster}"));
     let object_store = storage.object_store.then(|| format!("object-store-{cluster}"));
-    pools.chain(clients).chain(filesystem).chain(object_store).collect()
+    pools.chain(filesystem).chain(object_store).collect()
+}
+
+/// As whom a control plane reaches its data in one storage cluster.
+fn users(storage: &Storage) -> Vec<String> {
+    let cluster = &storage.cluster;
+    let clients = storage.clients.iter().map(|client| client.resource(cluster));
+    let object_store = storage.object_store.then(|| format!("object-store-user-{cluster}"));
+    clients.chain(object_store).collect()
 }
 
 /// Keeps a pool while a claim has something in it.

@@ -17,6 +17,9 @@ use super::wanted::{Client, Rbd};
 use crate::observed::{Observation, condition};
 use crate::{SETTLED, WAITING, quantity, transitions};
 
+/// How many of the things waited for a message names.
+const SHOWN: usize = 3;
+
 /// What was found while composing.
 pub struct Findings {
     /// Ceph.
@@ -212,7 +215,12 @@ fn part(response: &mut Response, type_: &str, waiting: &[String]) {
     if waiting.is_empty() {
         transitions::set(response, type_, true, "Ready", String::new());
     } else {
-        let message = format!("waiting for {}", waiting.join(", "));
+        let more = match waiting.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = &waiting[..waiting.len().min(SHOWN)];
+        let message = format!("waiting for {}{more}", shown.join(", "));
         transitions::set(response, type_, false, "Waiting", message);
     }
 }

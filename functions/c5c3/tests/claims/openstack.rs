@@ -297,6 +297,8 @@ fn a_mistake_in_the_claim_is_one_sentence(
     assert!(fatal.starts_with(sentence), "{fatal}");
     assert!(!fatal.contains('\n'));
     assert_eq!(outcome.desired.len(), 0);
+    let shown = ("False".to_owned(), "Invalid".to_owned(), fatal);
+    assert_eq!(outcome.conditions["Accepted"], shown, "the claim's owner sees it, too");
 }
 
 #[test]
