@@ -34,9 +34,18 @@ struct Product {
 
 /// All that is generated.
 const PRODUCTS: [Product; 3] = [
-    Product { folders: &["xrds/v1", "xrds/v2"], make: xrds },
-    Product { folders: &["compositions/v1", "compositions/v2"], make: compositions::compositions },
-    Product { folders: &["package/crds"], make: crds },
+    Product {
+        folders: &["xrds/v1", "xrds/v2"],
+        make: xrds,
+    },
+    Product {
+        folders: &["compositions/v1", "compositions/v2"],
+        make: compositions::compositions,
+    },
+    Product {
+        folders: &["package/crds"],
+        make: crds,
+    },
 ];
 
 /// Writes or checks every generated file.
@@ -90,7 +99,10 @@ fn crds(_: &Path) -> Result<Files> {
     let mut files = Files::new();
     for definition in c5c3_api::custom_resources() {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();
-        files.insert(format!("package/crds/{name}.yaml").into(), yaml(&definition, "providers/api")?);
+        files.insert(
+            format!("package/crds/{name}.yaml").into(),
+            yaml(&definition, "providers/api")?,
+        );
     }
     Ok(files)
 }
@@ -132,7 +144,9 @@ fn check(wanted: &Files, present: &Files) -> Result<()> {
 
 fn yaml<T: Serialize>(document: &T, source: &str) -> Result<String> {
     let text = serde_saphyr::to_string(document)?;
-    Ok(format!("# Made by `cargo xtask generate` from {source}.\n{text}"))
+    Ok(format!(
+        "# Made by `cargo xtask generate` from {source}.\n{text}"
+    ))
 }
 
 #[cfg(test)]

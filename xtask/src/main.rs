@@ -1,6 +1,8 @@
 //! The project's own chores, as `cargo xtask`.
 
+mod bench;
 mod generate;
+mod machine;
 mod package;
 mod test;
 
@@ -19,6 +21,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Counts the instructions of answers and checks their budget; with --peers, measures beside others
+    Bench(bench::Options),
     /// Writes the files that are made from Rust types
     Generate(generate::Options),
     /// Builds the Crossplane packages
@@ -32,6 +36,7 @@ fn main() -> ExitCode {
         .parent()
         .unwrap_or(Path::new("."));
     let outcome = match Arguments::parse().chore {
+        Chore::Bench(options) => bench::run(root, &options),
         Chore::Generate(options) => generate::run(root, &options),
         Chore::Package(options) => package::run(root, &options),
         Chore::Test(options) => test::run(root, &options),

@@ -27,13 +27,22 @@ pub fn compositions(root: &Path) -> Result<Files> {
     }
     inputs.sort();
     for path in inputs {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).with_context(|| format!("reading {INPUTS}/{name}.yaml"))?;
-        let input: Value = serde_saphyr::from_str(&text).with_context(|| format!("{INPUTS}/{name}.yaml"))?;
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("reading {INPUTS}/{name}.yaml"))?;
+        let input: Value =
+            serde_saphyr::from_str(&text).with_context(|| format!("{INPUTS}/{name}.yaml"))?;
         for generation in Generation::ALL {
             let composition = composition(generation, &name, &input)?;
             let path = format!("compositions/{}/{name}.yaml", generation.version());
-            files.insert(path.into(), yaml(&composition, &format!("{INPUTS}/{name}.yaml"))?);
+            files.insert(
+                path.into(),
+                yaml(&composition, &format!("{INPUTS}/{name}.yaml"))?,
+            );
         }
     }
     Ok(files)
@@ -46,7 +55,9 @@ fn composition(generation: Generation, name: &str, input: &Value) -> Result<Valu
         "controlplane" => names::<ControlPlaneClusterSpec>(generation),
         "hypervisor" => names::<HypervisorClusterSpec>(generation),
         "storage" => names::<StorageClusterSpec>(generation),
-        _ => bail!("{INPUTS}/{name}.yaml: begin its name with openstack, controlplane, hypervisor or storage"),
+        _ => bail!(
+            "{INPUTS}/{name}.yaml: begin its name with openstack, controlplane, hypervisor or storage"
+        ),
     };
     Ok(json!({
         "apiVersion": "apiextensions.crossplane.io/v1",

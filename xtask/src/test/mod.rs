@@ -1,6 +1,5 @@
 //! `cargo xtask test`: every check and every test, one step after the other.
 
-mod machine;
 mod run;
 
 use std::path::Path;
@@ -10,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::Value;
 
+use crate::machine;
 use run::{Run, Step};
 
 /// How much is tested.
@@ -69,7 +69,9 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
     }
 
     let stories = stories(root)?;
-    machine::prepare()?;
+    machine::prepare_lab()?;
+    machine::prepare_bench()?;
+    run.step(&Step::cargo("instruction budget", &["xtask", "bench"]))?;
     run.step(&Step::cargo(
         "lab tools",
         &[

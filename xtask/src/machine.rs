@@ -1,23 +1,38 @@
-//! What the lab needs of the machine.
+//! Programs of the machine that tests and measurements call.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Programs that the lab calls, each with the Debian package that has it.
-const PROGRAMS: [(&str, &str); 2] = [("ip", "iproute2"), ("setpriv", "util-linux")];
+/// A program, and the Debian package that has it.
+type Packaged = (&'static str, &'static str);
+
+const LAB: [Packaged; 2] = [("ip", "iproute2"), ("setpriv", "util-linux")];
+const BENCH: [Packaged; 1] = [("valgrind", "valgrind")];
 
 /// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
 ///
 /// # Errors
 /// When something is missing and can't be installed here; the message has the command that installs it.
-pub fn prepare() -> Result<()> {
+pub fn prepare_lab() -> Result<()> {
     ensure!(
         found("go"),
         "the lab builds its tools with Go 1.26 or newer: install it from https://go.dev/dl/"
     );
-    let missing: BTreeSet<_> = PROGRAMS
+    install("the lab", &LAB)
+}
+
+/// Sees to it that instructions can be counted: installs valgrind as root, with apt-get.
+///
+/// # Errors
+/// When it is missing and can't be installed here; the message has the command that installs it.
+pub fn prepare_bench() -> Result<()> {
+    install("the benchmark", &BENCH)
+}
+
+fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
+    let missing: BTreeSet<_> = programs
         .iter()
         .filter(|(program, _)| !found(program))
         .map(|(_, package)| *package)
@@ -30,10 +45,10 @@ pub fn prepare() -> Result<()> {
         "apt-get update && apt-get install --yes {}",
         packages.join(" ")
     );
-    println!("\n==> the lab lacks {}: {install}", packages.join(", "));
+    println!("\n==> {whom} lacks {}: {install}", packages.join(", "));
     if !found("apt-get") || !root() {
         bail!(
-            "the lab lacks {}; as root, run: {install}",
+            "{whom} lacks {}; as root, run: {install}",
             packages.join(", ")
         );
     }
