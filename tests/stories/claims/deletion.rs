@@ -106,7 +106,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
                 .map(|error| error.to_string())
                 .unwrap_or_default();
             ensure!(
-                message.contains("an OpenStackCluster consumes this storage pool"),
+                message.contains("in-use by"),
                 "not refused: {message:?}"
             );
         }
