@@ -32,6 +32,11 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
+    // First, so that nobody learns half an hour later that a program is missing.
+    if !options.fast {
+        machine::prepare_lab()?;
+        machine::prepare_bench()?;
+    }
     run.step(&Step::cargo("format", &["fmt", "--all", "--check"]))?;
     run.step(&Step::cargo(
         "lints",
@@ -69,8 +74,6 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
     }
 
     let stories = stories(root)?;
-    machine::prepare_lab()?;
-    machine::prepare_bench()?;
     run.step(&Step::cargo("instruction budget", &["xtask", "bench"]))?;
     run.step(&Step::cargo(
         "lab tools",
