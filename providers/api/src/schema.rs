@@ -141,26 +141,49 @@ fn join_lines(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The API server fills a default in step by step: an object's default is to be there, and its properties have their own.
+/// The API server fills a default in step by step: where its properties have all of an object's default, it is enough
+/// that the object is there.
 fn shorten_default(schema: &mut Map<String, Value>) {
-    let fills = |properties: &Value| {
-        properties.as_object().is_some_and(|properties| {
-            properties
-                .values()
-                .any(|property| property.get("default").is_some())
-        })
+    let Some(mut default) = schema.shift_remove("default") else {
+        return;
     };
-    match schema.get("default") {
-        Some(Value::Object(_)) if schema.get("properties").is_some_and(fills) => {
-            schema.insert("default".to_owned(), json!({}));
-        }
-        Some(Value::Object(_) | Value::Null) => {
-            schema.remove("default");
-        }
-        Some(Value::Array(items)) if items.is_empty() => {
-            schema.remove("default");
-        }
-        _ => {}
+    remove_empty(&mut default);
+    if is_empty(&default) || default.is_null() {
+        return;
+    }
+    if default == filled(schema) {
+        default = json!({});
+    }
+    schema.insert("default".to_owned(), default);
+}
+
+/// What the API server makes of an empty object.
+fn filled(schema: &Map<String, Value>) -> Value {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let fill = |(name, property): (&String, &Value)| {
+        let property = property.as_object()?;
+        let default = match property.get("default")? {
+            Value::Object(default) if default.is_empty() => filled(property),
+            default => default.clone(),
+        };
+        Some((name.clone(), default))
+    };
+    Value::Object(properties.into_iter().flatten().filter_map(fill).collect())
+}
+
+/// An empty object or list in a default is as good as none.
+fn remove_empty(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.values_mut().for_each(remove_empty);
+        fields.retain(|_, field| !is_empty(field));
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
     }
 }
 

@@ -30,12 +30,7 @@ pub use self::{
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
 };
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
-use crate::{
-    custom_resource::CustomResource,
-    kind::Column,
-    parts::{common::RELEASE, is_default},
-    rule::Rule,
-};
+use crate::{custom_resource::CustomResource, kind::Column, parts::common::RELEASE, rule::Rule};
 
 const ONE_NAME: Rule = Rule::new(
     "!has(self.services) || !has(self.openstack)",
@@ -58,18 +53,18 @@ pub struct ControlPlaneSpec {
     pub storage: Option<Storage>,
     /// Databases, message bus and caches.
     pub infrastructure: Infrastructure,
-    /// The OpenStack services. It may be called openstack too.
-    #[serde(alias = "openstack", skip_serializing_if = "is_default")]
-    pub services: ControlPlaneServices,
+    /// The OpenStack services. Without it all that have an operator here. It may be called openstack too.
+    #[serde(alias = "openstack", skip_serializing_if = "Option::is_none")]
+    pub services: Option<ControlPlaneServices>,
     /// Cortex, the scheduler that places workloads across services. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cortex: Option<CortexComponent>,
     /// Tempest, which tests the control plane again and again. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tempest: Option<TempestComponent>,
-    /// The service catalogue, by K-ORC.
-    #[serde(skip_serializing_if = "is_default")]
-    pub korc: Korc,
+    /// The service catalogue, which K-ORC fills. Without it as if it were there and empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub korc: Option<Korc>,
     /// The store of External Secrets that credentials come from and go to. Without it the operator keeps them in Secrets
     /// of the control plane's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,13 +80,25 @@ impl Default for ControlPlaneSpec {
             compute: None,
             storage: None,
             infrastructure: Infrastructure::default(),
-            services: ControlPlaneServices::default(),
+            services: None,
             cortex: None,
             tempest: None,
-            korc: Korc::default(),
+            korc: None,
             secret_store_ref: None,
             global: Global::default(),
         }
+    }
+}
+
+impl ControlPlaneSpec {
+    /// The OpenStack services, by whichever name they are called.
+    pub fn services(&self) -> ControlPlaneServices {
+        self.services.clone().unwrap_or_default()
+    }
+
+    /// The service catalogue.
+    pub fn korc(&self) -> Korc {
+        self.korc.clone().unwrap_or_default()
     }
 }
 

@@ -108,6 +108,7 @@ pub struct HypervisorShareStatus {
     pub pending: Option<u32>,
     /// The part of each physical network that is this control plane's alone.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16))]
     pub physical_networks: Vec<PhysicalNetwork>,
     /// What holds of the share; Ready is the sum of the others.
     #[serde(skip_serializing_if = "is_default")]

@@ -7,8 +7,16 @@ mod contract;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod parts;
+#[cfg(test)]
 mod pools;
+#[cfg(test)]
+mod resources;
+#[cfg(test)]
+mod round_trip;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod schemas;
+#[cfg(test)]
+mod seeds;

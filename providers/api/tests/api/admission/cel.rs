@@ -22,6 +22,7 @@ impl Program {
         let mut context = Context::default();
         context.add_function("split", split).unwrap();
         context.add_function("sum", sum).unwrap();
+        context.add_function("isIP", is_ip).unwrap();
         context.add_variable_from_value("self", convert(new));
         if let Some(old) = old {
             context.add_variable_from_value("oldSelf", convert(old));
@@ -52,6 +53,11 @@ pub fn check(schema: &Value, new: &Value, old: Option<&Value>, refusals: &mut Ve
             check(property, field, old.and_then(|old| old.get(name)), refusals);
         }
     }
+    if let (Some(values), Value::Object(fields)) = (schema.get("additionalProperties"), new) {
+        for (name, field) in fields {
+            check(values, field, old.and_then(|old| old.get(name)), refusals);
+        }
+    }
     // Items of a list have no old selves: the API server can't tell which was which.
     for item in new.as_array().into_iter().flatten() {
         check(&schema["items"], item, None, refusals);
@@ -62,7 +68,10 @@ fn convert(value: &Value) -> Cel {
     match value {
         Value::Null => Cel::Null,
         Value::Bool(value) => Cel::Bool(*value),
-        Value::Number(number) => Cel::Int(number.as_i64().unwrap()),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => Cel::Int(number),
+            None => Cel::Float(number.as_f64().unwrap()),
+        },
         Value::String(text) => Cel::String(Arc::new(text.clone())),
         Value::Array(items) => Cel::List(Arc::new(items.iter().map(convert).collect())),
         Value::Object(fields) => {
@@ -90,4 +99,9 @@ fn sum(This(numbers): This<Arc<Vec<Cel>>>) -> i64 {
         other => panic!("sum of {other:?}"),
     };
     numbers.iter().map(number).sum()
+}
+
+/// Kubernetes' `isIP`, which CEL itself lacks.
+fn is_ip(text: Arc<String>) -> bool {
+    text.parse::<std::net::IpAddr>().is_ok()
 }

@@ -5,9 +5,9 @@ mod cel;
 mod defaults;
 mod shape;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use c5c3_api::{Generation, definitions};
+use c5c3_api::{Generation, custom_resources, definitions};
 use serde_json::Value;
 
 pub use self::{
@@ -15,22 +15,25 @@ pub use self::{
     defaults::defaulted,
 };
 
+/// The schemas of the kinds, by kind.
+type Schemas = BTreeMap<String, Value>;
+
 /// An API server that stores our kinds in memory.
 pub struct Admission {
-    schemas: BTreeMap<String, Value>,
+    schemas: &'static Schemas,
     stored: BTreeMap<[String; 3], Value>,
 }
 
 impl Admission {
-    /// One that serves the kinds as Crossplane of this generation has them served.
+    /// One that serves the claims as Crossplane of this generation has them served, and what operators reconcile.
     pub fn new(generation: Generation) -> Self {
-        let schema = |definition: c5c3_api::Definition| {
-            let names = definition.spec.claim_names.unwrap_or(definition.spec.names);
-            let [version] = definition.spec.versions;
-            (names.kind, version.schema.open_api_v3_schema)
-        };
+        static V1: LazyLock<Schemas> = LazyLock::new(|| schemas(Generation::V1));
+        static V2: LazyLock<Schemas> = LazyLock::new(|| schemas(Generation::V2));
         Self {
-            schemas: definitions(generation).into_iter().map(schema).collect(),
+            schemas: match generation {
+                Generation::V1 => &V1,
+                Generation::V2 => &V2,
+            },
             stored: BTreeMap::new(),
         }
     }
@@ -64,4 +67,21 @@ impl Admission {
         self.stored.insert(key, resource);
         Ok(())
     }
+}
+
+fn schemas(generation: Generation) -> Schemas {
+    let claims = definitions(generation).into_iter().map(|definition| {
+        let names = definition.spec.claim_names.unwrap_or(definition.spec.names);
+        let [version] = definition.spec.versions;
+        (names.kind, version.schema.open_api_v3_schema)
+    });
+    let custom = custom_resources().into_iter().map(|definition| {
+        let kind = definition["spec"]["names"]["kind"].as_str().unwrap();
+        let version = &definition["spec"]["versions"][0];
+        (
+            kind.to_owned(),
+            version["schema"]["openAPIV3Schema"].clone(),
+        )
+    });
+    claims.chain(custom).collect()
 }

@@ -5,7 +5,10 @@ use serde_json::Value;
 
 /// Checks a value against a schema. `path` is that of the value, for instance `spec.size`.
 pub fn check(schema: &Value, value: &Value, path: &str, refusals: &mut Vec<String>) {
-    let kind = schema["type"].as_str().unwrap();
+    let kind = match schema["x-kubernetes-int-or-string"] == true {
+        true => "integer,string",
+        false => schema["type"].as_str().unwrap(),
+    };
     if !is_of(kind, value) {
         refusals.push(format!("{path} in body must be of type {kind}"));
         return;
@@ -18,7 +21,7 @@ pub fn check(schema: &Value, value: &Value, path: &str, refusals: &mut Vec<Strin
     }
     match value {
         Value::String(text) => check_text(schema, text, path, refusals),
-        Value::Number(number) => check_number(schema, number.as_i64().unwrap(), path, refusals),
+        Value::Number(number) => check_number(schema, number.as_f64().unwrap(), path, refusals),
         Value::Array(items) => check_items(schema, items, path, refusals),
         Value::Object(_) => check_fields(schema, value, path, refusals),
         _ => {}
@@ -29,6 +32,8 @@ fn is_of(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
         "integer" => value.is_i64(),
+        "number" => value.is_number(),
+        "integer,string" => value.is_i64() || value.is_string(),
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
@@ -55,13 +60,13 @@ fn check_text(schema: &Value, text: &str, path: &str, refusals: &mut Vec<String>
     }
 }
 
-fn check_number(schema: &Value, number: i64, path: &str, refusals: &mut Vec<String>) {
-    if let Some(least) = schema["minimum"].as_i64().filter(|least| number < *least) {
+fn check_number(schema: &Value, number: f64, path: &str, refusals: &mut Vec<String>) {
+    if let Some(least) = schema["minimum"].as_f64().filter(|least| number < *least) {
         refusals.push(format!(
             "{path} in body should be greater than or equal to {least}"
         ));
     }
-    if let Some(most) = schema["maximum"].as_i64().filter(|most| number > *most) {
+    if let Some(most) = schema["maximum"].as_f64().filter(|most| number > *most) {
         refusals.push(format!(
             "{path} in body should be less than or equal to {most}"
         ));
@@ -78,6 +83,7 @@ fn check_items(schema: &Value, items: &[Value], path: &str, refusals: &mut Vec<S
             "{path}: Too many: {count}: must have at most {most} items"
         ));
     }
+    check_keys(schema, items, path, refusals);
     for (index, item) in items.iter().enumerate() {
         check(
             &schema["items"],
@@ -85,6 +91,29 @@ fn check_items(schema: &Value, items: &[Value], path: &str, refusals: &mut Vec<S
             &format!("{path}[{index}]"),
             refusals,
         );
+    }
+}
+
+/// A list may have keys, its items' own or the items themselves, that must not stand twice.
+fn check_keys(schema: &Value, items: &[Value], path: &str, refusals: &mut Vec<String>) {
+    let key = |item: &Value| match schema["x-kubernetes-list-map-keys"].as_array() {
+        Some(keys) => {
+            let field = |key: &Value| {
+                let name = key.as_str().unwrap();
+                (name.to_owned(), item[name].clone())
+            };
+            Value::Object(keys.iter().map(field).collect())
+        }
+        None => item.clone(),
+    };
+    if schema.get("x-kubernetes-list-type").is_none() {
+        return;
+    }
+    for (index, item) in items.iter().enumerate() {
+        let before = &items[..index];
+        if before.iter().any(|other| key(other) == key(item)) {
+            refusals.push(format!("{path}[{index}]: Duplicate value: {}", key(item)));
+        }
     }
 }
 

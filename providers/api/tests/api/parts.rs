@@ -1,0 +1,190 @@
+//! Parts that are written as texts: what Rust reads is what the API server takes.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use c5c3_api::{
+    parts::{HostPort, Quantity, Schedule, Size},
+    schema,
+};
+use regex::Regex;
+use schemars::JsonSchema;
+use serde_json::json;
+
+/// Reads each text as Rust and as the schema does; what is taken is written as it was read.
+fn assert_reads<T: JsonSchema + FromStr + Display>(taken: &[&str], refused: &[&str]) {
+    let schema = schema::structural::<T>();
+    let pattern = Regex::new(schema["pattern"].as_str().unwrap()).unwrap();
+    let longest = schema["maxLength"].as_u64().unwrap() as usize;
+    for text in taken {
+        let read = text.parse::<T>().ok().map(|read| read.to_string());
+        assert_eq!(read.as_deref(), Some(*text));
+        assert!(pattern.is_match(text), "{text:?} in the schema");
+        assert!(text.len() <= longest, "{text:?} is too long");
+    }
+    for text in refused {
+        assert!(text.parse::<T>().is_err(), "{text:?}");
+        assert!(!pattern.is_match(text), "{text:?} in the schema");
+    }
+}
+
+#[test]
+fn servers() {
+    assert_reads::<HostPort>(
+        &[
+            "rabbitmq-0.rabbitmq:5672",
+            "external-rmq",
+            "10.0.0.1:11211",
+            "[2001:db8::1]:5672",
+            "[::ffff:10.0.0.1]",
+            "a:1",
+            "a:65535",
+        ],
+        &[
+            "",
+            ":5672",
+            "a:",
+            "a:0",
+            "a:05672",
+            "a:65536",
+            "a:99999",
+            "a:b",
+            "a:1:2",
+            "2001:db8::1",
+            "[]:1",
+            "[a.b]:1",
+            "[::1",
+            "[::1]1",
+            "-a:1",
+            "a-:1",
+            "a_b:1",
+            "amqp://a:1",
+            "a b",
+            "a:1\n",
+        ],
+    );
+    let server: HostPort = "[2001:db8::1]:5672".parse().unwrap();
+    assert_eq!((server.host(), server.port()), ("2001:db8::1", Some(5672)));
+    let error = "a:0".parse::<HostPort>().unwrap_err().to_string();
+    assert!(
+        error.starts_with("\"a:0\" is no server: write host:port"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_port() {
+    let schema = schema::structural::<HostPort>();
+    let pattern = Regex::new(schema["pattern"].as_str().unwrap()).unwrap();
+    for port in 0..70_000 {
+        let text = format!("a:{port}");
+        let taken = (1..=65_535).contains(&port);
+        assert_eq!(text.parse::<HostPort>().is_ok(), taken, "{text}");
+        assert_eq!(pattern.is_match(&text), taken, "{text} in the schema");
+    }
+}
+
+#[test]
+fn sizes() {
+    assert_reads::<Size>(
+        &["1Mi", "512Mi", "100Gi", "2Ti", "500M", "20G", "999999T"],
+        &[
+            "",
+            "100",
+            "0Gi",
+            "-1Gi",
+            "1.5Gi",
+            "01Gi",
+            "1Ki",
+            "1Pi",
+            "1gi",
+            "1 Gi",
+            "1GiB",
+            "1000000Ti",
+            "Gi",
+        ],
+    );
+    let bytes = |text: &str| text.parse::<Size>().unwrap().bytes();
+    assert_eq!(bytes("1Gi"), 1_073_741_824);
+    assert_eq!(bytes("1G"), 1_000_000_000);
+    assert_eq!(bytes("999999Ti"), 999_999 * 1_099_511_627_776);
+}
+
+#[test]
+fn quantities() {
+    assert_reads::<Quantity>(
+        &[
+            "0", "1", "250m", "0.5", "1.25Gi", "512Mi", "1k", "1E", "2Ei",
+        ],
+        &[
+            "", "-1", "+1", ".5", "1.", "1..5", "1mi", "1K", "1e3", "1 Gi", "m",
+        ],
+    );
+    let number: Quantity = serde_json::from_value(json!(2)).unwrap();
+    assert_eq!(number.as_str(), "2");
+    assert!(serde_json::from_value::<Quantity>(json!(0.5)).is_err());
+    assert!(serde_json::from_value::<Quantity>(json!(true)).is_err());
+}
+
+#[test]
+fn schedules() {
+    assert_reads::<Schedule>(
+        &[
+            "0 2 * * *",
+            "0 0 * * 0",
+            "*/5 * * * *",
+            "0,15,30,45 8-18/2 1 jan-mar mon-fri",
+            "59 23 31 12 6",
+            "05 09 01 02 00",
+            "* * * * *",
+            "@daily",
+            "@hourly",
+        ],
+        &[
+            "",
+            "0 2 * *",
+            "0 2 * * * *",
+            "60 * * * *",
+            "* 24 * * *",
+            "* * 0 * *",
+            "* * 32 * *",
+            "* * * 0 *",
+            "* * * 13 *",
+            "* * * * 7",
+            "* * * * funday",
+            "* * mon * *",
+            "*/0 * * * *",
+            "*/ * * * *",
+            "1- * * * *",
+            "1-2-3 * * * *",
+            ", * * * *",
+            "0  2 * * *",
+            " 0 2 * * *",
+            "0 2 * * * ",
+            "0 2 * * *\n",
+            "@sometimes",
+            "@every 1h",
+            "weekly",
+        ],
+    );
+}
+
+#[test]
+fn every_number_of_a_schedule() {
+    let schema = schema::structural::<Schedule>();
+    let pattern = Regex::new(schema["pattern"].as_str().unwrap()).unwrap();
+    for number in 0..=120 {
+        for text in [
+            format!("{number} * * * *"),
+            format!("* {number} * * *"),
+            format!("* * {number} * *"),
+            format!("* * * {number} *"),
+            format!("* * * * {number}"),
+            format!("*/{number} * * * *"),
+            format!("{number:02}-59 * * * *"),
+        ] {
+            let taken = text.parse::<Schedule>().is_ok();
+            assert_eq!(taken, pattern.is_match(&text), "{text:?}");
+        }
+    }
+}
