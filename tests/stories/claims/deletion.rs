@@ -137,9 +137,11 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
     stays(site.get(HYPERVISORS, "infrastructure/hv-pool-a").await?)
 }
 
+/// A namespaced composite is gone before what it composed is: nothing of it may be left in the end.
 async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
     let lab = site.lab;
-    let places: [(&lab::Cluster, Kind); 6] = [
+    let places: [(&lab::Cluster, Kind); 7] = [
+        (&lab.control_plane, CONTROL_PLANE),
         (&lab.storage, BLOCK_POOL),
         (&lab.storage, kind("ceph.rook.io/v1", "CephClient")),
         (
@@ -153,14 +155,17 @@ async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
         (&lab.control_plane, SHARE),
         (&lab.hypervisor, SHARE),
     ];
-    for (cluster, kind) in places {
-        for object in cluster.list(kind, "").await? {
-            let name = object.metadata.name.unwrap_or_default();
-            let place = format!("{}/{name}", object.metadata.namespace.unwrap_or_default());
-            ensure!(!place.contains(claim), "{} {place} is orphaned", kind.kind);
+    site.until(&format!("nothing of {claim} is left"), async || {
+        for (cluster, kind) in places {
+            for object in cluster.list(kind, "").await? {
+                let name = object.metadata.name.unwrap_or_default();
+                let place = format!("{}/{name}", object.metadata.namespace.unwrap_or_default());
+                ensure!(!place.contains(claim), "{} {place} is left", kind.kind);
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
+    .await
 }
 
 fn stays(object: DynamicObject) -> Result<()> {
