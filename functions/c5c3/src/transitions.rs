@@ -2,13 +2,21 @@
 
 use function_protocol::{Condition, ConditionStatus, Response, Severity};
 
+/// Reasons of what doesn't hold yet and is on its way: no failure, so no warning.
+const UNDER_WAY: [&str; 2] = ["Creating", "Waiting"];
+
 /// Sets a condition; an event goes with a change that has something to say.
 pub fn set(response: &mut Response, type_: &str, holds: bool, reason: &str, message: String) {
     let condition = condition(type_, holds, reason, message);
+    let severity = if holds || UNDER_WAY.contains(&reason) {
+        Severity::Normal
+    } else {
+        Severity::Warning
+    };
     if condition.message.is_empty() {
         response.condition(condition);
     } else {
-        response.transition(condition, if holds { Severity::Normal } else { Severity::Warning });
+        response.transition(condition, severity);
     }
 }
 

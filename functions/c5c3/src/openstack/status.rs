@@ -54,10 +54,6 @@ impl Recipe<'_> {
 
     fn phase(&self, findings: &Findings, settled: bool) -> Phase {
         let control_plane = &findings.control_plane.status;
-        let was_ready = matches!(
-            self.cluster.status.phase,
-            Some(Phase::Ready | Phase::Degraded)
-        );
         let updating = !matches!(
             control_plane.update_phase,
             None | Some(UpdatePhase::Idle | UpdatePhase::Complete)
@@ -68,7 +64,7 @@ impl Recipe<'_> {
             Phase::Ready
         } else if !findings.control_plane.exists {
             if self.site.problems().is_empty() { Phase::Provisioning } else { Phase::Pending }
-        } else if was_ready && !updating {
+        } else if self.was_ready() && !updating {
             Phase::Degraded
         } else {
             Phase::Provisioning
@@ -116,8 +112,8 @@ impl Recipe<'_> {
             return;
         }
         let storage = [&findings.ceph.waiting[..], &findings.keys.waiting[..]].concat();
-        part(response, "StorageReady", &storage);
-        part(response, "HypervisorsReady", &findings.shares.waiting);
+        self.part(response, "StorageReady", &storage);
+        self.part(response, "HypervisorsReady", &findings.shares.waiting);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);
@@ -130,6 +126,27 @@ impl Recipe<'_> {
             (None, _) => ("Waiting", "the c5c3-operator hasn't said that it is ready".to_owned()),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
+    }
+
+    /// One part of the claim: ready once nothing in it is awaited.
+    fn part(&self, response: &mut Response, type_: &str, waiting: &[String]) {
+        if waiting.is_empty() {
+            transitions::set(response, type_, true, "Ready", String::new());
+            return;
+        }
+        let more = match waiting.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = &waiting[..waiting.len().min(SHOWN)];
+        let message = format!("waiting for {}{more}", shown.join(", "));
+        let reason = if self.was_ready() { "NotReady" } else { "Waiting" };
+        transitions::set(response, type_, false, reason, message);
+    }
+
+    /// Whether the claim has been ready before.
+    fn was_ready(&self) -> bool {
+        matches!(self.cluster.status.phase, Some(Phase::Ready | Phase::Degraded))
     }
 
     fn consumed_pools(&self, shares: &Shares) -> ConsumedPools {
@@ -207,21 +224,6 @@ impl Recipe<'_> {
         });
         let free: Vec<f64> = free.collect();
         (!free.is_empty()).then(|| free.iter().sum::<f64>() as u64)
-    }
-}
-
-/// One part of the claim: ready once nothing in it is awaited.
-fn part(response: &mut Response, type_: &str, waiting: &[String]) {
-    if waiting.is_empty() {
-        transitions::set(response, type_, true, "Ready", String::new());
-    } else {
-        let more = match waiting.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let shown = &waiting[..waiting.len().min(SHOWN)];
-        let message = format!("waiting for {}{more}", shown.join(", "));
-        transitions::set(response, type_, false, "Waiting", message);
     }
 }
 
