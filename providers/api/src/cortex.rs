@@ -35,7 +35,8 @@ pub struct CortexSpec {
     /// The container image. Without it the one that the operator knows.
     #[serde(skip_serializing_if = "is_default")]
     pub image: Image,
-    /// The PostgreSQL that Cortex keeps its data in.
+    /// The PostgreSQL that Cortex keeps its data in: with clusterRef a Cluster of CloudNativePG, else the server that host or
+    /// the Secret names.
     #[serde(skip_serializing_if = "is_default")]
     pub database: Database,
     /// How Cortex authenticates to Keystone.

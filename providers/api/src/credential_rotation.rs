@@ -31,7 +31,7 @@ pub struct CredentialRotationSpec {
     /// When it is replaced.
     #[serde(default)]
     pub schedule: RotationSchedule,
-    /// Days for which the old credential stays after the new one should have taken its place.
+    /// Days that the old credential is kept for after its interval has ended.
     #[serde(default = "default_grace_period_days")]
     #[schemars(range(min = 0, max = 365))]
     pub grace_period_days: u32,

@@ -20,7 +20,8 @@ pub struct CortexComponent {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 8), inner(length(min = 1, max = 63)))]
     pub pipelines: Vec<String>,
-    /// Cortex's PostgreSQL. Without it the Secret cortex-db-credentials names the server.
+    /// Cortex's PostgreSQL: with clusterRef a Cluster of CloudNativePG, else the server that host or the Secret names.
+    /// Without it the Secret is cortex-db-credentials.
     #[serde(skip_serializing_if = "is_default")]
     pub database: Database,
     /// The container image. Without it the one that the operator knows.

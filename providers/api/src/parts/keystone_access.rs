@@ -13,8 +13,8 @@ use super::reference::NAME;
     bound(deserialize = "Credential: Deserialize<'de>")
 )]
 pub struct KeystoneAccess<Credential = AppCredentialRef> {
-    /// Keystone's URL with its version, for instance https://keystone.openstack.svc.cluster.local:5000/v3. Without it the
-    /// Keystone of the same namespace.
+    /// Keystone's URL with its version, for instance `https://keystone.openstack.svc.cluster.local:5000/v3`. Without it
+    /// the Keystone of the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 512), regex(pattern = URL))]
     pub auth_url: Option<String>,

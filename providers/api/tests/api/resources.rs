@@ -175,6 +175,23 @@ fn defaults_are_those_of_the_schema() {
     assert_same_defaults::<HypervisorShareSpec>(json!({ "controlPlane": "a", "weight": 1 }));
 }
 
+#[test]
+fn services_of_a_control_plane_are_read_by_either_name_and_by_none() {
+    let read = |spec: Value| serde_json::from_value::<ControlPlaneSpec>(spec);
+    let services = json!({ "keystone": { "replicas": 5 }, "cinder": { "enabled": false } });
+    for name in ["services", "openstack"] {
+        let services = read(json!({ name: services })).unwrap().services();
+        assert_eq!(services.keystone.replicas, 5, "{name}");
+        assert_eq!(services.glance.replicas, 2, "{name}");
+        assert!(services.nova.enabled && !services.cinder.enabled, "{name}");
+    }
+    let none = read(json!({})).unwrap();
+    assert!(none.services().cinder.enabled && none.services().octavia.is_none());
+    assert!(none.korc().enabled);
+    let both = read(json!({ "services": services, "openstack": services })).unwrap_err();
+    assert_eq!(both.to_string(), "duplicate field `services`");
+}
+
 /// What is needed, by kind: nothing more.
 #[test]
 fn little_is_required() {
