@@ -122,12 +122,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
     })
     .await?;
     nothing_is_orphaned(site, "customer-b-staging").await?;
-    if site.generation == Generation::Namespaced {
-        // The Usage replays what was refused; asking again is no harm.
-        if site.lab.management.find(STORAGE, pool).await?.is_some() {
-            site.lab.management.delete(STORAGE, pool).await?;
-        }
-    }
+    // What was refused happens now: the core asks for it again when the last Usage is gone.
     site.until("then the pool goes, Ceph before the Shoot", async || {
         site.lab.management.gone(STORAGE, pool).await?;
         site.lab.storage.gone(CEPH, "rook-ceph/rook-ceph").await?;
