@@ -83,10 +83,7 @@ impl Crossplane {
         management: &Cluster,
         release: Release,
     ) -> Result<Self> {
-        let sources = release.module().folder()?;
-        management
-            .install_definitions(read_folder(&sources.join("cluster/crds"))?)
-            .await?;
+        management.install_crossplane(release).await?;
         management.apply(PREREQUISITES).await?;
 
         let authority = machine.authority();
@@ -121,9 +118,12 @@ impl Crossplane {
         })
         .await?;
 
+        let webhooks_of = release
+            .module()
+            .folder()?
+            .join("cluster/webhookconfigurations");
         for file in release.webhooks() {
-            let mut configurations =
-                read(&sources.join("cluster/webhookconfigurations").join(file))?;
+            let mut configurations = read(&webhooks_of.join(file))?;
             for configuration in &mut configurations {
                 reach_webhooks_on_loopback(configuration, webhooks, authority.certificate())
                     .with_context(|| format!("in {file}"))?;
@@ -171,6 +171,18 @@ impl Crossplane {
     /// When it has ended.
     pub fn check(&self) -> Result<()> {
         self.machine.check("crossplane")
+    }
+}
+
+impl Cluster {
+    /// Installs Crossplane's own custom resource definitions, without Crossplane.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_crossplane(&self, release: Release) -> Result<()> {
+        let sources = release.module().folder()?;
+        self.install_definitions(read_folder(&sources.join("cluster/crds"))?)
+            .await
     }
 }
 

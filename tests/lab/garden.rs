@@ -32,8 +32,11 @@ const SERVICE: &str = "gardener-apiserver.garden.svc";
 /// Admission plugins that ask for parts of a landscape that the lab doesn't have: extensions of providers, and seeds.
 const UNSERVED: &str = "ExtensionValidator";
 
-/// Makes a cluster a garden.
-pub(crate) async fn plant(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
+/// Makes a cluster a garden: it serves Shoots, and has the project and landscapes that the Compositions' presets name.
+///
+/// # Errors
+/// When Gardener's API server can't be built or started, or isn't ready in time.
+pub async fn plant_garden(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
     let authority = machine.authority();
     let certificates = authority.write(
         &authority.server(&[SERVICE])?,

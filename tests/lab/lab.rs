@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::cluster::{Cluster, Etcd};
 use crate::crossplane::{Crossplane, Release};
 use crate::function::{Function, FunctionProgram};
-use crate::garden;
+use crate::garden::plant_garden;
 use crate::machine::Machine;
 use crate::provider::Provider;
 use crate::tools::Tool;
@@ -70,7 +70,7 @@ impl Lab {
             control_plane.install_external_secrets(),
             storage.install_external_secrets(),
             storage.install_rook(),
-            garden::plant(&machine, &etcd, &management),
+            plant_garden(&machine, &etcd, &management),
         )?;
         // A site's garden is a cluster of its own. Here the management cluster's API server also serves Shoots: it spares
         // the memory and the start of one more.

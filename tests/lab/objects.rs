@@ -70,25 +70,40 @@ impl Cluster {
     }
 
     async fn apply_object(&self, object: &DynamicObject, strict: bool) -> Result<DynamicObject> {
-        let named = describe(object);
-        let types = object
-            .types
-            .as_ref()
-            .with_context(|| format!("{named} says no apiVersion and kind"))?;
-        let api = self
-            .api(
-                &types.api_version,
-                &types.kind,
-                object.metadata.namespace.as_deref(),
-            )
-            .await?;
         let mut how = PatchParams::apply("lab").force();
         if strict {
             how = how.validation_strict();
         }
-        api.patch(&object.name_any(), &how, &Patch::Apply(object))
+        self.patch(object, &how).await
+    }
+
+    pub(crate) async fn patch(
+        &self,
+        object: &DynamicObject,
+        how: &PatchParams,
+    ) -> Result<DynamicObject> {
+        let api = self.api_of(object).await?;
+        api.patch(&object.name_any(), how, &Patch::Apply(object))
             .await
-            .map_err(|error| anyhow!("{} refuses {named}: {}", self.name(), reason(&error)))
+            .map_err(|error| self.refusal(object, &error))
+    }
+
+    pub(crate) async fn api_of(&self, object: &DynamicObject) -> Result<Api<DynamicObject>> {
+        let types = object
+            .types
+            .as_ref()
+            .with_context(|| format!("{} says no apiVersion and kind", describe(object)))?;
+        let namespace = object.metadata.namespace.as_deref();
+        self.api(&types.api_version, &types.kind, namespace).await
+    }
+
+    pub(crate) fn refusal(&self, object: &DynamicObject, error: &kube::Error) -> anyhow::Error {
+        anyhow!(
+            "{} refuses {}: {}",
+            self.name(),
+            describe(object),
+            reason(error)
+        )
     }
 
     /// Applies a manifest that must be refused, and answers with the reason.

@@ -14,6 +14,7 @@ use crate::eventually;
 use crate::machine::{Machine, Program};
 use crate::objects::Kind;
 use crate::objects::kind;
+use crate::pki::Authority;
 use crate::probe;
 use crate::tools::{Module, Tool};
 
@@ -42,17 +43,7 @@ impl Provider {
     /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn start(machine: &Arc<Machine>, management: &Cluster) -> Result<Self> {
         let authority = machine.authority();
-        let mut definitions =
-            read_folder(&Module::ProviderKubernetes.folder()?.join("package/crds"))?;
-        for definition in &mut definitions {
-            if let Some(client) = definition
-                .data
-                .pointer_mut("/spec/conversion/webhook/clientConfig")
-            {
-                *client = on_loopback(WEBHOOK, "/convert", authority.certificate());
-            }
-        }
-        management.install_definitions(definitions).await?;
+        management.install_provider_kubernetes(authority).await?;
 
         let folder = machine.folder().join("provider-kubernetes");
         let health = machine.port();
@@ -118,6 +109,27 @@ impl Provider {
     /// When it has ended.
     pub fn check(&self) -> Result<()> {
         self.machine.check("provider-kubernetes")
+    }
+}
+
+impl Cluster {
+    /// Installs provider-kubernetes' custom resource definitions, without the provider; `authority` signs what its webhook
+    /// will show.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_provider_kubernetes(&self, authority: &Authority) -> Result<()> {
+        let mut definitions =
+            read_folder(&Module::ProviderKubernetes.folder()?.join("package/crds"))?;
+        for definition in &mut definitions {
+            if let Some(client) = definition
+                .data
+                .pointer_mut("/spec/conversion/webhook/clientConfig")
+            {
+                *client = on_loopback(WEBHOOK, "/convert", authority.certificate());
+            }
+        }
+        self.install_definitions(definitions).await
     }
 }
 

@@ -1,0 +1,86 @@
+//! Whole documents, written and removed as users, `kubectl` and controllers do. Unknown fields are refused.
+
+use anyhow::{Result, bail};
+use kube::Api;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::core::{DynamicObject, Request};
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::eventually::{eventually, seconds};
+
+impl Cluster {
+    /// Fine when an object could be applied; it isn't.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub async fn would_apply(&self, object: &DynamicObject) -> Result<()> {
+        let how = PatchParams::apply("lab").force().validation_strict();
+        self.patch(object, &how.dry_run()).await.map(drop)
+    }
+
+    /// Creates an object, or replaces the one of its name, as `kubectl create` and `kubectl replace` do. Its status, if it
+    /// has one, is then written as its controller would.
+    ///
+    /// # Errors
+    /// When either is refused.
+    pub async fn write(&self, object: &DynamicObject) -> Result<()> {
+        let api = self.api_of(object).await?;
+        let mut written = object.clone();
+        let status = match &mut written.data {
+            Value::Object(fields) => fields.remove("status"),
+            _ => None,
+        };
+        self.create_or_replace(&api, written).await?;
+        if let Some(status) = status {
+            let how = PatchParams::default().validation_strict();
+            let status = Patch::Merge(json!({ "status": status }));
+            api.patch_status(&object.name_any(), &how, &status)
+                .await
+                .map_err(|error| self.refusal(object, &error))?;
+        }
+        Ok(())
+    }
+
+    async fn create_or_replace(
+        &self,
+        api: &Api<DynamicObject>,
+        mut object: DynamicObject,
+    ) -> Result<DynamicObject> {
+        let name = object.name_any();
+        let (request, how) = (Request::new(api.resource_url()), PostParams::default());
+        let mut request = match api.get_opt(&name).await? {
+            None => request.create(&how, serde_json::to_vec(&object)?)?,
+            Some(existing) => {
+                object.metadata.resource_version = existing.metadata.resource_version;
+                request.replace(&name, &how, serde_json::to_vec(&object)?)?
+            }
+        };
+        // Of all that writes, kube lets only patches ask for this.
+        *request.uri_mut() = format!("{}&fieldValidation=Strict", request.uri()).parse()?;
+        let written = self.client().request(request).await;
+        written.map_err(|error| self.refusal(&object, &error))
+    }
+
+    /// Deletes an object and waits until it is gone. It need not be there.
+    ///
+    /// # Errors
+    /// When that is refused, or something holds the object.
+    pub async fn remove(&self, object: &DynamicObject) -> Result<()> {
+        let api = self.api_of(object).await?;
+        let name = object.name_any();
+        if api.get_opt(&name).await?.is_none() {
+            return Ok(());
+        }
+        api.delete(&name, &DeleteParams::background()).await?;
+        eventually(&format!("{name} is gone"), seconds(20), async || match api
+            .get_opt(&name)
+            .await?
+        {
+            None => Ok(()),
+            Some(left) => bail!("it is held by {:?}", left.finalizers()),
+        })
+        .await
+    }
+}
