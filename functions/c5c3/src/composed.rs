@@ -9,8 +9,8 @@ use crate::composite::{Metadata, Scope};
 use crate::manifest::kubernetes::{
     ForProvider, Object, ObjectSpec, ProviderConfigRef, ResourceRef, Usage, UsageRef, UsageSpec,
 };
-use crate::pools;
 use crate::observed::{Identity, Observation};
+use crate::pools;
 
 /// Collects what is wanted, and never drops what exists because something else could not be read.
 pub struct Composed<'a> {
@@ -31,7 +31,11 @@ pub enum Creation {
 
 impl From<bool> for Creation {
     fn from(allowed: bool) -> Self {
-        if allowed { Creation::Allowed } else { Creation::Held }
+        if allowed {
+            Creation::Allowed
+        } else {
+            Creation::Held
+        }
     }
 }
 
@@ -56,7 +60,12 @@ struct KeptSpec {
 impl<'a> Composed<'a> {
     /// Nothing yet.
     pub fn new(request: &'a Request, response: &'a mut Response, scope: Scope) -> Self {
-        Composed { request, response, scope, all_ready: true }
+        Composed {
+            request,
+            response,
+            scope,
+            all_ready: true,
+        }
     }
 
     /// Where composed resources live.
@@ -94,9 +103,10 @@ impl<'a> Composed<'a> {
         let is_ready = observation.synced && ready(&observation.status);
         let (api_version, provider_config_kind) = match self.scope {
             Scope::Cluster => ("kubernetes.crossplane.io/v1alpha2", None),
-            Scope::Namespaced => {
-                ("kubernetes.m.crossplane.io/v1alpha1", Some("ClusterProviderConfig"))
-            }
+            Scope::Namespaced => (
+                "kubernetes.m.crossplane.io/v1alpha1",
+                Some("ClusterProviderConfig"),
+            ),
         };
         let object = Object {
             api_version,
@@ -137,8 +147,12 @@ impl<'a> Composed<'a> {
     /// The observed Object isn't one, or the name is taken by an earlier step.
     pub fn keep(&mut self, name: &str) -> Result<(), Fatal> {
         self.all_ready = false;
-        let Some(document) = self.observed(name) else { return Ok(()) };
-        let mut kept: Kept = document.parse().map_err(|error| Fatal::from(error).within(name))?;
+        let Some(document) = self.observed(name) else {
+            return Ok(());
+        };
+        let mut kept: Kept = document
+            .parse()
+            .map_err(|error| Fatal::from(error).within(name))?;
         kept.spec.for_provider.sort_all_objects();
         kept.spec.provider_config_ref.sort_all_objects();
         self.desire(name, &kept, false)
@@ -165,7 +179,9 @@ impl<'a> Composed<'a> {
         by: &str,
         reason: &str,
     ) -> Result<(), Fatal> {
-        let Some(using) = self.reference(by) else { return Ok(()) };
+        let Some(using) = self.reference(by) else {
+            return Ok(());
+        };
         let used = UsageRef {
             api_version: K::api_version(),
             kind: pools::kind::<K>(self.scope),
@@ -174,7 +190,12 @@ impl<'a> Composed<'a> {
                 namespace: composite.namespace.clone(),
             },
         };
-        self.usage(&format!("{}-until-{by}", composite.claim_name()), used, using, reason)
+        self.usage(
+            &format!("{}-until-{by}", composite.claim_name()),
+            used,
+            using,
+            reason,
+        )
     }
 
     /// Keeps an existing Usage when what it protects can't be read now.
@@ -183,18 +204,16 @@ impl<'a> Composed<'a> {
     /// The observed Usage isn't one, or the name is taken by an earlier step.
     pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
         let name = format!("{composite}-until-{by}");
-        let Some(document) = self.observed(&name) else { return Ok(()) };
-        let usage: Usage = document.parse().map_err(|error| Fatal::from(error).within(&name))?;
+        let Some(document) = self.observed(&name) else {
+            return Ok(());
+        };
+        let usage: Usage = document
+            .parse()
+            .map_err(|error| Fatal::from(error).within(&name))?;
         self.desire(&name, &usage, true)
     }
 
-    fn usage(
-        &mut self,
-        name: &str,
-        of: UsageRef,
-        by: UsageRef,
-        reason: &str,
-    ) -> Result<(), Fatal> {
+    fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
         let api_version = match self.scope {
             Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
             Scope::Namespaced => "protection.crossplane.io/v1beta1",
@@ -202,7 +221,12 @@ impl<'a> Composed<'a> {
         let usage = Usage {
             api_version: api_version.to_owned(),
             kind: "Usage".to_owned(),
-            spec: UsageSpec { of, by, reason: reason.to_owned(), replay_deletion: true },
+            spec: UsageSpec {
+                of,
+                by,
+                reason: reason.to_owned(),
+                replay_deletion: true,
+            },
         };
         let exists = self.exists(name);
         self.desire(name, &usage, exists)
@@ -214,7 +238,10 @@ impl<'a> Composed<'a> {
         Some(UsageRef {
             api_version: identity.api_version,
             kind: identity.kind,
-            resource_ref: ResourceRef { name: identity.metadata.name, namespace: None },
+            resource_ref: ResourceRef {
+                name: identity.metadata.name,
+                namespace: None,
+            },
         })
     }
 

@@ -50,7 +50,11 @@ pub enum Scope {
 impl Metadata {
     /// Where this composite lives.
     pub fn scope(&self) -> Scope {
-        if self.namespace.is_some() { Scope::Namespaced } else { Scope::Cluster }
+        if self.namespace.is_some() {
+            Scope::Namespaced
+        } else {
+            Scope::Cluster
+        }
     }
 
     /// Whether a claim made this composite.
@@ -60,7 +64,9 @@ impl Metadata {
 
     /// The name that the user gave.
     pub fn claim_name(&self) -> &str {
-        self.labels.get(CLAIM_NAME).map_or(&self.name, String::as_str)
+        self.labels
+            .get(CLAIM_NAME)
+            .map_or(&self.name, String::as_str)
     }
 
     /// The namespace that the user chose; empty for a cluster-scoped composite without a claim.
@@ -80,6 +86,10 @@ impl Metadata {
 
     /// What decides who was first: creation time, then namespace, then name.
     pub fn seniority(&self) -> (&str, &str, &str) {
-        (&self.creation_timestamp, self.claim_namespace(), self.claim_name())
+        (
+            &self.creation_timestamp,
+            self.claim_namespace(),
+            self.claim_name(),
+        )
     }
 }

@@ -208,7 +208,9 @@ pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
             I::KIND
         )));
     }
-    request.strict_input()?.ok_or_else(|| Fatal::new("the Composition's input vanished"))
+    request
+        .strict_input()?
+        .ok_or_else(|| Fatal::new("the Composition's input vanished"))
 }
 
 impl OpenStackPresets {

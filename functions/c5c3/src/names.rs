@@ -83,7 +83,11 @@ pub fn fitted(name: &str, longest: usize) -> String {
     });
     let room = longest.saturating_sub(HASH + 1);
     let beginning: String = name.chars().take(room).collect();
-    format!("{}-{:05x}", beginning.trim_end_matches('-'), hash & 0xf_ffff)
+    format!(
+        "{}-{:05x}",
+        beginning.trim_end_matches('-'),
+        hash & 0xf_ffff
+    )
 }
 
 #[cfg(test)]
@@ -108,7 +112,10 @@ mod tests {
     fn a_claim_whose_namespace_is_too_long_is_told_how_long_it_may_be() {
         let name = "a".repeat(128);
         let error = Names::of(&name).unwrap_err().to_string();
-        assert!(error.ends_with("choose a name of at most 53 characters"), "{error}");
+        assert!(
+            error.ends_with("choose a name of at most 53 characters"),
+            "{error}"
+        );
         assert!(Names::of(&"a".repeat(53)).is_ok());
     }
 }

@@ -26,7 +26,10 @@ struct Object<S> {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de> + Default"))]
+#[serde(
+    rename_all = "camelCase",
+    bound(deserialize = "S: Deserialize<'de> + Default")
+)]
 struct ObjectStatus<S> {
     #[serde(default)]
     conditions: Vec<Condition>,
@@ -50,19 +53,26 @@ struct Provided<S> {
 
 impl<S: Default> Default for ObjectStatus<S> {
     fn default() -> Self {
-        ObjectStatus { conditions: Vec::new(), at_provider: AtProvider::default() }
+        ObjectStatus {
+            conditions: Vec::new(),
+            at_provider: AtProvider::default(),
+        }
     }
 }
 
 impl<S: Default> Default for AtProvider<S> {
     fn default() -> Self {
-        AtProvider { manifest: Provided::default() }
+        AtProvider {
+            manifest: Provided::default(),
+        }
     }
 }
 
 impl<S: Default> Default for Provided<S> {
     fn default() -> Self {
-        Provided { status: S::default() }
+        Provided {
+            status: S::default(),
+        }
     }
 }
 

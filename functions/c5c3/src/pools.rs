@@ -119,7 +119,9 @@ pub enum Problem {
         region: String,
     },
     /// It takes no claims from this namespace.
-    #[error("it doesn't allow claims from namespace {namespace}; ask its owner to add it to sharing.allowedNamespaces")]
+    #[error(
+        "it doesn't allow claims from namespace {namespace}; ask its owner to add it to sharing.allowedNamespaces"
+    )]
     NotAllowed {
         /// The claim's namespace.
         namespace: String,
@@ -177,7 +179,9 @@ impl<K: Pool> Named<K> {
 
     /// The problem in a sentence, with what it is about.
     pub fn explanation(&self) -> Option<String> {
-        self.problem.as_ref().map(|problem| format!("{} {}: {problem}", K::NOUN, self.name))
+        self.problem
+            .as_ref()
+            .map(|problem| format!("{} {}: {problem}", K::NOUN, self.name))
     }
 }
 
@@ -208,13 +212,22 @@ impl Asker<'_> {
         let found = fetch::<K>(self.scope, request, response, namespace, name.name())?;
         let (composite, problem) = match found {
             None => (None, Some(Problem::Unread)),
-            Some(None) => (None, Some(Problem::Missing { namespace: namespace.to_owned() })),
+            Some(None) => (
+                None,
+                Some(Problem::Missing {
+                    namespace: namespace.to_owned(),
+                }),
+            ),
             Some(Some(pool)) => {
                 let problem = self.judge::<K>(&pool);
                 (Some(pool), problem)
             }
         };
-        Ok(Named { name: name.clone(), composite, problem })
+        Ok(Named {
+            name: name.clone(),
+            composite,
+            problem,
+        })
     }
 
     fn judge<K: Pool>(&self, pool: &PoolComposite<K>) -> Option<Problem> {
@@ -223,12 +236,16 @@ impl Asker<'_> {
         }
         let region = pool.spec.region();
         if region != self.region {
-            return Some(Problem::OtherRegion { region: region.to_owned() });
+            return Some(Problem::OtherRegion {
+                region: region.to_owned(),
+            });
         }
         if let Some((mode, sharing)) = pool.spec.sharing() {
             let namespace = &self.consumer.namespace;
             if !allows(sharing, namespace) {
-                return Some(Problem::NotAllowed { namespace: namespace.clone() });
+                return Some(Problem::NotAllowed {
+                    namespace: namespace.clone(),
+                });
             }
             if mode == SharingMode::Dedicated {
                 match K::consumers(&pool.status).first() {
@@ -253,7 +270,10 @@ impl Asker<'_> {
 /// Whether a pool takes claims from a namespace.
 pub fn allows(sharing: &Sharing, namespace: &str) -> bool {
     sharing.allowed_namespaces.is_empty()
-        || sharing.allowed_namespaces.iter().any(|allowed| allowed == namespace)
+        || sharing
+            .allowed_namespaces
+            .iter()
+            .any(|allowed| allowed == namespace)
 }
 
 /// Whether two consumers are the same claim.
@@ -272,7 +292,10 @@ fn fetch<K: Pool>(
     let by_name = Match::Name(name.to_owned());
     let selectors = match scope {
         Scope::Namespaced => vec![(Some(namespace.to_owned()), by_name)],
-        Scope::Cluster => vec![(None, Match::Labels(claim_labels(namespace, name))), (None, by_name)],
+        Scope::Cluster => vec![
+            (None, Match::Labels(claim_labels(namespace, name))),
+            (None, by_name),
+        ],
     };
     let mut read = true;
     let mut found = None;
@@ -285,10 +308,13 @@ fn fetch<K: Pool>(
         match request.required(&key) {
             Required::Unresolved => read = false,
             Required::Found(resources) if found.is_none() => {
-                for document in resources.iter().filter_map(|resource| resource.resource.as_ref()) {
-                    let composite: PoolComposite<K> = document
-                        .parse()
-                        .map_err(|error| Fatal::from(error).within(&format!("{} {name}", K::NOUN)))?;
+                for document in resources
+                    .iter()
+                    .filter_map(|resource| resource.resource.as_ref())
+                {
+                    let composite: PoolComposite<K> = document.parse().map_err(|error| {
+                        Fatal::from(error).within(&format!("{} {name}", K::NOUN))
+                    })?;
                     if !unclaimed || !composite.metadata.is_claimed() {
                         found = Some(composite);
                         break;
@@ -297,9 +323,21 @@ fn fetch<K: Pool>(
             }
             Required::Found(_) => {}
         }
-        response.require(key, Selector { api_version: K::api_version(), kind: kind::<K>(scope), namespace, by });
+        response.require(
+            key,
+            Selector {
+                api_version: K::api_version(),
+                kind: kind::<K>(scope),
+                namespace,
+                by,
+            },
+        );
     }
-    Ok(if found.is_none() && !read { None } else { Some(found) })
+    Ok(if found.is_none() && !read {
+        None
+    } else {
+        Some(found)
+    })
 }
 
 /// What the composite resources of a kind are called.
@@ -337,7 +375,9 @@ pub fn namesakes<K: Kind>(
     let all = every::<K, OnlyMetadata>(scope, request, response, "namesakes", labels)?;
     Ok(all.map(|all| {
         let metadata = all.into_iter().map(|resource| resource.metadata);
-        metadata.filter(|metadata| metadata.claim_name() == name).collect()
+        metadata
+            .filter(|metadata| metadata.claim_name() == name)
+            .collect()
     }))
 }
 
@@ -366,8 +406,13 @@ pub fn every<K: Kind, T: DeserializeOwned>(
             by: Match::Labels(labels),
         },
     );
-    let Required::Found(resources) = request.required(key) else { return Ok(None) };
-    let documents = resources.iter().filter_map(|resource| resource.resource.as_ref());
+    let Required::Found(resources) = request.required(key) else {
+        return Ok(None);
+    };
+    let documents = resources
+        .iter()
+        .filter_map(|resource| resource.resource.as_ref());
     let all: Result<Vec<T>, _> = documents.map(|document| document.parse()).collect();
-    all.map(Some).map_err(|error| Fatal::from(error).within(key))
+    all.map(Some)
+        .map_err(|error| Fatal::from(error).within(key))
 }

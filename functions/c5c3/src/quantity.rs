@@ -18,7 +18,11 @@ pub fn bytes(quantity: &str) -> Option<f64> {
         "P" => 1e15,
         _ => return None,
     };
-    digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * unit)
+    digits
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite())
+        .map(|number| number * unit)
 }
 
 /// Bytes as a quantity of whole GiB, rounded down.

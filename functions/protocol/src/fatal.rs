@@ -18,18 +18,27 @@ pub struct Fatal {
 impl Fatal {
     /// With this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), shown_as: None }
+        Self {
+            message: message.into(),
+            shown_as: None,
+        }
     }
 
     /// The same, saying first what it happened to: `context: message`.
     pub fn within(self, context: &str) -> Self {
-        Self { message: format!("{context}: {}", self.message), ..self }
+        Self {
+            message: format!("{context}: {}", self.message),
+            ..self
+        }
     }
 
     /// The same, shown by a condition that doesn't hold, too. Core 1.20 tells the owner of a claim nothing else of it: the
     /// message alone reaches the composite resource only.
     pub fn shown_as(self, type_: &'static str, reason: &'static str) -> Self {
-        Self { shown_as: Some((type_, reason)), ..self }
+        Self {
+            shown_as: Some((type_, reason)),
+            ..self
+        }
     }
 }
 

@@ -86,7 +86,9 @@ impl Request {
     /// As [`Request::input`], and for a field that isn't known.
     pub fn strict_input<'de, T: Deserialize<'de>>(&'de self) -> Result<Option<T>, Fatal> {
         let input = self.input.as_ref().map(Document::parse_strictly);
-        input.transpose().map_err(|error| Fatal::from(error).within("input"))
+        input
+            .transpose()
+            .map_err(|error| Fatal::from(error).within("input"))
     }
 
     /// The resources asked for under this name.

@@ -268,7 +268,12 @@ fn a_field_that_nobody_knows_is_refused_where_that_is_asked_for() {
     }
     let document =
         Document::from_value(&json!({"inner": {"known": 1, "knwon": {"deep": [2]}}})).unwrap();
-    assert_eq!(document.parse::<Outer>().unwrap(), Outer { inner: Inner { known: 1 } });
+    assert_eq!(
+        document.parse::<Outer>().unwrap(),
+        Outer {
+            inner: Inner { known: 1 }
+        }
+    );
     let error = document.parse_strictly::<Outer>().unwrap_err();
     assert_eq!(error.to_string(), "inner.knwon: unknown field");
 }

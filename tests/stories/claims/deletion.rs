@@ -105,10 +105,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default();
-            ensure!(
-                message.contains("in-use by"),
-                "not refused: {message:?}"
-            );
+            ensure!(message.contains("in-use by"), "not refused: {message:?}");
         }
     }
     throughout("the pool in use stays", seconds(10), async || {

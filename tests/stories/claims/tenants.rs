@@ -39,11 +39,17 @@ pub async fn share_pools(site: &Site<'_>) -> Result<()> {
         "Ready",
     )
     .await?;
-    site.phase(HYPERVISORS, "infrastructure/hv-pool-a", "Ready").await?;
-    site.phase(STORAGE, "infrastructure/st-pool-a", "Ready").await?;
+    site.phase(HYPERVISORS, "infrastructure/hv-pool-a", "Ready")
+        .await?;
+    site.phase(STORAGE, "infrastructure/st-pool-a", "Ready")
+        .await?;
     site.until("pools say what they have", async || {
         let pool = site.get(HYPERVISORS, "infrastructure/hv-pool-a").await?;
-        ensure!(pool.data["status"]["nodeCount"] == 50, "{}", pool.data["status"]);
+        ensure!(
+            pool.data["status"]["nodeCount"] == 50,
+            "{}",
+            pool.data["status"]
+        );
         let pool = site.get(STORAGE, "infrastructure/st-pool-a").await?;
         ensure!(
             pool.data["status"]["capacity"]["total"] == "1048576Gi",

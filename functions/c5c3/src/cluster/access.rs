@@ -8,10 +8,8 @@ use super::Cluster;
 use crate::composed::Composed;
 use crate::composite::Scope;
 use crate::manifest::ObjectMeta;
+use crate::manifest::kubernetes::{Credentials, ProviderConfig, ProviderConfigSpec, SecretKeyRef};
 use crate::observed::ConditionedStatus;
-use crate::manifest::kubernetes::{
-    Credentials, ProviderConfig, ProviderConfigSpec, SecretKeyRef,
-};
 
 /// Name of the composed provider configuration.
 pub const ACCESS: &str = "access";
@@ -56,7 +54,10 @@ impl Cluster<'_> {
                 let config = ProviderConfig {
                     api_version: "kubernetes.m.crossplane.io/v1alpha1",
                     kind: "ClusterProviderConfig",
-                    metadata: ObjectMeta { finalizers: vec![IN_USE.to_owned()], ..metadata },
+                    metadata: ObjectMeta {
+                        finalizers: vec![IN_USE.to_owned()],
+                        ..metadata
+                    },
                     spec,
                 };
                 let management = &access.management_provider_config;

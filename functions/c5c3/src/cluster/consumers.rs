@@ -55,13 +55,17 @@ impl Cluster<'_> {
             "consumers",
             BTreeMap::new(),
         )?;
-        let Some(mut claims) = claims else { return Ok(last.to_vec()) };
+        let Some(mut claims) = claims else {
+            return Ok(last.to_vec());
+        };
         claims.retain(|claim| {
             allows(sharing, claim.metadata.claim_namespace()) && self.is_named_by(claim, list)
         });
         claims.sort_by(|one, other| one.metadata.seniority().cmp(&other.metadata.seniority()));
-        let mut consumers: Vec<Consumer> =
-            claims.iter().map(|claim| claim.metadata.consumer()).collect();
+        let mut consumers: Vec<Consumer> = claims
+            .iter()
+            .map(|claim| claim.metadata.consumer())
+            .collect();
         if mode == SharingMode::Dedicated {
             let holder = last.first();
             let keeps = |consumer: &Consumer| holder.is_some_and(|holder| same(holder, consumer));

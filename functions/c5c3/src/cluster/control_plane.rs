@@ -33,7 +33,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
                 name: "control-plane",
                 machine: &spec.machine_type,
                 minimum: spec.workers,
-                maximum: spec.workers.saturating_add(cluster.presets.gardener.headroom),
+                maximum: spec
+                    .workers
+                    .saturating_add(cluster.presets.gardener.headroom),
                 volume: Some(&spec.volume_size),
                 labels: BTreeMap::from([(
                     "node-role.kubernetes.io/openstack-control-plane".to_owned(),
@@ -45,7 +47,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         &mut composed,
     )?;
     cluster.access(&mut composed)?;
-    composed.order(SHOOT, ACCESS, "the cluster is reached with it until the end")?;
+    composed.order(
+        SHOOT,
+        ACCESS,
+        "the cluster is reached with it until the end",
+    )?;
 
     let settled = composed.all_ready() && cluster.accepted;
     let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {

@@ -44,7 +44,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let workers = least_workers(spec, consumers.len(), response);
 
     let mut composed = Composed::new(request, response, claim.metadata.scope());
-    let machine = spec.ironcore.as_ref().map(|ironcore| ironcore.machine_class.clone());
+    let machine = spec
+        .ironcore
+        .as_ref()
+        .map(|ironcore| ironcore.machine_class.clone());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
@@ -80,13 +83,16 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         |_: &HypervisorPoolStatus| true,
     )?;
     composed.order(ACCESS, POOL, "the pool's settings are reached with it")?;
-    composed.order(SHOOT, ACCESS, "the cluster is reached with it until the end")?;
+    composed.order(
+        SHOOT,
+        ACCESS,
+        "the cluster is reached with it until the end",
+    )?;
 
     let settled = composed.all_ready() && cluster.accepted;
     let operation = shoot.status.last_operation.as_ref();
-    let scaling = operation.is_some_and(|operation| {
-        operation.type_ == "Reconcile" && operation.state == "Processing"
-    });
+    let scaling = operation
+        .is_some_and(|operation| operation.type_ == "Reconcile" && operation.state == "Processing");
     let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
         Phase::Failed
     } else if settled && scaling {
@@ -115,9 +121,17 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
 /// A pool isn't shrunk below its consumers: each keeps a node at least.
 fn least_workers(spec: &HypervisorClusterSpec, consumers: usize, response: &mut Response) -> u32 {
-    let needed = u32::try_from(consumers).unwrap_or(u32::MAX).saturating_add(spec.sharing.reserve);
+    let needed = u32::try_from(consumers)
+        .unwrap_or(u32::MAX)
+        .saturating_add(spec.sharing.reserve);
     if consumers == 0 || spec.workers >= needed {
-        transitions::set(response, "SizeAccepted", true, "SizeAccepted", String::new());
+        transitions::set(
+            response,
+            "SizeAccepted",
+            true,
+            "SizeAccepted",
+            String::new(),
+        );
         return spec.workers;
     }
     transitions::set(
@@ -136,7 +150,13 @@ fn least_workers(spec: &HypervisorClusterSpec, consumers: usize, response: &mut 
 
 /// Nodes carry their role, and the pool's labels under the project's own prefix.
 fn node_labels(spec: &HypervisorClusterSpec) -> BTreeMap<String, String> {
-    let labels = spec.labels.iter().map(|(label, value)| (format!("c5c3.io/{label}"), value.clone()));
-    let role = ("node-role.kubernetes.io/hypervisor".to_owned(), String::new());
+    let labels = spec
+        .labels
+        .iter()
+        .map(|(label, value)| (format!("c5c3.io/{label}"), value.clone()));
+    let role = (
+        "node-role.kubernetes.io/hypervisor".to_owned(),
+        String::new(),
+    );
     labels.chain([role]).collect()
 }

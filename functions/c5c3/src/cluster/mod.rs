@@ -37,7 +37,10 @@ impl<'a> Cluster<'a> {
         let presets: ClusterPresets = input::read(request)?;
         let namesakes =
             pools::namesakes::<K>(metadata.scope(), request, response, metadata.claim_name())?;
-        let elder = namesakes.iter().flatten().min_by_key(|namesake| namesake.seniority());
+        let elder = namesakes
+            .iter()
+            .flatten()
+            .min_by_key(|namesake| namesake.seniority());
         let elder = elder.filter(|elder| elder.seniority() < metadata.seniority());
         match elder {
             Some(elder) => transitions::set(
@@ -53,7 +56,11 @@ impl<'a> Cluster<'a> {
             ),
             None => transitions::set(response, "Accepted", true, "Accepted", String::new()),
         }
-        Ok(Cluster { metadata, presets, accepted: namesakes.is_some() && elder.is_none() })
+        Ok(Cluster {
+            metadata,
+            presets,
+            accepted: namesakes.is_some() && elder.is_none(),
+        })
     }
 
     /// Name of the cluster, its provider configuration and its kubeconfig's Secret.

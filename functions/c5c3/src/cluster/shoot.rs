@@ -64,7 +64,11 @@ impl Cluster<'_> {
     ) -> Result<Observation<ShootStatus>, Fatal> {
         let gardener = &self.presets.gardener;
         let worker = wanted.worker;
-        let zones = gardener.zones.get(wanted.region).cloned().unwrap_or_default();
+        let zones = gardener
+            .zones
+            .get(wanted.region)
+            .cloned()
+            .unwrap_or_default();
         let spec = Shoot {
             cloud_profile: CloudProfile {
                 kind: "CloudProfile",
@@ -73,7 +77,9 @@ impl Cluster<'_> {
             secret_binding_name: gardener.secret_binding.clone(),
             region: wanted.region.to_owned(),
             purpose: "production",
-            kubernetes: Kubernetes { version: self.kubernetes_version(wanted.kubernetes_version) },
+            kubernetes: Kubernetes {
+                version: self.kubernetes_version(wanted.kubernetes_version),
+            },
             networking: gardener.networking.clone(),
             provider: Provider {
                 type_: gardener.provider.clone(),
@@ -81,13 +87,18 @@ impl Cluster<'_> {
                     name: worker.name,
                     machine: Machine {
                         type_: worker.machine.to_owned(),
-                        image: gardener.machine_image.clone().map(|name| MachineImage { name }),
+                        image: gardener
+                            .machine_image
+                            .clone()
+                            .map(|name| MachineImage { name }),
                     },
                     minimum: worker.minimum,
                     maximum: worker.maximum,
                     max_surge: 1,
                     max_unavailable: 0,
-                    volume: worker.volume.map(|size| Volume { size: size.to_owned() }),
+                    volume: worker.volume.map(|size| Volume {
+                        size: size.to_owned(),
+                    }),
                     zones,
                     labels: worker.labels,
                 }],
@@ -111,7 +122,13 @@ impl Cluster<'_> {
             ..manifest.metadata
         };
         let provider_config = &gardener.provider_config;
-        composed.object(SHOOT, provider_config, &manifest, self.creation(), ShootStatus::is_up)
+        composed.object(
+            SHOOT,
+            provider_config,
+            &manifest,
+            self.creation(),
+            ShootStatus::is_up,
+        )
     }
 }
 
@@ -124,14 +141,19 @@ pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
     let operation = shoot.status.last_operation.as_ref();
     let (holds, reason, message) = match (&shoot.problem, operation) {
         (Some(problem), _) => (false, "NotApplied", problem.clone()),
-        (None, Some(operation)) if shoot.status.has_failed() => {
-            (false, "Failed", format!("Gardener gave up: {}", operation.description))
-        }
+        (None, Some(operation)) if shoot.status.has_failed() => (
+            false,
+            "Failed",
+            format!("Gardener gave up: {}", operation.description),
+        ),
         (None, Some(_)) if shoot.status.is_up() => (true, "Created", String::new()),
         (None, Some(operation)) => (
             false,
             "Creating",
-            format!("Gardener is at {} %: {}", operation.progress, operation.description),
+            format!(
+                "Gardener is at {} %: {}",
+                operation.progress, operation.description
+            ),
         ),
         (None, None) => (false, "Waiting", "Gardener hasn't begun".to_owned()),
     };

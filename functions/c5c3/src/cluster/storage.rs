@@ -13,8 +13,8 @@ use super::{Cluster, check_name};
 use crate::composed::{Composed, Creation};
 use crate::composite::Composite;
 use crate::input::CephPreset;
-use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::Manifest;
+use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::observed::Observation;
 use crate::quantity::gibibytes;
 use crate::{SETTLED, WAITING, transitions};
@@ -47,7 +47,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     )?;
 
     let mut composed = Composed::new(request, response, claim.metadata.scope());
-    let machine = spec.ironcore.as_ref().map(|ironcore| ironcore.machine_class.clone());
+    let machine = spec
+        .ironcore
+        .as_ref()
+        .map(|ironcore| ironcore.machine_class.clone());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
@@ -71,10 +74,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     cluster.access(&mut composed)?;
     let manifest = Manifest::new(NAMESPACE, NAMESPACE, wanted);
     let creation = Creation::from(shoot.status.is_up() && cluster.accepted);
-    let ready = |status: &CephClusterStatus| status.phase == "Ready" && status.ceph.health != "HEALTH_ERR";
+    let ready =
+        |status: &CephClusterStatus| status.phase == "Ready" && status.ceph.health != "HEALTH_ERR";
     let ceph = composed.object(CEPH, cluster.name(), &manifest, creation, ready)?;
     composed.order(ACCESS, CEPH, "Ceph is reached with it")?;
-    composed.order(SHOOT, ACCESS, "the cluster is reached with it until the end")?;
+    composed.order(
+        SHOOT,
+        ACCESS,
+        "the cluster is reached with it until the end",
+    )?;
 
     let settled = composed.all_ready() && cluster.accepted;
     shoot::condition(&shoot, response);
@@ -111,9 +119,11 @@ fn conditions(
         let (holds, reason, message) = match (&ceph.problem, ceph.status.ceph.health.as_str()) {
             (Some(problem), _) => (false, "NotApplied", problem.clone()),
             (None, "HEALTH_ERR") => (false, "HealthError", "Ceph reports HEALTH_ERR".to_owned()),
-            (None, _) if ceph.status.phase != "Ready" => {
-                (false, "Waiting", "Rook hasn't made the CephCluster yet".to_owned())
-            }
+            (None, _) if ceph.status.phase != "Ready" => (
+                false,
+                "Waiting",
+                "Rook hasn't made the CephCluster yet".to_owned(),
+            ),
             (None, "HEALTH_OK") => (true, "Ready", String::new()),
             (None, health) => (true, "Ready", format!("Ceph reports {health}")),
         };
@@ -125,7 +135,13 @@ fn conditions(
         Some(shortfall) => {
             transitions::set(response, "CapacityPlanned", false, "TooFewDisks", shortfall);
         }
-        None => transitions::set(response, "CapacityPlanned", true, "EnoughDisks", String::new()),
+        None => transitions::set(
+            response,
+            "CapacityPlanned",
+            true,
+            "EnoughDisks",
+            String::new(),
+        ),
     }
 }
 

@@ -17,7 +17,14 @@ macro_rules! ceph_kind {
         }
     )*};
 }
-ceph_kind!(CephCluster, CephBlockPool, CephClient, CephFilesystem, CephObjectStore, CephObjectStoreUser);
+ceph_kind!(
+    CephCluster,
+    CephBlockPool,
+    CephClient,
+    CephFilesystem,
+    CephObjectStore,
+    CephObjectStoreUser
+);
 
 /// Spec of a CephBlockPool: an RBD pool.
 #[derive(Clone, Debug, Serialize)]

@@ -209,15 +209,19 @@ pub struct LastOperation {
 impl ShootStatus {
     /// Whether the cluster has been created, whatever is being done to it now.
     pub fn is_up(&self) -> bool {
-        self.last_operation.as_ref().is_some_and(|operation| match operation.type_.as_str() {
-            "Create" | "Restore" => operation.state == "Succeeded",
-            "Reconcile" => true,
-            _ => false,
-        })
+        self.last_operation
+            .as_ref()
+            .is_some_and(|operation| match operation.type_.as_str() {
+                "Create" | "Restore" => operation.state == "Succeeded",
+                "Reconcile" => true,
+                _ => false,
+            })
     }
 
     /// Whether Gardener gave up.
     pub fn has_failed(&self) -> bool {
-        self.last_operation.as_ref().is_some_and(|operation| operation.state == "Failed")
+        self.last_operation
+            .as_ref()
+            .is_some_and(|operation| operation.state == "Failed")
     }
 }

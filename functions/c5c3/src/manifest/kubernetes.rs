@@ -16,7 +16,11 @@ pub struct Namespace {
 impl Namespace {
     /// A namespace with labels.
     pub fn new(metadata: ObjectMeta) -> Self {
-        Namespace { api_version: "v1", kind: "Namespace", metadata }
+        Namespace {
+            api_version: "v1",
+            kind: "Namespace",
+            metadata,
+        }
     }
 }
 

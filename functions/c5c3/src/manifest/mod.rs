@@ -31,9 +31,16 @@ pub trait Kind {
 impl<S: Kind> Manifest<S> {
     /// A namespaced object.
     pub fn new(namespace: &str, name: impl Into<String>, spec: S) -> Self {
-        let metadata =
-            ObjectMeta { namespace: Some(namespace.to_owned()), ..ObjectMeta::named(name) };
-        Manifest { api_version: S::API_VERSION, kind: S::KIND, metadata, spec }
+        let metadata = ObjectMeta {
+            namespace: Some(namespace.to_owned()),
+            ..ObjectMeta::named(name)
+        };
+        Manifest {
+            api_version: S::API_VERSION,
+            kind: S::KIND,
+            metadata,
+            spec,
+        }
     }
 
     /// A cluster-scoped object.
@@ -70,6 +77,9 @@ pub struct ObjectMeta {
 impl ObjectMeta {
     /// Metadata that is a name alone.
     pub fn named(name: impl Into<String>) -> Self {
-        ObjectMeta { name: name.into(), ..ObjectMeta::default() }
+        ObjectMeta {
+            name: name.into(),
+            ..ObjectMeta::default()
+        }
     }
 }

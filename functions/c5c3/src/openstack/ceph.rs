@@ -63,8 +63,9 @@ impl Recipe<'_> {
             Rbd::Images => claim.image_pool.compression,
             Rbd::Ephemeral => Compression::None,
         };
-        let quota = (purpose == Rbd::Volumes && claim.volume_pool.quota_gb > 0)
-            .then(|| Quotas { max_size: format!("{}G", claim.volume_pool.quota_gb) });
+        let quota = (purpose == Rbd::Volumes && claim.volume_pool.quota_gb > 0).then(|| Quotas {
+            max_size: format!("{}G", claim.volume_pool.quota_gb),
+        });
         let pool = |storage: &Storage| CephBlockPool {
             pool: Pool {
                 parameters: BTreeMap::from([("compression_mode", word(compression))]),
@@ -74,7 +75,13 @@ impl Recipe<'_> {
             enable_rbd_stats: purpose == Rbd::Volumes,
         };
         let name = purpose.pool(&self.names);
-        storage.compose(&purpose.resource(&storage.cluster), name, pool, composed, waiting)
+        storage.compose(
+            &purpose.resource(&storage.cluster),
+            name,
+            pool,
+            composed,
+            waiting,
+        )
     }
 
     fn client(
@@ -105,7 +112,9 @@ impl Recipe<'_> {
         };
         let profiles = |profile: &str, which: &dyn Fn(Rbd) -> bool| -> Vec<String> {
             let pools = storage.pools.iter().filter(|pool| which(**pool));
-            pools.map(|pool| format!("{profile} pool={}", pool.pool(&self.names))).collect()
+            pools
+                .map(|pool| format!("{profile} pool={}", pool.pool(&self.names)))
+                .collect()
         };
         if client == Client::Manila {
             let filesystem = self.names.filesystem();
@@ -139,10 +148,19 @@ impl Recipe<'_> {
                 name: "data0",
                 pool: storage.pool(claim.data_pool_replication.into()),
             }],
-            metadata_server: MetadataServer { active_count: 1, active_standby: true },
+            metadata_server: MetadataServer {
+                active_count: 1,
+                active_standby: true,
+            },
         };
         let resource = format!("filesystem-{}", storage.cluster);
-        storage.compose(&resource, self.names.filesystem(), filesystem, composed, waiting)
+        storage.compose(
+            &resource,
+            self.names.filesystem(),
+            filesystem,
+            composed,
+            waiting,
+        )
     }
 
     fn object_store(
@@ -151,11 +169,21 @@ impl Recipe<'_> {
         composed: &mut Composed<'_>,
         waiting: &mut Vec<String>,
     ) -> Result<(), Fatal> {
-        let replication = self.cluster.spec.storage.ceph.object_store.data_pool_replication.into();
+        let replication = self
+            .cluster
+            .spec
+            .storage
+            .ceph
+            .object_store
+            .data_pool_replication
+            .into();
         let store = |storage: &Storage| CephObjectStore {
             metadata_pool: storage.pool(replication),
             data_pool: storage.pool(replication),
-            gateway: Gateway { port: 80, instances: 2 },
+            gateway: Gateway {
+                port: 80,
+                instances: 2,
+            },
         };
         let name = self.names.object_store();
         let resource = format!("object-store-{}", storage.cluster);
@@ -223,7 +251,10 @@ impl Storage {
         };
         let status = judge(&observation);
         if status != ResourceStatus::Ready && observation.exists {
-            let problem = observation.problem.map(|problem| format!(": {problem}")).unwrap_or_default();
+            let problem = observation
+                .problem
+                .map(|problem| format!(": {problem}"))
+                .unwrap_or_default();
             waiting.push(format!("{} {name} in {}{problem}", S::KIND, self.cluster));
         }
         Ok(status)

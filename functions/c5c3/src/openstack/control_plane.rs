@@ -67,7 +67,9 @@ impl Recipe<'_> {
                 .open_stack_release
                 .clone()
                 .unwrap_or_else(|| self.presets.open_stack_release.clone()),
-            compute: Some(Compute { hypervisor_clusters: self.served_hypervisors(composed) }),
+            compute: Some(Compute {
+                hypervisor_clusters: self.served_hypervisors(composed),
+            }),
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
             services: Some(self.services(&preset.services)),
@@ -80,10 +82,15 @@ impl Recipe<'_> {
             global: self.global(),
             ..ControlPlaneSpec::default()
         };
-        let manifest =
-            Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
+        let manifest = Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
         let cluster = self.site.control_plane.name.name();
-        composed.object(CONTROL_PLANE, cluster, &manifest, self.site.creation(), is_ready)
+        composed.object(
+            CONTROL_PLANE,
+            cluster,
+            &manifest,
+            self.site.creation(),
+            is_ready,
+        )
     }
 
     /// The pools of which the claim has a share, or may have one.
@@ -97,7 +104,11 @@ impl Recipe<'_> {
 
     fn storage(&self, storages: &Storages, composed: &Composed<'_>) -> ControlPlaneStorage {
         let served: Vec<&Storage> = storages.served(composed).collect();
-        let has = |purpose: Rbd| served.iter().any(|storage| storage.pools.contains(&purpose));
+        let has = |purpose: Rbd| {
+            served
+                .iter()
+                .any(|storage| storage.pools.contains(&purpose))
+        };
         let name = |purpose: Rbd| has(purpose).then(|| purpose.pool(&self.names));
         let filesystem = served.iter().any(|storage| storage.filesystem);
         let object_store = served.iter().any(|storage| storage.object_store);
@@ -106,7 +117,9 @@ impl Recipe<'_> {
                 service: client.service().to_owned(),
                 storage_cluster: storage.cluster.clone(),
                 user: self.names.with(client.service()),
-                secret_ref: NamedRef { name: secret_name(*client, &storage.cluster) },
+                secret_ref: NamedRef {
+                    name: secret_name(*client, &storage.cluster),
+                },
             })
         });
         ControlPlaneStorage {
@@ -116,11 +129,18 @@ impl Recipe<'_> {
                     images: name(Rbd::Images),
                     ephemeral: name(Rbd::Ephemeral),
                 },
-                filesystem: filesystem.then(|| NamedRef { name: self.names.filesystem() }),
-                object_store: object_store.then(|| NamedRef { name: self.names.object_store() }),
+                filesystem: filesystem.then(|| NamedRef {
+                    name: self.names.filesystem(),
+                }),
+                object_store: object_store.then(|| NamedRef {
+                    name: self.names.object_store(),
+                }),
                 clients: clients.collect(),
             }),
-            storage_clusters: served.iter().map(|storage| storage.cluster.clone()).collect(),
+            storage_clusters: served
+                .iter()
+                .map(|storage| storage.cluster.clone())
+                .collect(),
         }
     }
 
@@ -128,15 +148,36 @@ impl Recipe<'_> {
     fn services(&self, preset: &ControlPlaneServices) -> ControlPlaneServices {
         let wanted = &self.cluster.spec.services;
         let other = |preset: &Option<OtherService>, enabled: bool| {
-            Some(OtherService { enabled, ..preset.clone().unwrap_or_default() })
+            Some(OtherService {
+                enabled,
+                ..preset.clone().unwrap_or_default()
+            })
         };
         ControlPlaneServices {
-            keystone: KeystoneService { enabled: true, ..preset.keystone.clone() },
-            placement: Service { enabled: true, ..preset.placement.clone() },
-            glance: Service { enabled: wanted.glance, ..preset.glance.clone() },
-            nova: NovaService { enabled: wanted.nova, ..preset.nova.clone() },
-            neutron: NeutronService { enabled: wanted.neutron, ..preset.neutron.clone() },
-            cinder: CinderService { enabled: wanted.cinder, ..preset.cinder.clone() },
+            keystone: KeystoneService {
+                enabled: true,
+                ..preset.keystone.clone()
+            },
+            placement: Service {
+                enabled: true,
+                ..preset.placement.clone()
+            },
+            glance: Service {
+                enabled: wanted.glance,
+                ..preset.glance.clone()
+            },
+            nova: NovaService {
+                enabled: wanted.nova,
+                ..preset.nova.clone()
+            },
+            neutron: NeutronService {
+                enabled: wanted.neutron,
+                ..preset.neutron.clone()
+            },
+            cinder: CinderService {
+                enabled: wanted.cinder,
+                ..preset.cinder.clone()
+            },
             octavia: other(&preset.octavia, wanted.octavia),
             manila: other(&preset.manila, wanted.manila),
         }
@@ -144,20 +185,27 @@ impl Recipe<'_> {
 
     fn global(&self) -> Global {
         let claim = &self.cluster.spec;
-        let issuer = claim.tls.issuer_ref.as_ref().or(self.presets.issuer.as_ref());
+        let issuer = claim
+            .tls
+            .issuer_ref
+            .as_ref()
+            .or(self.presets.issuer.as_ref());
         Global {
             region: claim.region.clone(),
             tls: ControlPlaneTls {
                 enabled: claim.tls.enabled,
-                issuer_ref: issuer
-                    .filter(|_| claim.tls.enabled)
-                    .map(|name| IssuerRef { name: name.clone(), kind: IssuerKind::ClusterIssuer }),
+                issuer_ref: issuer.filter(|_| claim.tls.enabled).map(|name| IssuerRef {
+                    name: name.clone(),
+                    kind: IssuerKind::ClusterIssuer,
+                }),
             },
             network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),
                 mtu: claim.network.mtu,
             },
-            monitoring: Switch { enabled: self.presets.monitoring },
+            monitoring: Switch {
+                enabled: self.presets.monitoring,
+            },
             ..Global::default()
         }
     }

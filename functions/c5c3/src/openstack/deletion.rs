@@ -4,29 +4,45 @@ use function_protocol::Fatal;
 
 use super::Recipe;
 use super::control_plane::NAMESPACE;
+use super::shares;
 use super::site::CONTROL_PLANE;
 use super::wanted::{Storage, Storages};
-use super::shares;
 use crate::composed::Composed;
 use crate::pools::{Named, Pool};
 
 impl Recipe<'_> {
     /// Wants the Usages that keep the order.
     pub fn deletion(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<(), Fatal> {
-        composed.order(NAMESPACE, CONTROL_PLANE, "the control plane is in this namespace")?;
+        composed.order(
+            NAMESPACE,
+            CONTROL_PLANE,
+            "the control plane is in this namespace",
+        )?;
         for (pool, storage) in self.site.storages.iter().zip(&storages.each) {
             for data in data(storage) {
-                composed.order(&data, CONTROL_PLANE, "the control plane keeps its data there")?;
+                composed.order(
+                    &data,
+                    CONTROL_PLANE,
+                    "the control plane keeps its data there",
+                )?;
                 composed.order(NAMESPACE, &data, "its data go before the namespace")?;
                 hold(pool, &data, composed)?;
             }
             for user in users(storage) {
-                composed.order(&user, CONTROL_PLANE, "the control plane reaches its data with it")?;
+                composed.order(
+                    &user,
+                    CONTROL_PLANE,
+                    "the control plane reaches its data with it",
+                )?;
             }
         }
         for pool in &self.site.hypervisors {
             let share = shares::resource(pool.name.name());
-            composed.order(&share, CONTROL_PLANE, "the control plane runs on these nodes")?;
+            composed.order(
+                &share,
+                CONTROL_PLANE,
+                "the control plane runs on these nodes",
+            )?;
             composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
             hold(pool, &share, composed)?;
         }
@@ -39,15 +55,22 @@ fn data(storage: &Storage) -> Vec<String> {
     let cluster = &storage.cluster;
     let pools = storage.pools.iter().map(|pool| pool.resource(cluster));
     let filesystem = storage.filesystem.then(|| format!("filesystem-{cluster}"));
-    let object_store = storage.object_store.then(|| format!("object-store-{cluster}"));
+    let object_store = storage
+        .object_store
+        .then(|| format!("object-store-{cluster}"));
     pools.chain(filesystem).chain(object_store).collect()
 }
 
 /// As whom a control plane reaches its data in one storage cluster.
 fn users(storage: &Storage) -> Vec<String> {
     let cluster = &storage.cluster;
-    let clients = storage.clients.iter().map(|client| client.resource(cluster));
-    let object_store = storage.object_store.then(|| format!("object-store-user-{cluster}"));
+    let clients = storage
+        .clients
+        .iter()
+        .map(|client| client.resource(cluster));
+    let object_store = storage
+        .object_store
+        .then(|| format!("object-store-user-{cluster}"));
     clients.chain(object_store).collect()
 }
 

@@ -47,7 +47,14 @@ impl Recipe<'_> {
                 MONITORS,
             );
             let resource = format!("push-monitors-{}", storage.cluster);
-            self.travel(&resource, &storage.cluster, storage, &monitors, composed, &mut keys)?;
+            self.travel(
+                &resource,
+                &storage.cluster,
+                storage,
+                &monitors,
+                composed,
+                &mut keys,
+            )?;
             for client in &storage.clients {
                 self.key(storage, *client, composed, &mut keys)?;
             }
@@ -77,7 +84,10 @@ impl Recipe<'_> {
             target: Target {
                 name: name.clone(),
                 creation_policy: "Owner",
-                template: Template { engine_version: "v2", data: template(&user) },
+                template: Template {
+                    engine_version: "v2",
+                    data: template(&user),
+                },
             },
             data: vec![
                 data("key", path, "key"),
@@ -103,13 +113,23 @@ impl Recipe<'_> {
         remote_key: String,
         property: &str,
     ) -> Manifest<PushSecret> {
-        let remote_ref = PushRemoteRef { remote_key, property: property.to_owned() };
+        let remote_ref = PushRemoteRef {
+            remote_key,
+            property: property.to_owned(),
+        };
         let spec = PushSecret {
             deletion_policy: "Delete",
             refresh_interval: REFRESH,
             secret_store_refs: vec![self.presets.secret_store.clone()],
-            selector: PushSelector { secret: NamedSecret { name: secret } },
-            data: vec![PushData { matching: PushMatch { secret_key, remote_ref } }],
+            selector: PushSelector {
+                secret: NamedSecret { name: secret },
+            },
+            data: vec![PushData {
+                matching: PushMatch {
+                    secret_key,
+                    remote_ref,
+                },
+            }],
         };
         Manifest::new(NAMESPACE, name, spec)
     }
@@ -132,21 +152,34 @@ impl Recipe<'_> {
             ConditionedStatus::is_ready,
         )?;
         if observation.exists && !(observation.synced && observation.status.is_ready()) {
-            keys.waiting.push(format!("{} {} in {cluster}", S::KIND, manifest.metadata.name));
+            keys.waiting.push(format!(
+                "{} {} in {cluster}",
+                S::KIND,
+                manifest.metadata.name
+            ));
         }
         Ok(())
     }
 }
 
 fn data(secret_key: &'static str, key: String, property: &'static str) -> ExternalData {
-    ExternalData { secret_key, remote_ref: ExternalRemoteRef { key, property } }
+    ExternalData {
+        secret_key,
+        remote_ref: ExternalRemoteRef { key, property },
+    }
 }
 
 /// What the services read, in External Secrets' templates.
 fn template(user: &str) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
-        ("ceph.conf", "[global]\nmon_host = {{ .monitors }}\n".to_owned()),
-        ("keyring", format!("[client.{user}]\nkey = {{{{ .key }}}}\n")),
+        (
+            "ceph.conf",
+            "[global]\nmon_host = {{ .monitors }}\n".to_owned(),
+        ),
+        (
+            "keyring",
+            format!("[client.{user}]\nkey = {{{{ .key }}}}\n"),
+        ),
         ("userID", user.to_owned()),
         ("userKey", "{{ .key }}".to_owned()),
     ])

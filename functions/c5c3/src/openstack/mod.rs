@@ -41,7 +41,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let names = Names::of(cluster.metadata.claim_name())?;
     let site = Site::survey(&cluster, &presets, request, response)?;
     let storages = Storages::of(&cluster, &site)?;
-    let recipe = Recipe { cluster: &cluster, presets: &presets, names, site };
+    let recipe = Recipe {
+        cluster: &cluster,
+        presets: &presets,
+        names,
+        site,
+    };
 
     let mut composed = Composed::new(request, response, cluster.metadata.scope());
     recipe.namespace(&mut composed)?;
@@ -52,6 +57,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     recipe.deletion(&storages, &mut composed)?;
 
     let all_ready = composed.all_ready();
-    let findings = status::Findings { ceph, keys, shares, control_plane, all_ready };
+    let findings = status::Findings {
+        ceph,
+        keys,
+        shares,
+        control_plane,
+        all_ready,
+    };
     recipe.status(&findings, response)
 }

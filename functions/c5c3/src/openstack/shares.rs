@@ -53,7 +53,13 @@ impl Recipe<'_> {
                         traits: traits(&composite.spec),
                     };
                     let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
-                    composed.object(&resource, name, &share, self.site.creation_in(pool), is_ready)?
+                    composed.object(
+                        &resource,
+                        name,
+                        &share,
+                        self.site.creation_in(pool),
+                        is_ready,
+                    )?
                 }
                 None => {
                     composed.keep(&resource)?;
@@ -76,12 +82,17 @@ fn is_ready(status: &HypervisorShareStatus) -> bool {
 
 /// Labels that say what kind of hosts these are, and so matter to Nova.
 fn qualities(pool: &HypervisorClusterSpec) -> impl Iterator<Item = (&String, &String)> {
-    pool.labels.iter().filter(|(label, _)| !matches!(label.as_str(), ZONE | "dedicated"))
+    pool.labels
+        .iter()
+        .filter(|(label, _)| !matches!(label.as_str(), ZONE | "dedicated"))
 }
 
 fn aggregate(name: &str, pool: &HypervisorClusterSpec) -> Aggregate {
     let metadata = qualities(pool).map(|(label, value)| (label.clone(), value.clone()));
-    Aggregate { name: name.to_owned(), metadata: metadata.collect() }
+    Aggregate {
+        name: name.to_owned(),
+        metadata: metadata.collect(),
+    }
 }
 
 /// Placement's custom traits, `CUSTOM_TIER_PREMIUM` for `tier: premium`.
@@ -92,7 +103,10 @@ fn traits(pool: &HypervisorClusterSpec) -> Vec<String> {
                 'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),
                 _ => '_',
             };
-            format!("CUSTOM_{label}_{value}").chars().map(upper).collect()
+            format!("CUSTOM_{label}_{value}")
+                .chars()
+                .map(upper)
+                .collect()
         })
         .collect()
 }

@@ -53,17 +53,30 @@ impl Site {
             pool_namespace: &presets.pool_namespace,
         };
         let control_plane = asker.find(request, response, &control_plane_cluster(spec)?)?;
-        let hypervisors =
-            find_all(&asker, request, response, &spec.hypervisor_clusters, "hypervisorClusters")?;
-        let storages =
-            find_all(&asker, request, response, &spec.storage_clusters, "storageClusters")?;
+        let hypervisors = find_all(
+            &asker,
+            request,
+            response,
+            &spec.hypervisor_clusters,
+            "hypervisorClusters",
+        )?;
+        let storages = find_all(
+            &asker,
+            request,
+            response,
+            &spec.storage_clusters,
+            "storageClusters",
+        )?;
         let namesakes = pools::namesakes::<OpenStackClusterSpec>(
             scope,
             request,
             response,
             cluster.metadata.claim_name(),
         )?;
-        let elder = namesakes.iter().flatten().min_by_key(|namesake| namesake.seniority());
+        let elder = namesakes
+            .iter()
+            .flatten()
+            .min_by_key(|namesake| namesake.seniority());
         let elder = elder.filter(|elder| elder.seniority() < cluster.metadata.seniority());
         Ok(Site {
             served: namesakes.is_some() && elder.is_none(),
@@ -86,7 +99,11 @@ impl Site {
 
     /// Whether something may be made in a pool: at first only when all pools are there, later when this one is.
     pub fn creation_in<K: Pool>(&self, pool: &Named<K>) -> Creation {
-        let usable = if self.started { pool.is_usable() } else { self.usable };
+        let usable = if self.started {
+            pool.is_usable()
+        } else {
+            self.usable
+        };
         Creation::from(self.served && usable)
     }
 
@@ -122,11 +139,17 @@ fn find_all<K: Pool>(
     field: &str,
 ) -> Result<Vec<Named<K>>, Fatal> {
     if names.is_empty() {
-        return Err(Fatal::new(format!("spec.{field} is empty; name at least one {}", K::NOUN)));
+        return Err(Fatal::new(format!(
+            "spec.{field} is empty; name at least one {}",
+            K::NOUN
+        )));
     }
     let mut found = Vec::with_capacity(names.len());
     for (position, name) in names.iter().enumerate() {
-        if names[..position].iter().any(|earlier| earlier.name() == name.name()) {
+        if names[..position]
+            .iter()
+            .any(|earlier| earlier.name() == name.name())
+        {
             return Err(Fatal::new(format!(
                 "spec.{field} names {} twice; name each {} once",
                 name.name(),

@@ -38,7 +38,8 @@ impl Recipe<'_> {
     /// Says how the claim is.
     pub fn status(&self, findings: &Findings, response: &mut Response) -> Result<(), Fatal> {
         let problems = self.site.problems();
-        let settled = findings.all_ready && problems.is_empty() && self.site.name_taken_by.is_none();
+        let settled =
+            findings.all_ready && problems.is_empty() && self.site.name_taken_by.is_none();
         let phase = self.phase(findings, settled);
         self.conditions(findings, &problems, response);
         response.status(&OpenStackClusterStatus {
@@ -63,7 +64,11 @@ impl Recipe<'_> {
         } else if settled {
             Phase::Ready
         } else if !findings.control_plane.exists {
-            if self.site.problems().is_empty() { Phase::Provisioning } else { Phase::Pending }
+            if self.site.problems().is_empty() {
+                Phase::Provisioning
+            } else {
+                Phase::Pending
+            }
         } else if self.was_ready() && !updating {
             Phase::Degraded
         } else {
@@ -123,7 +128,10 @@ impl Recipe<'_> {
                 (ready.reason.as_str(), ready.message.clone())
             }
             (None, _) if holds => ("Ready", String::new()),
-            (None, _) => ("Waiting", "the c5c3-operator hasn't said that it is ready".to_owned()),
+            (None, _) => (
+                "Waiting",
+                "the c5c3-operator hasn't said that it is ready".to_owned(),
+            ),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
     }
@@ -140,13 +148,20 @@ impl Recipe<'_> {
         };
         let shown = &waiting[..waiting.len().min(SHOWN)];
         let message = format!("waiting for {}{more}", shown.join(", "));
-        let reason = if self.was_ready() { "NotReady" } else { "Waiting" };
+        let reason = if self.was_ready() {
+            "NotReady"
+        } else {
+            "Waiting"
+        };
         transitions::set(response, type_, false, reason, message);
     }
 
     /// Whether the claim has been ready before.
     fn was_ready(&self) -> bool {
-        matches!(self.cluster.status.phase, Some(Phase::Ready | Phase::Degraded))
+        matches!(
+            self.cluster.status.phase,
+            Some(Phase::Ready | Phase::Degraded)
+        )
     }
 
     fn consumed_pools(&self, shares: &Shares) -> ConsumedPools {
@@ -167,7 +182,10 @@ impl Recipe<'_> {
                 .and_then(|composite| composite.status.capacity.as_ref())
                 .and_then(|capacity| capacity.available.clone()),
         });
-        ConsumedPools { hypervisor: hypervisor.collect(), storage: storage.collect() }
+        ConsumedPools {
+            hypervisor: hypervisor.collect(),
+            storage: storage.collect(),
+        }
     }
 
     fn ceph_resources(&self, ceph: &Ceph) -> Option<CephResources> {

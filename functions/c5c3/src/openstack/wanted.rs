@@ -115,7 +115,10 @@ impl Storages {
         for (position, pool) in site.storages.iter().enumerate() {
             let storage = Storage {
                 cluster: pool.name.name().to_owned(),
-                spec: pool.composite.as_ref().map(|composite| composite.spec.clone()),
+                spec: pool
+                    .composite
+                    .as_ref()
+                    .map(|composite| composite.spec.clone()),
                 creation: site.creation_in(pool),
                 pools: rbd_pools(spec, position == 0),
                 clients: clients(spec, position == 0),
@@ -130,7 +133,9 @@ impl Storages {
 
     /// The storage clusters in which the claim has something, or may make it.
     pub fn served<'a>(&'a self, composed: &'a Composed<'_>) -> impl Iterator<Item = &'a Storage> {
-        self.each.iter().filter(|storage| storage.is_served(composed))
+        self.each
+            .iter()
+            .filter(|storage| storage.is_served(composed))
     }
 }
 
@@ -138,16 +143,23 @@ impl Storage {
     /// Whether the claim has something in it, or may make it.
     pub fn is_served(&self, composed: &Composed<'_>) -> bool {
         self.creation == Creation::Allowed
-            || self.pools.iter().any(|pool| composed.exists(&pool.resource(&self.cluster)))
+            || self
+                .pools
+                .iter()
+                .any(|pool| composed.exists(&pool.resource(&self.cluster)))
     }
 
     /// Whether data are kept in two zones, each of which may fail.
     pub fn is_stretched(&self) -> bool {
-        self.spec.as_ref().is_some_and(|spec| spec.arbiter_cluster.is_some())
+        self.spec
+            .as_ref()
+            .is_some_and(|spec| spec.arbiter_cluster.is_some())
     }
 
     fn check(&self, claim: &OpenStackClusterSpec) -> Result<(), Fatal> {
-        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else { return Ok(()) };
+        let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
+            return Ok(());
+        };
         let ceph = &claim.storage.ceph;
         let mut copies: Vec<(&str, u32)> = self
             .pools
@@ -163,7 +175,10 @@ impl Storage {
             .collect();
         if self.filesystem {
             let filesystem = &ceph.filesystem;
-            copies.push(("filesystem.dataPoolReplication", filesystem.data_pool_replication.into()));
+            copies.push((
+                "filesystem.dataPoolReplication",
+                filesystem.data_pool_replication.into(),
+            ));
             copies.push((
                 "filesystem.metadataPoolReplication",
                 filesystem.metadata_pool_replication.into(),
@@ -173,7 +188,10 @@ impl Storage {
             let replication = ceph.object_store.data_pool_replication;
             copies.push(("objectStore.dataPoolReplication", replication.into()));
         }
-        match copies.into_iter().find(|(_, copies)| *copies == 0 || *copies > hosts) {
+        match copies
+            .into_iter()
+            .find(|(_, copies)| *copies == 0 || *copies > hosts)
+        {
             None => Ok(()),
             Some((field, copies)) => Err(Fatal::new(format!(
                 "spec.storage.ceph.{field} is {copies}, and storage pool {} keeps each copy on a host of its own and \

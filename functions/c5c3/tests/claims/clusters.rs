@@ -40,11 +40,14 @@ fn consumer(namespace: &str, name: &str, created: &str, pools: &[&str]) -> Value
 #[case("st-pool-encrypted")]
 fn every_example_gives_the_whole_response_that_is_on_file(#[case] file: &str) {
     let (_, outcome) = running(file);
-    insta::assert_yaml_snapshot!(file, json!({
-        "desired": outcome.desired, "ready": outcome.ready, "status": outcome.status,
-        "conditions": outcome.conditions, "events": outcome.events,
-        "compositeReady": outcome.composite_ready,
-    }));
+    insta::assert_yaml_snapshot!(
+        file,
+        json!({
+            "desired": outcome.desired, "ready": outcome.ready, "status": outcome.status,
+            "conditions": outcome.conditions, "events": outcome.events,
+            "compositeReady": outcome.composite_ready,
+        })
+    );
 }
 
 #[rstest]
@@ -53,7 +56,11 @@ fn every_example_gives_the_whole_response_that_is_on_file(#[case] file: &str) {
 #[case("st-pool-a", &["access", "ceph", "shoot"])]
 fn a_cluster_becomes_ready_step_by_step(#[case] file: &str, #[case] objects: &[&str]) {
     let first = pool(file).run();
-    assert_eq!(first.objects(), ["access", "shoot"], "what is inside waits for the Shoot");
+    assert_eq!(
+        first.objects(),
+        ["access", "shoot"],
+        "what is inside waits for the Shoot"
+    );
     assert_eq!(first.status["phase"], "Provisioning");
     assert_eq!(first.composite_ready, Some(false));
     let (_, last) = running(file);
@@ -67,31 +74,60 @@ fn a_shoot_whose_name_gardener_would_refuse_is_shortened() {
     let outcome = pool("control-plane").run();
     let metadata = &outcome.manifest("shoot")["metadata"];
     assert_eq!(metadata["namespace"], "garden-c5c3");
-    assert_eq!(text(metadata, "/name").len() + "c5c3".len(), 21, "{metadata}");
-    assert_eq!(outcome.desired["access"]["metadata"]["name"], "eu-de-1-control-plane");
-    assert_eq!(outcome.status["kubeconfig"], "eu-de-1-control-plane-kubeconfig");
-    assert_eq!(pool("hv-pool-a").run().manifest("shoot")["metadata"]["name"], "hv-pool-a");
+    assert_eq!(
+        text(metadata, "/name").len() + "c5c3".len(),
+        21,
+        "{metadata}"
+    );
+    assert_eq!(
+        outcome.desired["access"]["metadata"]["name"],
+        "eu-de-1-control-plane"
+    );
+    assert_eq!(
+        outcome.status["kubeconfig"],
+        "eu-de-1-control-plane-kubeconfig"
+    );
+    assert_eq!(
+        pool("hv-pool-a").run().manifest("shoot")["metadata"]["name"],
+        "hv-pool-a"
+    );
 }
 
 #[test]
 fn what_gardener_says_reaches_the_claim() {
     let call = pool("hv-pool-a");
     let first = call.run();
-    let failed = |_: &str, _: &Value| {
-        json!({"lastOperation": {"type": "Create", "state": "Failed", "description": "no machines left"}})
-    };
+    let failed = |_: &str, _: &Value| json!({"lastOperation": {"type": "Create", "state": "Failed", "description": "no machines left"}});
     let outcome = call.applied(&first, failed).run();
     assert_eq!(outcome.status["phase"], "Failed");
-    assert_eq!(outcome.conditions["ShootReady"].2, "Gardener gave up: no machines left");
+    assert_eq!(
+        outcome.conditions["ShootReady"].2,
+        "Gardener gave up: no machines left"
+    );
 }
 
 #[test]
 fn a_pool_lists_its_consumers_eldest_first() {
     let world = [
         consumer("tenant-b", "young", "2026-03-01T00:00:00Z", &["hv-pool-a"]),
-        consumer("tenant-a", "old", "2026-02-01T00:00:00Z", &["infrastructure/hv-pool-a"]),
-        consumer("tenant-c", "elsewhere", "2026-01-01T00:00:00Z", &["hv-pool-b"]),
-        consumer("tenant-d", "other-namespace", "2026-01-01T00:00:00Z", &["tenant-d/hv-pool-a"]),
+        consumer(
+            "tenant-a",
+            "old",
+            "2026-02-01T00:00:00Z",
+            &["infrastructure/hv-pool-a"],
+        ),
+        consumer(
+            "tenant-c",
+            "elsewhere",
+            "2026-01-01T00:00:00Z",
+            &["hv-pool-b"],
+        ),
+        consumer(
+            "tenant-d",
+            "other-namespace",
+            "2026-01-01T00:00:00Z",
+            &["tenant-d/hv-pool-a"],
+        ),
     ];
     let outcome = pool("hv-pool-a").with(world).run();
     let names: Vec<String> = outcome.status["consumers"]
@@ -105,12 +141,25 @@ fn a_pool_lists_its_consumers_eldest_first() {
 
 #[test]
 fn a_dedicated_pool_keeps_its_holder_and_refuses_an_elder_newcomer() {
-    let holder = consumer("tenant-b", "holder", "2026-03-01T00:00:00Z", &["hv-pool-compliance"]);
+    let holder = consumer(
+        "tenant-b",
+        "holder",
+        "2026-03-01T00:00:00Z",
+        &["hv-pool-compliance"],
+    );
     let mut call = pool("hv-pool-compliance").with([holder]);
     let outcome = call.run();
-    assert_eq!(outcome.status["consumers"], json!([{"name": "holder", "namespace": "tenant-b"}]));
+    assert_eq!(
+        outcome.status["consumers"],
+        json!([{"name": "holder", "namespace": "tenant-b"}])
+    );
     call.composite["status"] = outcome.status;
-    let elder = consumer("tenant-a", "elder", "2026-01-01T00:00:00Z", &["hv-pool-compliance"]);
+    let elder = consumer(
+        "tenant-a",
+        "elder",
+        "2026-01-01T00:00:00Z",
+        &["hv-pool-compliance"],
+    );
     let mut call = call.with([elder]);
     assert_eq!(call.run().status["consumers"][0]["name"], "holder");
     call.world.remove(0);
@@ -145,19 +194,30 @@ fn a_pool_is_not_shrunk_below_its_consumers() {
 fn a_pool_being_changed_by_gardener_can_be_consumed() {
     let (call, outcome) = running("hv-pool-a");
     let scaling = |name: &str, manifest: &Value| match name {
-        "shoot" => json!({"lastOperation": {"type": "Reconcile", "state": "Processing", "progress": 40}}),
+        "shoot" => {
+            json!({"lastOperation": {"type": "Reconcile", "state": "Processing", "progress": 40}})
+        }
         _ => well(name, manifest),
     };
-    assert_eq!(call.applied(&outcome, scaling).run().status["phase"], "Scaling");
+    assert_eq!(
+        call.applied(&outcome, scaling).run().status["phase"],
+        "Scaling"
+    );
 }
 
 #[test]
 fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
     let (_, outcome) = running("st-pool-encrypted");
     let set = &outcome.manifest("ceph")["spec"]["storage"]["storageClassDeviceSets"][0];
-    assert_eq!((set["count"].as_u64(), set["encrypted"].as_bool()), (Some(72), Some(true)));
+    assert_eq!(
+        (set["count"].as_u64(), set["encrypted"].as_bool()),
+        (Some(72), Some(true))
+    );
     let template = &set["volumeClaimTemplates"][0];
-    assert_eq!(template["metadata"]["annotations"]["crushDeviceClass"], "nvme");
+    assert_eq!(
+        template["metadata"]["annotations"]["crushDeviceClass"],
+        "nvme"
+    );
     assert_eq!(outcome.status["health"], "HEALTH_OK");
     assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
 }
@@ -222,7 +282,10 @@ fn the_younger_of_two_pools_of_one_name_is_refused() {
     twin["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
     let outcome = pool("hv-pool-a").with([twin]).run();
     assert_eq!(outcome.desired, BTreeMap::new());
-    assert_eq!(outcome.conditions["Accepted"].2, "elsewhere/hv-pool-a is older and has this name; choose another");
+    assert_eq!(
+        outcome.conditions["Accepted"].2,
+        "elsewhere/hv-pool-a is older and has this name; choose another"
+    );
     assert_eq!(outcome.status["phase"], "Failed");
 }
 
@@ -236,8 +299,14 @@ fn a_namespaced_pool_carries_its_provider_configuration_in_an_object() {
     assert_eq!(access["spec"]["providerConfigRef"]["name"], "management");
     let config = outcome.manifest("access");
     assert_eq!(config["kind"], "ClusterProviderConfig");
-    assert_eq!(config["spec"]["credentials"]["secretRef"]["name"], "hv-pool-a-kubeconfig");
-    assert_eq!(config["metadata"]["finalizers"], json!(["in-use.crossplane.io"]));
+    assert_eq!(
+        config["spec"]["credentials"]["secretRef"]["name"],
+        "hv-pool-a-kubeconfig"
+    );
+    assert_eq!(
+        config["metadata"]["finalizers"],
+        json!(["in-use.crossplane.io"])
+    );
     let nothing = |name: &str, manifest: &Value| match name {
         "access" => json!({}),
         _ => well(name, manifest),

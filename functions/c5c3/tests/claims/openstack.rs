@@ -21,16 +21,22 @@ fn running(name: &str) -> (Call, Outcome) {
 #[case("finance-prod")]
 fn every_example_gives_the_whole_response_that_is_on_file(#[case] name: &str) {
     let outcome = call(name).run();
-    insta::assert_yaml_snapshot!(format!("{name}-first"), json!({
-        "desired": outcome.desired, "status": outcome.status, "conditions": outcome.conditions,
-        "events": outcome.events, "compositeReady": outcome.composite_ready,
-    }));
+    insta::assert_yaml_snapshot!(
+        format!("{name}-first"),
+        json!({
+            "desired": outcome.desired, "status": outcome.status, "conditions": outcome.conditions,
+            "events": outcome.events, "compositeReady": outcome.composite_ready,
+        })
+    );
     let (_, outcome) = running(name);
-    insta::assert_yaml_snapshot!(format!("{name}-ready"), json!({
-        "usages": outcome.desired.iter().filter(|(_, v)| v["kind"] == "Usage").collect::<Vec<_>>(),
-        "ready": outcome.ready, "status": outcome.status, "conditions": outcome.conditions,
-        "events": outcome.events, "compositeReady": outcome.composite_ready,
-    }));
+    insta::assert_yaml_snapshot!(
+        format!("{name}-ready"),
+        json!({
+            "usages": outcome.desired.iter().filter(|(_, v)| v["kind"] == "Usage").collect::<Vec<_>>(),
+            "ready": outcome.ready, "status": outcome.status, "conditions": outcome.conditions,
+            "events": outcome.events, "compositeReady": outcome.composite_ready,
+        })
+    );
 }
 
 #[test]
@@ -39,15 +45,29 @@ fn a_claim_becomes_ready_when_everything_is() {
     assert_eq!(outcome.fatal, None);
     assert_eq!(outcome.status["phase"], "Ready");
     assert_eq!(outcome.composite_ready, Some(true));
-    assert!(outcome.ready.values().all(|ready| *ready), "{:?}", outcome.ready);
-    assert_eq!(outcome.status["endpoints"]["keystone"], "https://keystone.example.com");
-    assert_eq!(outcome.status["consumedPools"]["hypervisor"][0]["nodeCount"], 2);
+    assert!(
+        outcome.ready.values().all(|ready| *ready),
+        "{:?}",
+        outcome.ready
+    );
+    assert_eq!(
+        outcome.status["endpoints"]["keystone"],
+        "https://keystone.example.com"
+    );
+    assert_eq!(
+        outcome.status["consumedPools"]["hypervisor"][0]["nodeCount"],
+        2
+    );
 }
 
 #[test]
 fn nothing_is_made_while_a_pool_is_missing() {
     let outcome = Call::of(claim("customer-a-prod"), "openstack-production")
-        .with(pools().into_iter().filter(|pool| text(pool, "/spec/name") != "hv-pool-b"))
+        .with(
+            pools()
+                .into_iter()
+                .filter(|pool| text(pool, "/spec/name") != "hv-pool-b"),
+        )
         .run();
     assert_eq!(outcome.desired.len(), 0, "{:?}", outcome.desired.keys());
     assert_eq!(outcome.status["phase"], "Pending");
@@ -65,16 +85,28 @@ fn nothing_that_runs_goes_when_pools_vanish_or_are_not_read() {
     let (mut call, before) = running("customer-a-prod");
     call.world.clear();
     let after = call.run();
-    assert_eq!(after.desired.keys().collect::<Vec<_>>(), before.desired.keys().collect::<Vec<_>>());
+    assert_eq!(
+        after.desired.keys().collect::<Vec<_>>(),
+        before.desired.keys().collect::<Vec<_>>()
+    );
     for (name, object) in &before.desired {
         if name != "control-plane" && object["kind"] != "Usage" {
             assert_eq!(&after.desired[name], object, "{name} changed");
         }
     }
-    assert_eq!(after.manifest("control-plane"), before.manifest("control-plane"));
+    assert_eq!(
+        after.manifest("control-plane"),
+        before.manifest("control-plane")
+    );
     assert_eq!(after.status["phase"], "Degraded");
-    let unread = Outcome::of(function_protocol::run(&function_c5c3::Claims, call.message()));
-    assert_eq!(unread.desired.keys().collect::<Vec<_>>(), before.desired.keys().collect::<Vec<_>>());
+    let unread = Outcome::of(function_protocol::run(
+        &function_c5c3::Claims,
+        call.message(),
+    ));
+    assert_eq!(
+        unread.desired.keys().collect::<Vec<_>>(),
+        before.desired.keys().collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -88,7 +120,10 @@ fn a_pool_that_becomes_unhealthy_degrades_the_claim_and_changes_nothing() {
     let after = call.run();
     assert_eq!(after.status["phase"], "Degraded");
     assert_eq!(after.desired, before.desired);
-    assert_eq!(after.conditions["PoolsReady"].2, "storage pool st-pool-a: it is HEALTH_ERR");
+    assert_eq!(
+        after.conditions["PoolsReady"].2,
+        "storage pool st-pool-a: it is HEALTH_ERR"
+    );
     assert_eq!(after.events, ["storage pool st-pool-a: it is HEALTH_ERR"]);
 }
 
@@ -136,8 +171,14 @@ fn sizes_are_those_of_the_contract(
 #[test]
 fn each_storage_pool_has_volumes_and_only_the_first_has_images() {
     let outcome = call("internal-prod").run();
-    assert_eq!(outcome.manifest("volumes-st-pool-a")["metadata"]["name"], "internal-prod-volumes");
-    assert_eq!(outcome.manifest("volumes-st-pool-b")["spec"]["deviceClass"], "hdd");
+    assert_eq!(
+        outcome.manifest("volumes-st-pool-a")["metadata"]["name"],
+        "internal-prod-volumes"
+    );
+    assert_eq!(
+        outcome.manifest("volumes-st-pool-b")["spec"]["deviceClass"],
+        "hdd"
+    );
     assert!(outcome.desired.contains_key("images-st-pool-a"));
     assert!(!outcome.desired.contains_key("images-st-pool-b"));
     assert!(outcome.desired.contains_key("filesystem-st-pool-a"));
@@ -149,12 +190,17 @@ fn each_storage_pool_has_volumes_and_only_the_first_has_images() {
 #[test]
 fn each_service_has_the_least_rights() {
     let outcome = call("customer-a-prod").run();
-    let caps = |service: &str| outcome.manifest(&format!("client-{service}-st-pool-a"))["spec"]["caps"].clone();
+    let caps = |service: &str| {
+        outcome.manifest(&format!("client-{service}-st-pool-a"))["spec"]["caps"].clone()
+    };
     assert_eq!(
         caps("cinder")["osd"],
         "profile rbd pool=customer-a-prod-volumes, profile rbd-read-only pool=customer-a-prod-images"
     );
-    assert_eq!(caps("glance")["osd"], "profile rbd pool=customer-a-prod-images");
+    assert_eq!(
+        caps("glance")["osd"],
+        "profile rbd pool=customer-a-prod-images"
+    );
     assert_eq!(
         caps("nova")["osd"],
         "profile rbd pool=customer-a-prod-volumes, profile rbd pool=customer-a-prod-ephemeral, \
@@ -166,7 +212,10 @@ fn each_service_has_the_least_rights() {
 fn keys_travel_on_paths_of_their_own_namespace_and_never_through_the_function() {
     let outcome = call("customer-a-prod").run();
     let pushed = &outcome.manifest("push-cinder-st-pool-a")["spec"];
-    assert_eq!(pushed["selector"]["secret"]["name"], "rook-ceph-client-customer-a-prod-cinder");
+    assert_eq!(
+        pushed["selector"]["secret"]["name"],
+        "rook-ceph-client-customer-a-prod-cinder"
+    );
     let path = &pushed["data"][0]["match"]["remoteRef"]["remoteKey"];
     assert_eq!(path, "openstack-customer-a-prod/ceph/st-pool-a/cinder");
     let pulled = &outcome.manifest("pull-cinder-st-pool-a")["spec"];
@@ -184,16 +233,36 @@ fn deletion_goes_control_plane_then_data_and_shares_then_namespace() {
     let (_, outcome) = running("customer-a-prod");
     let usage = |name: &str| {
         let usage = &outcome.desired[name]["spec"];
-        (text(usage, "/of/resourceRef/name"), text(usage, "/by/resourceRef/name"))
+        (
+            text(usage, "/of/resourceRef/name"),
+            text(usage, "/by/resourceRef/name"),
+        )
     };
     let pair = |of: &str, by: &str| (of.to_owned(), by.to_owned());
-    assert_eq!(usage("namespace-until-control-plane"), pair("xr-namespace", "xr-control-plane"));
-    for name in ["volumes-st-pool-a", "images-st-pool-a", "ephemeral-st-pool-a", "share-hv-pool-a"] {
+    assert_eq!(
+        usage("namespace-until-control-plane"),
+        pair("xr-namespace", "xr-control-plane")
+    );
+    for name in [
+        "volumes-st-pool-a",
+        "images-st-pool-a",
+        "ephemeral-st-pool-a",
+        "share-hv-pool-a",
+    ] {
         let xr = format!("xr-{name}");
-        assert_eq!(usage(&format!("{name}-until-control-plane")), pair(&xr, "xr-control-plane"));
-        assert_eq!(usage(&format!("namespace-until-{name}")), pair("xr-namespace", &xr));
+        assert_eq!(
+            usage(&format!("{name}-until-control-plane")),
+            pair(&xr, "xr-control-plane")
+        );
+        assert_eq!(
+            usage(&format!("namespace-until-{name}")),
+            pair("xr-namespace", &xr)
+        );
     }
-    assert_eq!(usage("hv-pool-a-until-share-hv-pool-a"), pair("hv-pool-a-abcde", "xr-share-hv-pool-a"));
+    assert_eq!(
+        usage("hv-pool-a-until-share-hv-pool-a"),
+        pair("hv-pool-a-abcde", "xr-share-hv-pool-a")
+    );
     assert_eq!(
         usage("st-pool-a-until-volumes-st-pool-a"),
         pair("st-pool-a-abcde", "xr-volumes-st-pool-a")
@@ -213,7 +282,11 @@ fn a_namespaced_claim_composes_namespaced_resources() {
         .map(|name| ready(yaml(&format!("examples/pools/{name}.yaml")).remove(0), &[]))
         .collect();
     let outcome = call.run();
-    assert_eq!(outcome.conditions["PoolsReady"].0, "True", "{:?}", outcome.conditions);
+    assert_eq!(
+        outcome.conditions["PoolsReady"].0, "True",
+        "{:?}",
+        outcome.conditions
+    );
     let object = &outcome.desired["control-plane"];
     assert_eq!(object["apiVersion"], "kubernetes.m.crossplane.io/v1alpha1");
     assert_eq!(
@@ -239,7 +312,10 @@ fn the_younger_of_two_claims_of_one_name_is_refused() {
     assert_eq!(outcome.status["phase"], "Failed");
     let (status, reason, message) = &outcome.conditions["Accepted"];
     assert_eq!((status.as_str(), reason.as_str()), ("False", "NameTaken"));
-    assert_eq!(message, "tenant-z/customer-b-staging is older and has this name; choose another");
+    assert_eq!(
+        message,
+        "tenant-z/customer-b-staging is older and has this name; choose another"
+    );
 
     twin["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
     let elder = call("customer-b-staging").with([twin]).run();
@@ -298,7 +374,10 @@ fn a_mistake_in_the_claim_is_one_sentence(
     assert!(!fatal.contains('\n'));
     assert_eq!(outcome.desired.len(), 0);
     let shown = ("False".to_owned(), "Invalid".to_owned(), fatal);
-    assert_eq!(outcome.conditions["Accepted"], shown, "the claim's owner sees it, too");
+    assert_eq!(
+        outcome.conditions["Accepted"], shown,
+        "the claim's owner sees it, too"
+    );
 }
 
 #[test]
@@ -320,7 +399,10 @@ fn a_pool_of_another_region_is_a_condition() {
 #[test]
 fn no_quota_is_no_quota() {
     let outcome = call("customer-b-staging").run();
-    assert_eq!(outcome.manifest("volumes-st-pool-a")["spec"].get("quotas"), None);
+    assert_eq!(
+        outcome.manifest("volumes-st-pool-a")["spec"].get("quotas"),
+        None
+    );
 }
 
 #[test]
@@ -328,11 +410,17 @@ fn a_name_whose_namespace_is_too_long_is_refused() {
     let mut call = call("customer-b-staging");
     call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("n".repeat(128));
     let fatal = call.run().fatal.unwrap();
-    assert!(fatal.contains("Kubernetes allows 63; choose a name of at most 53 characters"), "{fatal}");
+    assert!(
+        fatal.contains("Kubernetes allows 63; choose a name of at most 53 characters"),
+        "{fatal}"
+    );
 }
 
 #[rstest]
-#[case::missing(None, "the Composition gives this function no input; add one of kind OpenStackPresets to the pipeline step")]
+#[case::missing(
+    None,
+    "the Composition gives this function no input; add one of kind OpenStackPresets to the pipeline step"
+)]
 #[case::other_kind(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "ClusterPresets"})),
     "the Composition's input is of kind \"ClusterPresets\"")]
 #[case::unknown_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
@@ -344,7 +432,10 @@ fn a_name_whose_namespace_is_too_long_is_refused() {
 #[case::size_without_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
     "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {}})),
     "the Composition has no preset for size small")]
-fn a_mistake_in_the_composition_is_one_sentence(#[case] input: Option<Value>, #[case] sentence: &str) {
+fn a_mistake_in_the_composition_is_one_sentence(
+    #[case] input: Option<Value>,
+    #[case] sentence: &str,
+) {
     let mut call = call("customer-b-staging");
     call.input = input;
     let fatal = call.run().fatal.unwrap();
@@ -356,5 +447,10 @@ fn a_composition_for_another_kind_is_told_which_kinds_there_are() {
     let mut call = call("customer-b-staging");
     call.composite["kind"] = json!("XSomething");
     let fatal = call.run().fatal.unwrap();
-    assert!(fatal.ends_with("not XSomething (c5c3.io/v1alpha1); correct the Composition's compositeTypeRef"), "{fatal}");
+    assert!(
+        fatal.ends_with(
+            "not XSomething (c5c3.io/v1alpha1); correct the Composition's compositeTypeRef"
+        ),
+        "{fatal}"
+    );
 }

@@ -64,8 +64,12 @@ fn world(claim: &Value) -> Vec<Value> {
         let names = claim["spec"][field].as_array().into_iter().flatten();
         names.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let hypervisors = names("hypervisorClusters").into_iter().map(|name| pool("HypervisorCluster", &name));
-    let storages = names("storageClusters").into_iter().map(|name| pool("StorageCluster", &name));
+    let hypervisors = names("hypervisorClusters")
+        .into_iter()
+        .map(|name| pool("HypervisorCluster", &name));
+    let storages = names("storageClusters")
+        .into_iter()
+        .map(|name| pool("StorageCluster", &name));
     let control_plane = pool("ControlPlaneCluster", "eu-de-1-control-plane");
     hypervisors.chain(storages).chain([control_plane]).collect()
 }
@@ -77,9 +81,12 @@ fn call(claim: &Value) -> Call {
 /// The same value with the fields of every object in the opposite order.
 fn reversed(value: &Value) -> Value {
     match value {
-        Value::Object(map) => {
-            Value::Object(map.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect::<Map<_, _>>())
-        }
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .rev()
+                .map(|(key, value)| (key.clone(), reversed(value)))
+                .collect::<Map<_, _>>(),
+        ),
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
         other => other.clone(),
     }
@@ -87,7 +94,9 @@ fn reversed(value: &Value) -> Value {
 
 fn is_dns_label(name: &str) -> bool {
     (1..=63).contains(&name.len())
-        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && name
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         && !name.starts_with('-')
         && !name.ends_with('-')
 }
@@ -214,10 +223,14 @@ fn walk(value: &Value, path: String, visit: &mut impl FnMut(String)) {
     let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
     match value {
         Value::Object(map) => {
-            map.iter().for_each(|(key, value)| walk(value, format!("{path}/{}", escape(key)), visit));
+            map.iter()
+                .for_each(|(key, value)| walk(value, format!("{path}/{}", escape(key)), visit));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(position, value)| walk(value, format!("{path}/{position}"), visit));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(position, value)| walk(value, format!("{path}/{position}"), visit));
         }
         _ => {}
     }

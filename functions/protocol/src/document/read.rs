@@ -75,7 +75,11 @@ impl<'de> Reader<'de> {
     pub(super) fn of_document(entries: &'de [u8], keys: Keys, unknown: Unknown) -> Self {
         Self {
             kind: Kind::Struct(entries),
-            within: Within { levels_left: DEEPEST, keys, unknown },
+            within: Within {
+                levels_left: DEEPEST,
+                keys,
+                unknown,
+            },
         }
     }
 

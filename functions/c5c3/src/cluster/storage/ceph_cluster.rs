@@ -8,11 +8,11 @@ use function_protocol::Fatal;
 
 use crate::input::CephPreset;
 use crate::manifest::ObjectMeta;
-use crate::quantity;
 use crate::manifest::ceph::{
     CephCluster, CephStorage, CephVersion, DeviceSet, Mgr, Mon, MonZone, StretchCluster,
     VolumeClaim, VolumeClaimTemplate, VolumeRequest,
 };
+use crate::quantity;
 
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
@@ -55,10 +55,16 @@ pub fn wanted(
         },
     };
     Ok(CephCluster {
-        ceph_version: CephVersion { image: preset.image.clone() },
+        ceph_version: CephVersion {
+            image: preset.image.clone(),
+        },
         data_dir_host_path: "/var/lib/rook",
         mon: Mon {
-            count: if stretch_cluster.is_some() { 5 } else { MONITORS },
+            count: if stretch_cluster.is_some() {
+                5
+            } else {
+                MONITORS
+            },
             allow_multiple_per_node: false,
             stretch_cluster,
         },
@@ -110,7 +116,10 @@ fn stretch(arbiter: &str, region: &str, zones: &[String]) -> Result<StretchClust
             zones.len()
         )));
     };
-    let zone = |name: &str, arbiter| MonZone { name: name.to_owned(), arbiter };
+    let zone = |name: &str, arbiter| MonZone {
+        name: name.to_owned(),
+        arbiter,
+    };
     Ok(StretchCluster {
         failure_domain_label: "topology.kubernetes.io/zone",
         sub_failure_domain: "host",
