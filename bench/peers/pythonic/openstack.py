@@ -1,7 +1,7 @@
 """What functions/c5c3/src/openstack makes of customer-a-prod, as a composition for crossplane-function-pythonic.
 
-Every composed resource, its readiness, the Usages, the status and the conditions are the same; the load generator checks
-that before it measures. What customer-a-prod doesn't use is left out: Manila, object stores, stretched and dedicated
+Every composed resource, its readiness, the status and which conditions hold are the same; the load generator checks that
+before it measures. What customer-a-prod doesn't use is left out: Manila, object stores, stretched and dedicated
 pools, claims of the same name, what happens when a pool is gone.
 """
 
@@ -303,11 +303,12 @@ class OpenStackCluster(BaseComposite):
             cluster = pool["name"]
             data = [f"{purpose}-{cluster}" for purpose in self.rbd_pools(number)]
             clients = [f"client-{service}-{cluster}" for service in self.clients(number)]
-            for resource in data + clients:
-                self.order(resource, "control-plane", "the control plane keeps its data there")
             for resource in data:
+                self.order(resource, "control-plane", "the control plane keeps its data there")
                 self.order("namespace", resource, "its data go before the namespace")
                 self.hold(pool, resource, "storage pool")
+            for resource in clients:
+                self.order(resource, "control-plane", "the control plane reaches its data with it")
         for pool in self.hypervisors:
             share = f"share-{pool['name']}"
             self.order(share, "control-plane", "the control plane runs on these nodes")

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 /// The name that the servers' certificate is for.
@@ -23,6 +23,8 @@ impl Certificates {
     /// The folder can't be written to.
     pub fn issue(folder: &Path) -> Result<Self> {
         let mut params = CertificateParams::default();
+        // By default all have the same name, and BoringSSL takes one that its own issuer seems to have for self-signed.
+        params.distinguished_name.push(DnType::CommonName, "authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         let key = KeyPair::generate()?;

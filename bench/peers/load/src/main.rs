@@ -15,7 +15,7 @@ mod turn;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
 use crate::certificates::Certificates;
@@ -68,7 +68,7 @@ async fn main() -> Result<()> {
     ];
     let mut peers = Vec::new();
     for server in servers {
-        let client = Client::connect(server.address(), &certificates).await?;
+        let client = server.connect(&certificates).await?;
         let idle = server.memory()?.now;
         peers.push(Peer {
             server,
@@ -130,7 +130,10 @@ async fn measure(peers: &[&Peer], call: &request::Call) -> Result<Vec<Turn>> {
     let mut expected = None;
     for peer in peers {
         let dialect = peer.server.dialect();
-        let (request, response) = call.settle(dialect, &peer.client).await?;
+        let (request, response) = call
+            .settle(dialect, &peer.client)
+            .await
+            .with_context(|| peer.server.trouble())?;
         let answer = answer::read(&response, dialect)?;
         match &expected {
             None => expected = Some(answer),

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use crate::certificates::Certificates;
+use crate::client::Client;
 use crate::request::Dialect;
 
 /// The kernel counts processor time in hundredths of a second for programs (proc_pid_stat(5), USER_HZ).
@@ -19,6 +20,7 @@ pub struct Server {
     name: &'static str,
     dialect: Dialect,
     address: SocketAddr,
+    log: PathBuf,
     process: Child,
 }
 
@@ -80,20 +82,37 @@ impl Server {
         certificates: &Certificates,
     ) -> Result<Self> {
         let address = free_address()?;
+        let log = certificates.folder().join(format!("{name}.log"));
         let process = command
             .args(["--address", &address.to_string(), "--tls-certs-dir"])
             .arg(certificates.folder())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(&log)?)
             .spawn()
             .with_context(|| format!("{name} can't be started"))?;
         Ok(Self {
             name,
             dialect,
             address,
+            log,
             process,
         })
+    }
+
+    /// Connects to it, as soon as it listens.
+    ///
+    /// # Errors
+    /// It doesn't; the message has what it wrote.
+    pub async fn connect(&self, certificates: &Certificates) -> Result<Client> {
+        let client = Client::connect(self.address, certificates).await;
+        client.with_context(|| self.trouble())
+    }
+
+    /// Says which server is in trouble, with what it wrote.
+    pub fn trouble(&self) -> String {
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        format!("{} doesn't answer; it wrote: {log}", self.name)
     }
 
     /// What people call it.
@@ -104,11 +123,6 @@ impl Server {
     /// How it wants its requests.
     pub fn dialect(&self) -> Dialect {
         self.dialect
-    }
-
-    /// Where it serves.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// What it holds.
