@@ -104,7 +104,7 @@ impl<'a> Site<'a> {
 
     /// Waits, with the foreign operators at work, until something holds.
     pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-        eventually(what, minutes(4), async || {
+        eventually(what, minutes(8), async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
             operators::work(self.lab).await?;
