@@ -1,4 +1,4 @@
-//! Counting, and what the counts must not exceed.
+//! Counting.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,18 +6,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
+use crate::budget::{self, Count};
 use crate::table::Table;
 use crate::ways::Way;
 use crate::{Written, write};
 
 /// How often a request is answered at least; the second half is what counts, so that first allocations don't.
 const TIMES: u64 = 2;
-
-/// How many times the instructions of doing nothing, conventionally, an answer may take.
-const MOST_OF_NOTHING: f64 = 2.0;
-
-/// How many times as much ten times as many consumers may cost.
-const MOST_OF_TENFOLD: f64 = 13.0;
 
 /// Counts every workload in every way, prints a table and checks the budgets.
 ///
@@ -34,50 +29,29 @@ pub fn all() -> Result<()> {
         "whole answer",
         "of nothing",
     ]);
-    let mut broken = Vec::new();
-    let mut last: Option<(String, u64)> = None;
+    let mut counts = Vec::new();
     for workload in write(folder.path())? {
-        let conventional = count(&workload, Way::Conventional)?;
-        let pass_through = count(&workload, Way::PassThrough)?;
-        let compose = count(&workload, Way::Compose)?;
-        let ratio = compose as f64 / conventional as f64;
+        let count = Count {
+            conventional: count(&workload, Way::Conventional)?,
+            pass_through: count(&workload, Way::PassThrough)?,
+            compose: count(&workload, Way::Compose)?,
+            name: workload.name,
+        };
         table.row(&[
-            workload.name.clone(),
-            bytes(workload.request),
-            bytes(workload.response),
-            thousands(conventional),
-            thousands(pass_through),
-            thousands(compose),
-            format!("{ratio:.2}"),
+            count.name.clone(),
+            kilobytes(workload.request),
+            kilobytes(workload.response),
+            thousands(count.conventional),
+            thousands(count.pass_through),
+            thousands(count.compose),
+            format!("{:.2}", count.of_nothing()),
         ]);
-        if ratio > MOST_OF_NOTHING {
-            broken.push(format!(
-                "{} takes {ratio:.2} times the instructions of doing nothing, and {MOST_OF_NOTHING} are allowed",
-                workload.name
-            ));
-        }
-        if let Some((name, before)) = last
-            .take()
-            .filter(|(name, _)| is_tenfold(name, &workload.name))
-        {
-            let growth = compose as f64 / before as f64;
-            if growth > MOST_OF_TENFOLD {
-                broken.push(format!(
-                    "{} costs {growth:.1} times as much as {name}, and {MOST_OF_TENFOLD} are allowed",
-                    workload.name
-                ));
-            }
-        }
-        last = Some((workload.name, compose));
+        counts.push(count);
     }
     println!("{table}");
+    let broken = budget::broken(&counts);
     ensure!(broken.is_empty(), "{}", broken.join("; "));
     Ok(())
-}
-
-/// Whether one workload is another with ten times the consumers.
-fn is_tenfold(one: &str, other: &str) -> bool {
-    other.strip_suffix('0') == Some(one)
 }
 
 /// Instructions of one answer.
@@ -115,7 +89,7 @@ fn collected(workload: &Path, way: Way, times: u64) -> Result<u64> {
         .with_context(|| format!("valgrind counted nothing: {said}"))
 }
 
-fn bytes(count: usize) -> String {
+fn kilobytes(count: usize) -> String {
     format!("{:.1} KB", count as f64 / 1e3)
 }
 

@@ -3,6 +3,7 @@
 //! `bench` prints a table and fails when a budget is broken. `bench write FOLDER` writes the requests and their responses to
 //! files, for whoever wants to profile (docs/performance.md).
 
+mod budget;
 mod count;
 mod table;
 mod ways;

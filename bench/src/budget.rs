@@ -1,0 +1,108 @@
+//! What answers may cost.
+
+/// How many times the instructions of doing nothing, conventionally, an answer may take.
+const MOST_OF_NOTHING: f64 = 2.0;
+
+/// How many times as much ten times as many consumers may cost.
+const MOST_OF_TENFOLD: f64 = 13.0;
+
+/// Instructions of one call, answered in each way.
+pub struct Count {
+    /// The call.
+    pub name: String,
+    /// See [`Way::Conventional`](crate::ways::Way).
+    pub conventional: u64,
+    /// See [`Way::PassThrough`](crate::ways::Way).
+    pub pass_through: u64,
+    /// See [`Way::Compose`](crate::ways::Way).
+    pub compose: u64,
+}
+
+impl Count {
+    /// How many times the instructions of doing nothing the answer takes.
+    pub fn of_nothing(&self) -> f64 {
+        self.compose as f64 / self.conventional as f64
+    }
+
+    /// Whether this is the other call with ten times the consumers: `pool-among-100` after `pool-among-10`.
+    fn is_tenfold(&self, other: &Count) -> bool {
+        self.name.strip_suffix('0') == Some(&other.name)
+    }
+}
+
+/// What costs more than it may, each in a sentence.
+pub fn broken(counts: &[Count]) -> Vec<String> {
+    let of_nothing = counts
+        .iter()
+        .map(|count| (count, count.of_nothing()))
+        .filter(|(_, times)| *times > MOST_OF_NOTHING)
+        .map(|(count, times)| {
+            format!(
+                "{} takes {times:.2} times the instructions of doing nothing, and {MOST_OF_NOTHING} are allowed",
+                count.name
+            )
+        });
+    let of_tenfold = counts
+        .iter()
+        .zip(counts.iter().skip(1))
+        .filter(|(fewer, more)| more.is_tenfold(fewer))
+        .map(|(fewer, more)| (fewer, more, more.compose as f64 / fewer.compose as f64))
+        .filter(|(_, _, times)| *times > MOST_OF_TENFOLD)
+        .map(|(fewer, more, times)| {
+            format!(
+                "{} takes {times:.1} times the instructions of {}, and {MOST_OF_TENFOLD} are allowed",
+                more.name, fewer.name
+            )
+        });
+    of_nothing.chain(of_tenfold).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(name: &str, conventional: u64, compose: u64) -> Count {
+        Count {
+            name: name.to_owned(),
+            conventional,
+            pass_through: 0,
+            compose,
+        }
+    }
+
+    #[test]
+    fn what_is_within_the_budget_is_not_told() {
+        let counts = [
+            count("claim", 100, 200),
+            count("pool-among-10", 100, 10),
+            count("pool-among-100", 1000, 130),
+        ];
+        assert_eq!(broken(&counts), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_answer_that_takes_too_much_is_told() {
+        assert_eq!(
+            broken(&[count("claim", 100, 201)]),
+            ["claim takes 2.01 times the instructions of doing nothing, and 2 are allowed"]
+        );
+    }
+
+    #[test]
+    fn growth_is_compared_between_the_same_calls_only() {
+        let counts = [
+            count("claim", 100, 10),
+            count("claim-among-100", 1000, 200),
+            count("claim-among-1000", 9000, 2601),
+            count("pool-among-10", 100, 10),
+            count("pool-among-100", 1000, 131),
+        ];
+        assert_eq!(
+            broken(&counts),
+            [
+                "claim-among-1000 takes 13.0 times the instructions of claim-among-100, and 13 are allowed",
+                "pool-among-100 takes 13.1 times the instructions of pool-among-10, and 13 are allowed",
+            ]
+        );
+    }
+}
