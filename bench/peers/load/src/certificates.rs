@@ -24,7 +24,9 @@ impl Certificates {
     pub fn issue(folder: &Path) -> Result<Self> {
         let mut params = CertificateParams::default();
         // By default all have the same name, and BoringSSL takes one that its own issuer seems to have for self-signed.
-        params.distinguished_name.push(DnType::CommonName, "authority");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         let key = KeyPair::generate()?;

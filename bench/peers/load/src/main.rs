@@ -15,8 +15,9 @@ mod turn;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::certificates::Certificates;
 use crate::client::Client;
@@ -58,7 +59,19 @@ struct Arguments {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    let mut terminate = signal(SignalKind::terminate())?;
+    // Whichever ends first, the servers are stopped as they are dropped.
+    tokio::select! {
+        outcome = run(Arguments::parse()) => outcome,
+        _ = terminate.recv() => bail!("told to stop"),
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            bail!("interrupted")
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let certificates = Certificates::issue(folder.path())?;
     let servers = [
@@ -77,7 +90,7 @@ async fn main() -> Result<()> {
         });
     }
     let [ours, sdk, pythonic] = &peers[..] else {
-        anyhow::bail!("there are three");
+        bail!("there are three");
     };
 
     let claim = request::claim();
