@@ -158,7 +158,7 @@ async fn function_comes_back(lab: &Lab) -> Result<()> {
     .await
 }
 
-/// The stand-in function calls what it composes ready from the start, so a Ready claim may be ahead of its provider.
+/// The stand-in function takes an Object without conditions for ready, so a Ready claim may be ahead of its provider.
 async fn arrives(lab: &Lab) -> Result<()> {
     eventually("the greeting arrives", minutes(1), async || {
         greets(lab, "hello").await
