@@ -1,0 +1,118 @@
+//! What a carrier of composers has to make so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::CustomResource;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::composition::Composition;
+use crate::generated::Generated;
+use crate::key::Key;
+use crate::kind::ResourceKind;
+use crate::owner::{self, Owner};
+use crate::subject::{Metadata, Subject};
+use crate::world::Outside;
+
+/// What a carrier of composers has to make so: objects applied, Secrets generated where there are none, what else is the
+/// subject's deleted, calls made, the status written; in this order.
+pub struct Answer {
+    /// Whole objects, with the owner's labels and reference.
+    pub objects: BTreeMap<Key, Value>,
+    /// Secrets whose values are made once.
+    pub generated: BTreeMap<Key, Generated>,
+    /// Objects that stay as they are.
+    pub kept: BTreeSet<Key>,
+    /// Calls of systems outside Kubernetes.
+    pub calls: Vec<Outside>,
+    /// The whole status, conditions and all.
+    pub status: Value,
+    /// When to call the composer again though nothing changed.
+    pub wake: Option<Timestamp>,
+    /// Whose all this is.
+    pub owner: Owner,
+}
+
+impl Answer {
+    /// Whether nothing is wanted any more: a subject that is being deleted may go as soon as nothing of it is left.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+            && self.kept.is_empty()
+            && self.generated.is_empty()
+            && self.calls.is_empty()
+    }
+
+    pub(crate) fn of<S: CustomResource>(
+        operator: &'static str,
+        subject: &Subject<S>,
+        composition: Composition,
+        status: Value,
+    ) -> Self {
+        let kind = ResourceKind::of::<S>();
+        let owner = Owner::of(kind, &subject.metadata);
+        let objects = composition
+            .objects
+            .into_iter()
+            .map(|(key, body)| {
+                let object = dressed(&key, body, operator, kind, &subject.metadata, &owner);
+                (key, object)
+            })
+            .collect();
+        Self {
+            objects,
+            generated: composition.generated,
+            kept: composition.kept,
+            calls: composition.calls,
+            status,
+            wake: composition.wake,
+            owner,
+        }
+    }
+}
+
+/// A whole object: the body with the name it goes by and the marks of its owner.
+fn dressed(
+    key: &Key,
+    mut body: Value,
+    operator: &'static str,
+    kind: ResourceKind,
+    subject: &Metadata,
+    owner: &Owner,
+) -> Value {
+    let mut metadata = match body.get_mut("metadata").map(Value::take) {
+        Some(Value::Object(metadata)) => Value::Object(metadata),
+        _ => json!({}),
+    };
+    metadata["name"] = json!(key.name);
+    if let Some(namespace) = &key.namespace {
+        metadata["namespace"] = json!(namespace);
+    }
+    if !metadata["labels"].is_object() {
+        metadata["labels"] = json!({});
+    }
+    metadata["labels"]["app.kubernetes.io/managed-by"] = json!(operator);
+    for (label, value) in owner.labels() {
+        metadata["labels"][label] = json!(value);
+    }
+    if key.namespace == subject.namespace
+        && let Some(reference) = owner::reference(kind, subject)
+    {
+        metadata["ownerReferences"] = json!([reference]);
+    }
+    let mut object = json!({
+        "apiVersion": key.kind.api_version(),
+        "kind": key.kind.kind,
+        "metadata": metadata,
+    });
+    if let (Some(object), Value::Object(body)) = (object.as_object_mut(), body) {
+        for (field, value) in body {
+            if !matches!(
+                field.as_str(),
+                "apiVersion" | "kind" | "metadata" | "status"
+            ) {
+                object.insert(field, value);
+            }
+        }
+    }
+    object
+}

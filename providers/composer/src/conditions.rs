@@ -1,0 +1,131 @@
+//! What holds of a resource.
+
+use c5c3_api::Condition;
+use jiff::Timestamp;
+
+/// How far something has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is there and serves.
+    Ready,
+    /// It isn't ready, and nothing is wrong: `reason` is one word, the message says what is waited for.
+    Waiting {
+        /// One word in CamelCase, for instance `WaitingForKeystone`.
+        reason: String,
+        /// What is waited for, by name.
+        message: String,
+    },
+    /// Something is wrong: the message says what to do.
+    Failed {
+        /// One word in CamelCase.
+        reason: String,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// It isn't known.
+    Unknown {
+        /// Why not.
+        message: String,
+    },
+}
+
+impl Progress {
+    /// Not ready, and nothing is wrong.
+    pub fn waiting(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Waiting {
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
+
+    /// Something is wrong.
+    pub fn failed(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Failed {
+            reason: reason.into(),
+            message: message.into(),
+        }
+    }
+
+    /// Whether it is there and serves.
+    pub fn is_ready(&self) -> bool {
+        *self == Self::Ready
+    }
+}
+
+/// What holds of a resource, in the order in which it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conditions(Vec<Condition>);
+
+/// The sum of all others.
+const READY: &str = "Ready";
+
+impl From<Vec<Condition>> for Conditions {
+    fn from(conditions: Vec<Condition>) -> Self {
+        Self(conditions)
+    }
+}
+
+impl Conditions {
+    /// Sets a condition, for instance `KeystoneReady`.
+    pub fn set(&mut self, type_: &str, progress: &Progress) {
+        let (status, reason, message) = match progress {
+            Progress::Ready => ("True", "Ready", ""),
+            Progress::Waiting { reason, message } | Progress::Failed { reason, message } => {
+                ("False", reason.as_str(), message.as_str())
+            }
+            Progress::Unknown { message } => ("Unknown", "Unread", message.as_str()),
+        };
+        let condition = Condition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            ..Condition::default()
+        };
+        match self.0.iter_mut().find(|other| other.type_ == type_) {
+            Some(other) => *other = condition,
+            None => self.0.push(condition),
+        }
+    }
+
+    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold, with the generation
+    /// they were seen at, and with the time that each status last changed.
+    pub fn written(
+        mut self,
+        previous: &[Condition],
+        generation: Option<i64>,
+        now: Timestamp,
+    ) -> Vec<Condition> {
+        if !self.0.iter().any(|condition| condition.type_ == READY) {
+            let broken = self.0.iter().find(|condition| condition.status != "True");
+            let ready = match broken {
+                Some(broken) => Condition {
+                    type_: READY.to_owned(),
+                    status: "False".to_owned(),
+                    ..broken.clone()
+                },
+                None => Condition {
+                    type_: READY.to_owned(),
+                    status: "True".to_owned(),
+                    reason: READY.to_owned(),
+                    ..Condition::default()
+                },
+            };
+            self.0.push(ready);
+        }
+        for condition in &mut self.0 {
+            let before = previous
+                .iter()
+                .find(|other| other.type_ == condition.type_ && other.status == condition.status);
+            let since = before.and_then(|other| other.last_transition_time.clone());
+            condition.last_transition_time = Some(since.unwrap_or_else(|| second(now)));
+            condition.observed_generation = generation;
+        }
+        self.0
+    }
+}
+
+/// A moment as Kubernetes writes it, to the second.
+fn second(moment: Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

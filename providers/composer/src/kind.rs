@@ -1,0 +1,131 @@
+//! What kinds are called, and which type stands for which.
+
+use std::fmt;
+
+use c5c3_api::{CustomResource, Scope};
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
+use serde::{Deserialize, Serialize};
+
+/// What a kind is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceKind {
+    /// The API group; empty for Kubernetes' first one.
+    pub group: &'static str,
+    /// The API version, for instance `v1alpha1`.
+    pub version: &'static str,
+    /// The kind, for instance `Keystone`.
+    pub kind: &'static str,
+    /// The kind in the plural and lower case, for instance `keystones`.
+    pub plural: &'static str,
+    /// Whether its resources live in namespaces.
+    pub namespaced: bool,
+}
+
+impl ResourceKind {
+    /// A kind whose resources live in namespaces.
+    pub const fn namespaced(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self {
+            group,
+            version,
+            kind,
+            plural,
+            namespaced: true,
+        }
+    }
+
+    /// The kind of one of our own resources.
+    pub const fn of<S: CustomResource>() -> Self {
+        Self {
+            group: S::GROUP,
+            version: S::VERSION,
+            kind: S::KIND,
+            plural: S::PLURAL,
+            namespaced: matches!(S::SCOPE, Scope::Namespaced),
+        }
+    }
+
+    /// Group and version as manifests have them.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_owned()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
+impl fmt::Display for ResourceKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.kind)
+    }
+}
+
+/// A type that stands for the resources of one kind, as far as they are composed or read.
+pub trait Resource {
+    /// The kind.
+    const KIND: ResourceKind;
+}
+
+impl<T> Resource for T
+where
+    T: k8s_openapi::Resource,
+    T::Scope: Placed,
+{
+    const KIND: ResourceKind = ResourceKind {
+        group: T::GROUP,
+        version: T::VERSION,
+        kind: T::KIND,
+        plural: T::URL_PATH_SEGMENT,
+        namespaced: T::Scope::NAMESPACED,
+    };
+}
+
+/// Where Kubernetes' own resources live.
+pub trait Placed {
+    /// Whether it is in namespaces.
+    const NAMESPACED: bool;
+}
+
+impl Placed for NamespaceResourceScope {
+    const NAMESPACED: bool = true;
+}
+
+impl Placed for ClusterResourceScope {
+    const NAMESPACED: bool = false;
+}
+
+/// One of our own resources, by its spec.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "S: Serialize, S::Status: Serialize",
+    deserialize = "S: serde::de::DeserializeOwned, S::Status: serde::de::DeserializeOwned + Default"
+))]
+pub struct Custom<S: CustomResource> {
+    /// What is wanted.
+    pub spec: S,
+    /// What its operator says of it. Never composed: only its own operator writes a status.
+    #[serde(default, skip_serializing)]
+    pub status: S::Status,
+}
+
+impl<S: CustomResource> Custom<S>
+where
+    S::Status: Default,
+{
+    /// A resource that is wanted.
+    pub fn wanted(spec: S) -> Self {
+        Self {
+            spec,
+            status: S::Status::default(),
+        }
+    }
+}
+
+impl<S: CustomResource> Resource for Custom<S> {
+    const KIND: ResourceKind = ResourceKind::of::<S>();
+}

@@ -1,0 +1,218 @@
+//! A small composer, carried over a world of a few objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::{
+    Ask, Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress,
+    Resource, ResourceKind, Seen, Source, Subject, Use, World, refused,
+};
+use serde_json::{Value, json};
+
+/// Makes a ConfigMap here and one elsewhere, and waits for a Secret.
+struct Small;
+
+impl Composer for Small {
+    type Spec = SecretAggregateSpec;
+    type Status = SecretAggregateStatus;
+    const OPERATOR: &'static str = "small-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(ConfigMap::KIND), Use::reads(Secret::KIND)]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<SecretAggregateSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<SecretAggregateStatus, Failure> {
+        if subject.spec.target.name == "wrong" {
+            return Err(Failure::new("Invalid", "choose another target"));
+        }
+        let map = ConfigMap {
+            data: Some(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
+            ..ConfigMap::default()
+        };
+        composition.apply(subject.namespace(), "here", &map)?;
+        composition.apply("elsewhere", "there", &map)?;
+        composition.generate(subject.namespace(), "made", Generated::credentials("nova"));
+        let progress = match world.object(&Key::of::<Secret>(subject.namespace(), "waited-for")) {
+            Seen::Found(_) => Progress::Ready,
+            Seen::Missing => Progress::waiting("WaitingForSecret", "waits for Secret waited-for"),
+            Seen::Unread(message) => Progress::Unknown { message },
+        };
+        composition.conditions.set("SourcesResolved", &progress);
+        Ok(SecretAggregateStatus::default())
+    }
+}
+
+struct Objects(BTreeMap<Key, Seen<Arc<Value>>>);
+
+impl Source for Objects {
+    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
+        self.0.get(key).cloned().unwrap_or(Seen::Missing)
+    }
+
+    fn objects(
+        &self,
+        _: ResourceKind,
+        _: &str,
+        _: &BTreeMap<String, String>,
+    ) -> Seen<Vec<Arc<Value>>> {
+        Seen::Found(Vec::new())
+    }
+
+    fn outside(&self, _: &Outside) -> Seen<Arc<Value>> {
+        Seen::Missing
+    }
+}
+
+/// 2026-02-01T00:00:00Z.
+const NOW: Timestamp = Timestamp::constant(1_769_904_000, 0);
+
+fn subject(target: &str) -> Value {
+    json!({
+        "apiVersion": "c5c3.io/v1alpha1",
+        "kind": "SecretAggregate",
+        "metadata": { "name": "all", "namespace": "openstack", "uid": "1234", "generation": 2 },
+        "spec": { "sources": [{ "secretRef": { "name": "one" } }], "target": { "name": target } },
+        "status": { "conditions": [
+            { "type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z" },
+            { "type": "SourcesResolved", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" },
+        ] },
+    })
+}
+
+fn secret(seen: Seen<Arc<Value>>) -> Objects {
+    Objects(BTreeMap::from([(
+        Key::of::<Secret>("openstack", "waited-for"),
+        seen,
+    )]))
+}
+
+#[test]
+fn objects_show_whose_they_are() {
+    let source = secret(Seen::Missing);
+    let world = World::new(&source, NOW);
+    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
+
+    let here = &answer.objects[&Key::of::<ConfigMap>("openstack", "here")];
+    assert_eq!(
+        *here,
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": "here",
+                "namespace": "openstack",
+                "labels": {
+                    "app.kubernetes.io/managed-by": "small-operator",
+                    "c5c3.io/owner-kind": "SecretAggregate",
+                    "c5c3.io/owner-namespace": "openstack",
+                    "c5c3.io/owner-name": "all",
+                },
+                "ownerReferences": [{
+                    "apiVersion": "c5c3.io/v1alpha1",
+                    "kind": "SecretAggregate",
+                    "name": "all",
+                    "uid": "1234",
+                    "controller": true,
+                    "blockOwnerDeletion": true,
+                }],
+            },
+            "data": { "key": "value" },
+        })
+    );
+    let there = &answer.objects[&Key::of::<ConfigMap>("elsewhere", "there")];
+    assert_eq!(there["metadata"]["namespace"], "elsewhere");
+    assert!(
+        there["metadata"].get("ownerReferences").is_none(),
+        "an owner in another namespace would let the garbage collector delete the object"
+    );
+    assert!(!answer.is_empty());
+}
+
+#[test]
+fn ready_repeats_what_does_not_hold_and_keeps_its_time() {
+    let source = secret(Seen::Missing);
+    let world = World::new(&source, NOW);
+    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
+    assert_eq!(
+        answer.status["conditions"],
+        json!([
+            {
+                "type": "SourcesResolved",
+                "status": "False",
+                "reason": "WaitingForSecret",
+                "message": "waits for Secret waited-for",
+                "observedGeneration": 2,
+                "lastTransitionTime": "2026-02-01T00:00:00Z",
+            },
+            {
+                "type": "Ready",
+                "status": "False",
+                "reason": "WaitingForSecret",
+                "message": "waits for Secret waited-for",
+                "observedGeneration": 2,
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            },
+        ])
+    );
+    let asked = Ask::Object(Key::of::<Secret>("openstack", "waited-for"));
+    assert!(world.into_asks().contains(&asked));
+}
+
+#[test]
+fn what_is_unread_is_unknown_and_not_missing() {
+    let source = secret(Seen::Unread("secrets are forbidden".to_owned()));
+    let world = World::new(&source, NOW);
+    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
+    assert_eq!(answer.status["conditions"][0]["status"], "Unknown");
+    assert_eq!(
+        answer.status["conditions"][0]["message"],
+        "secrets are forbidden"
+    );
+}
+
+#[test]
+fn a_resource_that_cannot_be_composed_keeps_its_status_but_for_ready() {
+    let source = secret(Seen::Missing);
+    let now = NOW;
+    let world = World::new(&source, now);
+    let failure = Carried(Small)
+        .answer(&subject("wrong"), &world)
+        .err()
+        .unwrap();
+    let status = refused(&subject("wrong"), &failure, now);
+    assert_eq!(status["conditions"][0]["message"], "choose another target");
+    assert_eq!(
+        status["conditions"][0]["lastTransitionTime"],
+        "2026-01-01T00:00:00Z"
+    );
+    assert_eq!(status["conditions"][1]["status"], "True");
+}
+
+#[test]
+fn a_condition_of_an_older_generation_says_nothing() {
+    let object = json!({
+        "metadata": { "name": "waited-for", "generation": 3 },
+        "status": { "conditions": [{ "type": "Ready", "status": "True", "observedGeneration": 2 }] },
+    });
+    let source = secret(Seen::Found(Arc::new(object)));
+    let world = World::new(&source, NOW);
+    let key = Key::of::<Secret>("openstack", "waited-for");
+    assert_eq!(world.condition(&key, "Ready"), Seen::Found(None));
+}
+
+#[test]
+fn nothing_secret_is_shown() {
+    let question = Outside {
+        system: "keystone",
+        content: "s3cret".to_owned(),
+    };
+    assert_eq!(format!("{question:?}"), "Outside(keystone)");
+}
