@@ -1,0 +1,1 @@
+//! SecretAggregate: one Secret from keys of several.

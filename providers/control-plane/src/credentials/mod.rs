@@ -1,0 +1,1 @@
+//! The credentials of the services.

@@ -1,0 +1,1 @@
+//! CredentialRotation: the new credential is in use before the old one goes.
