@@ -107,9 +107,12 @@ impl From<Log> for LogFormat {
 
 #[derive(Args)]
 pub struct Plan {
-    /// Files with claims and pools, or folders of such files
-    #[arg(required = true, value_name = "FILE|DIR")]
+    /// Files with claims, pools or ControlPlanes, or folders of such files
+    #[arg(required_unless_present = "files", value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
+    /// The same, as kubectl takes it
+    #[arg(long = "filename", short = 'f', value_name = "FILE|DIR")]
+    pub files: Vec<PathBuf>,
     /// Go on as if missing pools were there, and everything composed became ready
     #[arg(long)]
     pub assume_ready: bool,

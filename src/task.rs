@@ -1,5 +1,6 @@
 //! Each task of the command line, handed to the crate that does it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use anyhow::Result;
 use c5c3_plan::{Compositions, Format, Paint, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
+use jiff::Timestamp;
 
 use crate::cli::{Cli, Completions, Function, Output, Plan, Xr, Xrds};
 
@@ -30,7 +32,7 @@ pub fn function(arguments: &Function) -> Result<ExitCode> {
 
 /// Shows a plan.
 pub fn plan(arguments: &Plan) -> Result<ExitCode> {
-    let files = c5c3_plan::read(&arguments.paths)?;
+    let files = c5c3_plan::read(&[&arguments.paths[..], &arguments.files].concat())?;
     note(&files.ignored)?;
     let settings = Settings {
         generation: arguments.crossplane.into(),
@@ -40,8 +42,10 @@ pub fn plan(arguments: &Plan) -> Result<ExitCode> {
         },
         composition: arguments.composition.clone(),
         assume_ready: arguments.assume_ready,
+        present: BTreeMap::new(),
+        now: Timestamp::now(),
     };
-    let plan = c5c3_plan::plan(&files.given, &settings)?;
+    let plan = c5c3_plan::plan(&files, &settings)?;
     print(&match arguments.output {
         Output::Tree => c5c3_plan::tree(&plan, paint(), &command_line()),
         Output::Yaml => c5c3_plan::stream(&plan, Format::Yaml)?,

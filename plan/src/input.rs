@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::kind::ClaimKind;
 use crate::manifest::{Manifest, NotAnObject};
+use crate::resource::{self, is_secret};
 use crate::schema;
 
 /// A claim or a pool, as somebody wrote it.
@@ -26,6 +27,8 @@ pub struct Given {
 pub struct Files {
     /// Claims and pools, by kind and path: the order of the files doesn't matter.
     pub given: Vec<Given>,
+    /// ControlPlanes and other resources of our operators, given without a claim, and Secrets that they look at.
+    pub resources: Vec<Manifest>,
     /// What was found besides, in words.
     pub ignored: Vec<String>,
 }
@@ -46,8 +49,8 @@ pub enum InputError {
     Empty(PathBuf),
     /// Nothing that could be planned.
     #[error(
-        "there is nothing to plan: give files with an OpenStackCluster, ControlPlaneCluster, HypervisorCluster or \
-         StorageCluster"
+        "there is nothing to plan: give files with an OpenStackCluster, ControlPlaneCluster, HypervisorCluster, \
+         StorageCluster or ControlPlane"
     )]
     Nothing,
     /// Malformed YAML.
@@ -112,13 +115,23 @@ pub fn read(paths: &[PathBuf]) -> Result<Files, InputError> {
             found.read(&file)?;
         }
     }
-    if found.given.is_empty() {
+    let mut resources: Vec<(Manifest, Place)> = found.resources.into_values().collect();
+    if resources.iter().all(|(manifest, _)| is_secret(manifest)) {
+        for (manifest, place) in resources.drain(..) {
+            found.ignored.push(left_out(&place, &manifest));
+        }
+    }
+    if found.given.is_empty() && resources.is_empty() {
         return Err(InputError::Nothing);
     }
     found.ignored.sort();
     found.ignored.dedup();
     Ok(Files {
         given: found.given.into_values().map(|(given, _)| given).collect(),
+        resources: resources
+            .into_iter()
+            .map(|(manifest, _)| manifest)
+            .collect(),
         ignored: found.ignored,
     })
 }
@@ -190,6 +203,7 @@ pub fn documents(path: &Path) -> Result<Vec<(Place, Value)>, InputError> {
 #[derive(Default)]
 struct Found {
     given: BTreeMap<(ClaimKind, String, String), (Given, Place)>,
+    resources: BTreeMap<(String, String), (Manifest, Place)>,
     ignored: Vec<String>,
 }
 
@@ -215,55 +229,78 @@ impl Found {
             source,
         };
         let manifest = Manifest::try_from(value).map_err(not_an_object)?;
-        match ClaimKind::of(&manifest) {
-            Some(kind) => self.add(
-                place,
-                Given {
-                    kind,
-                    manifest: in_a_namespace(kind, manifest),
-                },
-            ),
-            None => {
-                let title = manifest.title();
-                self.ignored.push(format!(
-                    "{place}: {title} is none of our kinds and was left out"
-                ));
-                Ok(())
-            }
+        if let Some(kind) = ClaimKind::of(&manifest) {
+            let manifest = match manifest.kind() == kind.name() {
+                true => in_a_namespace(manifest),
+                false => manifest,
+            };
+            self.add(place, Given { kind, manifest })
+        } else if let Some(schema) = resource::schema(&manifest) {
+            known_fields(place, &schema, &manifest)?;
+            self.add_resource(place, in_a_namespace(manifest))
+        } else if is_secret(&manifest) {
+            self.add_resource(place, in_a_namespace(manifest))
+        } else {
+            self.ignored.push(left_out(place, &manifest));
+            Ok(())
         }
     }
 
     fn add(&mut self, place: &Place, given: Given) -> Result<(), InputError> {
         let manifest = &given.manifest;
-        let title = manifest.title();
-        if let Some(field) = schema::unknown_field(&given.kind.schema(), manifest.spec()) {
-            return Err(InputError::UnknownField {
-                place: place.clone(),
-                title,
-                field,
-            });
-        }
+        known_fields(place, &given.kind.schema(), manifest)?;
         let key = (given.kind, manifest.kind().to_owned(), manifest.path());
         match self.given.get(&key) {
             Some((other, _)) if *other == given => Ok(()),
-            Some((_, other)) => Err(InputError::Twice {
-                place: place.clone(),
-                title,
-                other: other.clone(),
-            }),
+            Some((_, other)) => Err(twice(place, other, manifest)),
             None => {
                 self.given.insert(key, (given, place.clone()));
                 Ok(())
             }
         }
     }
+
+    fn add_resource(&mut self, place: &Place, manifest: Manifest) -> Result<(), InputError> {
+        let key = (manifest.kind().to_owned(), manifest.path());
+        match self.resources.get(&key) {
+            Some((other, _)) if *other == manifest => Ok(()),
+            Some((_, other)) => Err(twice(place, other, &manifest)),
+            None => {
+                self.resources.insert(key, (manifest, place.clone()));
+                Ok(())
+            }
+        }
+    }
 }
 
-/// The claim in the namespace that `kubectl` would put it in. Composite resources given under their own kind have none.
-fn in_a_namespace(kind: ClaimKind, manifest: Manifest) -> Manifest {
-    if manifest.kind() == kind.name() && manifest.namespace().is_empty() {
-        manifest.with_metadata("namespace", "default")
-    } else {
-        manifest
+fn known_fields(place: &Place, schema: &Value, manifest: &Manifest) -> Result<(), InputError> {
+    match schema::unknown_field(schema, manifest.spec()) {
+        None => Ok(()),
+        Some(field) => Err(InputError::UnknownField {
+            place: place.clone(),
+            title: manifest.title(),
+            field,
+        }),
+    }
+}
+
+fn twice(place: &Place, other: &Place, manifest: &Manifest) -> InputError {
+    InputError::Twice {
+        place: place.clone(),
+        title: manifest.title(),
+        other: other.clone(),
+    }
+}
+
+fn left_out(place: &Place, manifest: &Manifest) -> String {
+    let title = manifest.title();
+    format!("{place}: {title} is none of our kinds and was left out")
+}
+
+/// The resource in the namespace that `kubectl` would put it in.
+fn in_a_namespace(manifest: Manifest) -> Manifest {
+    match manifest.namespace() {
+        "" => manifest.with_metadata("namespace", "default"),
+        _ => manifest,
     }
 }

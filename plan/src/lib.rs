@@ -5,6 +5,7 @@
 //! that they would be in. What runs is a list of [`Reconciler`]s: Crossplane with our function, provider-kubernetes, and
 //! the operators of foreign kinds as far as anybody waits for them.
 
+mod carrier;
 mod composite;
 mod compositions;
 mod crossplane;
@@ -13,9 +14,13 @@ mod input;
 mod kind;
 mod manifest;
 mod names;
+mod operated;
 mod operators;
 mod outcome;
+mod placeholder;
 mod provider;
+mod readiness;
+mod resource;
 mod run;
 mod schema;
 mod settle;
@@ -30,7 +35,10 @@ pub use error::Error;
 pub use input::{Files, Given, InputError, Place, read};
 pub use kind::ClaimKind;
 pub use manifest::{Manifest, NotAnObject};
-pub use outcome::{Plan, Planned, PlannedObject, State};
+pub use operated::Operated;
+pub use outcome::{Applied, Plan, Planned, PlannedObject, State};
+pub use readiness::{Readiness, readiness};
+pub use resource::CONTROL_PLANE;
 pub use run::{Settings, plan};
 pub use settle::Reconciler;
 pub use store::{Key, Store};

@@ -1,6 +1,6 @@
 //! Kubernetes objects as they are written, whatever their kind.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// A Kubernetes object: it has an API version, a kind and a name.
@@ -111,6 +111,14 @@ impl Manifest {
     pub fn with_metadata(mut self, field: &str, text: &str) -> Self {
         if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
             metadata.insert(field.to_owned(), Value::String(text.to_owned()));
+        }
+        self
+    }
+
+    /// The same object with other fields; it keeps its kind and name.
+    pub(crate) fn changed(mut self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
+        if let Value::Object(fields) = &mut self.0 {
+            change(fields);
         }
         self
     }

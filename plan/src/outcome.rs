@@ -1,16 +1,19 @@
 //! What comes of a plan, claim by claim.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Condition;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::carrier::Carrier;
 use crate::composite::CLAIM_NAME;
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane, Event};
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
+use crate::operated::Operated;
 use crate::store::{Key, MANAGEMENT, Store};
 use crate::{operators, provider};
 
@@ -19,12 +22,29 @@ use crate::{operators, provider};
 pub struct Plan {
     /// Claims first, then pools, by namespace and name.
     pub planned: Vec<Planned>,
+    /// Resources that were given without a claim.
+    pub resources: Vec<Operated>,
+    /// Everything that is applied in clusters but the management cluster, in the order of cluster, kind and name.
+    pub applied: Vec<Applied>,
+    /// Secrets that were looked up or made, whether there are any.
+    pub secrets: BTreeSet<Key>,
     /// Whether everything composed was taken to become ready.
     pub assume_ready: bool,
     /// Clusters that are named and that nobody gave.
     pub missing: Vec<Wanted>,
     /// Clusters that were made up because nobody gave them, by namespace and name.
     pub assumed: Vec<Wanted>,
+}
+
+/// An object that is applied in a cluster.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// Which object.
+    pub key: Key,
+    /// The object, without a status.
+    pub manifest: Manifest,
+    /// Who applies it, as its field manager: one of our operators; none where it is somebody else.
+    pub operator: Option<&'static str>,
 }
 
 /// What comes of one claim or pool.
@@ -53,7 +73,7 @@ pub struct Planned {
 }
 
 /// An object in a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub struct PlannedObject {
     /// Namespace; empty for a cluster-scoped object.
     pub namespace: String,
@@ -63,6 +83,8 @@ pub struct PlannedObject {
     pub name: String,
     /// How far it is.
     pub state: State,
+    /// What one of our operators makes of it.
+    pub operated: Option<Box<Operated>>,
 }
 
 /// How far an object is.
@@ -74,11 +96,26 @@ pub enum State {
     Waiting(Option<&'static str>),
 }
 
+impl PlannedObject {
+    /// The order in which objects are shown.
+    pub fn order(&self, other: &Self) -> Ordering {
+        let key = |object: &Self| {
+            (
+                object.namespace.clone(),
+                object.kind.clone(),
+                object.name.clone(),
+            )
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
 impl Plan {
     /// What has come of everything in the store.
     pub fn of(
         store: &Store,
         crossplane: &Crossplane<'_>,
+        carrier: &Carrier<'_>,
         assumed: &BTreeSet<Key>,
         missing: Vec<Wanted>,
         assume_ready: bool,
@@ -88,7 +125,7 @@ impl Plan {
             .clone()
             .filter(|(_, composite)| !assumed.contains(&composite.claim));
         let mut planned: Vec<Planned> = given
-            .filter_map(|(_, composite)| Planned::of(store, composite))
+            .filter_map(|(_, composite)| Planned::of(store, carrier, composite))
             .collect();
         planned.sort_by(|one, other| {
             let order =
@@ -104,8 +141,17 @@ impl Plan {
             });
         let mut assumed: Vec<Wanted> = assumed.collect();
         assumed.sort();
+        let given = carrier
+            .carried
+            .keys()
+            .filter(|key| store.origin(key) == *key);
         Self {
             planned,
+            resources: given
+                .filter_map(|key| Operated::of(store, carrier, key))
+                .collect(),
+            applied: applied(store, carrier),
+            secrets: carrier.secrets(),
             assume_ready,
             missing,
             assumed,
@@ -114,7 +160,28 @@ impl Plan {
 
     /// Whether a claim can't be composed as it is written.
     pub fn has_failed(&self) -> bool {
+        let mut operated = self.operated().into_iter();
         self.planned.iter().any(|planned| planned.fatal.is_some())
+            || operated.any(|operated| operated.failure.is_some())
+    }
+
+    /// Every resource that one of our operators works on, those that another one made included.
+    pub fn operated(&self) -> Vec<&Operated> {
+        let mut found = Vec::new();
+        let clusters = self
+            .planned
+            .iter()
+            .flat_map(|planned| planned.clusters.values());
+        for object in clusters.flatten() {
+            within(object, &mut found);
+        }
+        for resource in &self.resources {
+            found.push(resource);
+            for object in resource.steps.iter().flatten() {
+                within(object, &mut found);
+            }
+        }
+        found
     }
 }
 
@@ -133,7 +200,7 @@ impl Planned {
         conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
     }
 
-    fn of(store: &Store, composite: &Composite) -> Option<Self> {
+    fn of(store: &Store, carrier: &Carrier<'_>, composite: &Composite) -> Option<Self> {
         let claim = store.get(&composite.claim)?.clone();
         let mut clusters: BTreeMap<String, Vec<PlannedObject>> = BTreeMap::new();
         let mut objects = BTreeMap::new();
@@ -148,7 +215,7 @@ impl Planned {
                 usages.push(manifest);
                 continue;
             }
-            let (cluster, target) = target(store, key, manifest);
+            let (cluster, applied, target) = target(store, key, manifest);
             let object = PlannedObject {
                 namespace: target.namespace().to_owned(),
                 kind: target.kind().to_owned(),
@@ -157,11 +224,19 @@ impl Planned {
                     true => State::Ready,
                     false => State::Waiting(operators::responsible(target)),
                 },
+                operated: None,
             };
             objects.insert((manifest.kind(), manifest.name()), object.clone());
+            let operated = Operated::of(store, carrier, applied);
+            let object = PlannedObject {
+                operated: operated.map(Box::new),
+                ..object
+            };
             clusters.entry(cluster.to_owned()).or_default().push(object);
         }
-        clusters.values_mut().for_each(|objects| objects.sort());
+        for objects in clusters.values_mut() {
+            objects.sort_by(PlannedObject::order);
+        }
         composed.sort_by(|one: &Manifest, other| one.kind().cmp(other.kind()));
         let conditions = Vec::deserialize(&claim.status()["conditions"]).unwrap_or_default();
         let (deletion, holds) = deletion(store, &usages, &objects);
@@ -180,14 +255,45 @@ impl Planned {
     }
 }
 
-/// The object that a composed resource stands for, and its cluster.
-fn target<'a>(store: &'a Store, key: &'a Key, composed: &'a Manifest) -> (&'a str, &'a Manifest) {
+/// The object that a composed resource stands for, its key, and its cluster.
+fn target<'a>(
+    store: &'a Store,
+    key: &'a Key,
+    composed: &'a Manifest,
+) -> (&'a str, &'a Key, &'a Manifest) {
     if !provider::is_object(composed) {
-        return (MANAGEMENT, composed);
+        return (MANAGEMENT, key, composed);
     }
-    let applied = store.made_by(key).next();
-    let target = applied.map_or(composed, |(_, manifest)| manifest);
-    (provider::cluster(composed), target)
+    let (key, target) = store.made_by(key).next().unwrap_or((key, composed));
+    (provider::cluster(composed), key, target)
+}
+
+/// Everything that Crossplane or one of our operators applies in a cluster, and what was given for one.
+fn applied(store: &Store, carrier: &Carrier<'_>) -> Vec<Applied> {
+    let objects = store.iter().filter(|(key, _)| key.cluster != MANAGEMENT);
+    objects
+        .filter_map(|(key, manifest)| {
+            let operator = match store.maker(key) {
+                Some(maker) if maker.cluster == MANAGEMENT => None,
+                Some(maker) => Some(carrier.carried.get(maker)?.operator),
+                None => carrier.carried.contains_key(key).then_some(None)?,
+            };
+            Some(Applied {
+                key: key.clone(),
+                manifest: manifest.clone().with_status(Value::Null),
+                operator,
+            })
+        })
+        .collect()
+}
+
+fn within<'a>(object: &'a PlannedObject, found: &mut Vec<&'a Operated>) {
+    if let Some(operated) = &object.operated {
+        found.push(operated);
+        for object in operated.steps.iter().flatten() {
+            within(object, found);
+        }
+    }
 }
 
 fn is_usage(manifest: &Manifest) -> bool {
@@ -236,7 +342,7 @@ fn deletion(
             .iter()
             .filter_map(|name| objects.get(name).cloned())
             .collect();
-        deleted.sort();
+        deleted.sort_by(PlannedObject::order);
         steps.push(deleted);
         gone.extend(step);
     }
@@ -251,7 +357,7 @@ fn pool(store: &Store, usage: &Manifest) -> String {
         usage.text("/spec/of/kind"),
     );
     let composite = store
-        .of_kind(api_version, kind, None)
+        .of_kind(MANAGEMENT, api_version, kind, None)
         .find(|(key, _)| key.name == name);
     match composite.map_or("", |(_, composite)| composite.label(CLAIM_NAME)) {
         "" => name.to_owned(),

@@ -4,19 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Generation;
 use function_c5c3::Claims;
+use jiff::Timestamp;
+use provider_composer::Operator;
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::carrier::{Carrier, stored};
 use crate::composite::composite;
 use crate::compositions::Compositions;
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane};
-use crate::input::Given;
+use crate::input::{Files, Given};
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
 use crate::operators::Operators;
 use crate::outcome::Plan;
 use crate::provider::Provider;
+use crate::resource::CONTROL_PLANE;
 use crate::settle::settle;
 use crate::store::{Key, MANAGEMENT, Store};
 
@@ -31,6 +35,10 @@ pub struct Settings {
     pub composition: Option<String>,
     /// Whether to go on as if every pool were there, and everything composed were ready.
     pub assume_ready: bool,
+    /// Secrets that a cluster has already, by the cluster's name.
+    pub present: BTreeMap<String, Vec<Manifest>>,
+    /// The moment of the plan.
+    pub now: Timestamp,
 }
 
 /// When a claim was made of which no file says so: after all those of which one does.
@@ -40,7 +48,8 @@ const NOW: &str = "9999-12-31T23:59:59Z";
 const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 
 /// Runs everything that would run in the clusters until nothing changes. Pools are composed first, then who consumes them,
-/// so nobody waits for a pool that was only a moment behind.
+/// so nobody waits for a pool that was only a moment behind. What is given without a claim is in the cluster
+/// [`CONTROL_PLANE`].
 ///
 /// Pools come up, unless their file has a status that says otherwise. The parts of control planes don't, unless
 /// `assume_ready` is set; then missing pools are made up as well, and no status counts but who consumes a pool.
@@ -48,11 +57,13 @@ const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 /// # Errors
 /// The Compositions lack one that is asked for, or nothing comes to rest. A claim that can't be composed is no error: the
 /// plan says so.
-pub fn plan(given: &[Given], settings: &Settings) -> Result<Plan, Error> {
+pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
+    let operators = operators();
     let mut assumed: Vec<Given> = Vec::new();
     loop {
-        let mut run = Run::new(settings);
-        run.add(given.iter().chain(&assumed))?;
+        let mut run = Run::new(settings, &operators);
+        run.add(files.given.iter().chain(&assumed))?;
+        run.add_resources(&files.resources);
         for pools_only in [true, false] {
             run.crossplane.pools_only = pools_only;
             run.settle()?;
@@ -68,6 +79,7 @@ pub fn plan(given: &[Given], settings: &Settings) -> Result<Plan, Error> {
             return Ok(Plan::of(
                 &run.store,
                 &run.crossplane,
+                &run.carrier,
                 &assumed,
                 missing,
                 assume_ready,
@@ -97,16 +109,22 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
     })
 }
 
+/// The operators that run here. Others are taken at their word.
+fn operators() -> Vec<Box<dyn Operator>> {
+    Vec::new()
+}
+
 struct Run<'a> {
     settings: &'a Settings,
     store: Store,
     crossplane: Crossplane<'a>,
-    /// Claims of which what they compose becomes ready.
+    carrier: Carrier<'a>,
+    /// Claims and resources of which what they compose becomes ready.
     coming_up: BTreeSet<Key>,
 }
 
 impl<'a> Run<'a> {
-    fn new(settings: &'a Settings) -> Self {
+    fn new(settings: &'a Settings, operators: &'a [Box<dyn Operator>]) -> Self {
         let crossplane = Crossplane {
             composer: &Claims,
             generation: settings.generation,
@@ -115,10 +133,22 @@ impl<'a> Run<'a> {
             composites: BTreeMap::new(),
             pools_only: false,
         };
+        let mut store = Store::default();
+        for (cluster, secrets) in &settings.present {
+            for secret in secrets {
+                store.apply(cluster, secret.clone(), None);
+            }
+        }
         Self {
             settings,
-            store: Store::default(),
+            store,
             crossplane,
+            carrier: Carrier {
+                operators,
+                now: settings.now,
+                outside: BTreeMap::new(),
+                carried: BTreeMap::new(),
+            },
             coming_up: BTreeSet::new(),
         }
     }
@@ -164,6 +194,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Puts resources that were given without a claim where they belong.
+    fn add_resources(&mut self, resources: &[Manifest]) {
+        for manifest in resources {
+            let key = self
+                .store
+                .apply(CONTROL_PLANE, stored(manifest.clone()), None);
+            if self.settings.assume_ready {
+                self.coming_up.insert(key);
+            }
+        }
+    }
+
     fn settle(&mut self) -> Result<(), Error> {
         let coming_up = &self.coming_up;
         let mut operators = Operators {
@@ -171,7 +213,12 @@ impl<'a> Run<'a> {
         };
         settle(
             &mut self.store,
-            &mut [&mut self.crossplane, &mut Provider, &mut operators],
+            &mut [
+                &mut self.crossplane,
+                &mut Provider,
+                &mut self.carrier,
+                &mut operators,
+            ],
         )
     }
 }

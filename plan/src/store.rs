@@ -78,21 +78,26 @@ impl Store {
         made.filter_map(|key| Some((key, self.get(key)?)))
     }
 
-    /// What an object goes back to: its maker's maker, and so on, or itself.
-    pub fn origin<'a>(&'a self, key: &'a Key) -> &'a Key {
-        let maker = self.entries.get(key).and_then(|entry| entry.maker.as_ref());
-        maker.map_or(key, |maker| self.origin(maker))
+    /// Who made an object.
+    pub fn maker(&self, key: &Key) -> Option<&Key> {
+        self.entries.get(key)?.maker.as_ref()
     }
 
-    /// The objects of a kind in the management cluster. No namespace: of every one.
+    /// What an object goes back to: its maker's maker, and so on, or itself.
+    pub fn origin<'a>(&'a self, key: &'a Key) -> &'a Key {
+        self.maker(key).map_or(key, |maker| self.origin(maker))
+    }
+
+    /// The objects of a kind in one cluster. No namespace: of every one.
     pub fn of_kind<'a>(
         &'a self,
+        cluster: &'a str,
         api_version: &'a str,
         kind: &'a str,
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
         let first = Key {
-            cluster: MANAGEMENT.to_owned(),
+            cluster: cluster.to_owned(),
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
             namespace: String::new(),
@@ -101,7 +106,7 @@ impl Store {
         self.entries
             .range(first..)
             .take_while(move |(key, _)| {
-                key.cluster == MANAGEMENT && key.api_version == api_version && key.kind == kind
+                key.cluster == cluster && key.api_version == api_version && key.kind == kind
             })
             .filter(move |(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace))
             .map(|(key, entry)| (key, &entry.manifest))
@@ -138,6 +143,11 @@ impl Store {
             }
             self.changed.insert(key.clone());
         }
+    }
+
+    /// Takes note that something about an object has changed that the store doesn't hold.
+    pub fn touch(&mut self, key: &Key) {
+        self.changed.insert(key.clone());
     }
 
     /// What has changed since this was last asked.
@@ -210,7 +220,7 @@ mod tests {
         }
         store.apply("elsewhere", thing("same", 1), None);
         let namespaces = |wanted| -> Vec<String> {
-            let found = store.of_kind("test/v1", "Thing", wanted);
+            let found = store.of_kind(MANAGEMENT, "test/v1", "Thing", wanted);
             found.map(|(key, _)| key.namespace.clone()).collect()
         };
         assert_eq!(namespaces(None), ["a", "b"]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::composite::composite;
-use crate::input::Given;
+use crate::input::{Given, InputError};
 use crate::manifest::Manifest;
 use crate::outcome::Plan;
 
@@ -19,22 +19,24 @@ pub enum Format {
     Json,
 }
 
-/// Writes everything that Crossplane applies for each claim, followed by the claim with its status. Values of Secrets are
-/// left out.
+/// Writes everything that Crossplane applies for each claim, followed by the claim with its status; then what our operators
+/// apply for each resource that was given without a claim, followed by the resource. Values of Secrets are left out.
 ///
 /// # Errors
 /// A document can't be written.
 pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
-    let documents = plan.planned.iter().flat_map(|planned| {
-        planned
-            .composed
-            .iter()
-            .chain([&planned.claim])
-            .map(|manifest| {
-                let mut document = manifest.value().clone();
-                hide_secrets(&mut document);
-                document
-            })
+    let claims = plan
+        .planned
+        .iter()
+        .flat_map(|planned| planned.composed.iter().chain([&planned.claim]));
+    let resources = plan
+        .resources
+        .iter()
+        .flat_map(|operated| operated.made.iter().chain([&operated.resource]));
+    let documents = claims.chain(resources).map(|manifest| {
+        let mut document = manifest.value().clone();
+        hide_secrets(&mut document);
+        document
     });
     match format {
         Format::Json => {
@@ -51,8 +53,11 @@ pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
 /// The composite resources that Crossplane makes of claims, as YAML.
 ///
 /// # Errors
-/// A document can't be written.
+/// There are no claims, or a document can't be written.
 pub fn composites(given: &[Given], generation: Generation) -> Result<String, Error> {
+    if given.is_empty() {
+        return Err(InputError::Nothing.into());
+    }
     let composites: Result<Vec<Manifest>, _> = given
         .iter()
         .map(|given| composite(&given.manifest, given.kind, generation))

@@ -27,7 +27,7 @@ pub fn select<'a>(store: &'a Store, selector: &'a ResourceSelector) -> Vec<&'a M
             store.get(&key).into_iter().collect()
         }
         Some(Match::MatchLabels(wanted)) => store
-            .of_kind(api_version, kind, namespace)
+            .of_kind(MANAGEMENT, api_version, kind, namespace)
             .map(|(_, manifest)| manifest)
             .filter(|manifest| {
                 let mut labels = wanted.labels.iter();
@@ -35,7 +35,7 @@ pub fn select<'a>(store: &'a Store, selector: &'a ResourceSelector) -> Vec<&'a M
             })
             .collect(),
         None => store
-            .of_kind(api_version, kind, namespace)
+            .of_kind(MANAGEMENT, api_version, kind, namespace)
             .map(|(_, manifest)| manifest)
             .collect(),
     }

@@ -1,6 +1,7 @@
 //! A plan for people.
 
 mod branch;
+mod operated;
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,19 @@ use crate::crossplane::Event;
 use crate::crossplane::required::Wanted;
 use crate::outcome::{Plan, Planned, PlannedObject, State};
 
-/// Shows a plan: for each claim what is composed in which cluster, the order of deletion, conditions and events; then what
-/// is missing. `command` is the command line that made it, for the reader who wants to go on.
+/// Shows a plan: for each claim what is composed in which cluster and what operators make of it, the order of deletion,
+/// conditions and events; then resources that were given without a claim, and what is missing. `command` is the command line that made it, for the reader who wants to go on.
 pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
     let mut blocks: Vec<String> = plan
         .planned
         .iter()
         .map(|planned| claim(planned).render(paint))
         .collect();
+    let resources = plan.resources.iter();
+    blocks.extend(resources.map(|resource| {
+        let title = resource.resource.title();
+        operated::operated(&title, resource).render(paint)
+    }));
     let clusters = [
         ("Not given", &plan.missing),
         ("Assumed to be there", &plan.assumed),
@@ -57,14 +63,7 @@ fn claim(planned: &Planned) -> Branch {
     if !planned.deletion.is_empty() {
         claim.add(deletion(planned));
     }
-    let width = planned
-        .conditions
-        .iter()
-        .map(|condition| condition.type_.len())
-        .max();
-    let conditions = planned.conditions.iter();
-    let conditions = conditions.map(|known| condition(known, width.unwrap_or_default()));
-    claim.add(Branch::new("Conditions").with(conditions));
+    claim.add(conditions(&planned.conditions));
     if !planned.events.is_empty() {
         let events = planned
             .events
@@ -76,13 +75,20 @@ fn claim(planned: &Planned) -> Branch {
 }
 
 fn object(object: &PlannedObject) -> Branch {
-    let title = title(object);
-    match object.state {
-        State::Ready => Branch::new(title).marked(Mark::Good),
+    match &object.operated {
+        Some(operated) => operated::operated(&title(object), operated),
+        None => waits_for(title(object), object.state),
+    }
+}
+
+/// A line about something, with whom it waits for.
+fn waits_for(text: String, state: State) -> Branch {
+    match state {
+        State::Ready => Branch::new(text).marked(Mark::Good),
         State::Waiting(Some(operator)) => {
-            Branch::new(format!("{title}, waits for {operator}")).marked(Mark::Open)
+            Branch::new(format!("{text}, waits for {operator}")).marked(Mark::Open)
         }
-        State::Waiting(None) => Branch::new(title).marked(Mark::Open),
+        State::Waiting(None) => Branch::new(text).marked(Mark::Open),
     }
 }
 
@@ -101,7 +107,7 @@ fn deletion(planned: &Planned) -> Branch {
             .into_iter()
             .map(|(kind, count)| match count {
                 1 => kind.to_owned(),
-                count => format!("{count} {kind}s"),
+                count => format!("{count} {}", operated::plural(kind)),
             })
             .collect();
         Branch::new(format!("{number}. {}", kinds.join(", ")))
@@ -114,6 +120,13 @@ fn deletion(planned: &Planned) -> Branch {
         )));
     }
     deletion
+}
+
+fn conditions(conditions: &[Condition]) -> Branch {
+    let widths = conditions.iter().map(|condition| condition.type_.len());
+    let width = widths.max().unwrap_or_default();
+    let lines = conditions.iter();
+    Branch::new("Conditions").with(lines.map(|known| condition(known, width)))
 }
 
 fn condition(condition: &Condition, width: usize) -> Branch {
@@ -176,7 +189,8 @@ fn advice(plan: &Plan, command: &str) -> Option<String> {
              To plan with those of your site, add their files, or a folder that holds them:\n    {command} FOLDER\n"
         ));
     }
-    let waiting = plan.planned.iter().any(|planned| !planned.is_ready());
+    let waiting = plan.planned.iter().any(|planned| !planned.is_ready())
+        || plan.resources.iter().any(|resource| !resource.is_ready());
     waiting.then(|| {
         format!(
             "To go on as if everything that waits became ready:\n    {command} --assume-ready\n"

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use c5c3_api::Generation;
-use c5c3_plan::{Files, Format, Paint, Settings, plan, read, stream, tree};
+use c5c3_plan::{Format, Paint, Settings, plan, read, stream, tree};
 use rstest::rstest;
 
 use crate::given::{assuming_ready, claim, files, planned, root, settings};
@@ -118,8 +118,7 @@ fn a_plan_is_the_same_every_time_and_in_any_order(#[case] settings: Settings) {
         .collect();
     paths.sort();
     let shown = |paths: &[PathBuf]| {
-        let Files { given, .. } = read(paths).unwrap();
-        let plan = plan(&given, &settings).unwrap();
+        let plan = plan(&read(paths).unwrap(), &settings).unwrap();
         tree(&plan, Paint::Plain, COMMAND) + &stream(&plan, Format::Yaml).unwrap()
     };
     let first = shown(&paths);

@@ -1,10 +1,12 @@
 //! What tests plan, and what they look at.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use c5c3_api::Generation;
 use c5c3_plan::{Compositions, Error, Files, Plan, Planned, Settings, plan, read};
+use jiff::Timestamp;
 use tempfile::TempDir;
 
 /// A path of the repository.
@@ -24,6 +26,8 @@ pub fn settings() -> Settings {
         compositions: Compositions::built_in().unwrap(),
         composition: None,
         assume_ready: false,
+        present: BTreeMap::new(),
+        now: Timestamp::constant(1_769_904_000, 0),
     }
 }
 
@@ -36,7 +40,7 @@ pub fn assuming_ready() -> Settings {
 
 /// The plan of files of the repository.
 pub fn planned(paths: &[&str], settings: &Settings) -> Plan {
-    plan(&files(paths).given, settings).unwrap()
+    plan(&files(paths), settings).unwrap()
 }
 
 /// The plan of a text.
@@ -44,7 +48,7 @@ pub fn written(text: &str, settings: &Settings) -> Result<Plan, Error> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("given.yaml");
     fs::write(&path, text).unwrap();
-    plan(&read(&[path])?.given, settings)
+    plan(&read(&[path])?, settings)
 }
 
 /// What comes of a claim.

@@ -1,0 +1,155 @@
+//! A composer of two steps, carried over the store.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::{
+    Carried as Composed, Composer, Composition, Failure, Generated, Operator, Outside, Progress,
+    Resource, Seen, Subject, Use, World,
+};
+use serde_json::{Value, json};
+
+use super::{Carrier, Simulated, stored};
+use crate::manifest::Manifest;
+use crate::settle::settle;
+use crate::store::{Key, Store};
+
+/// Draws a password; once it is there, calls a system; once that has answered, makes a ConfigMap.
+struct Stepwise;
+
+impl Composer for Stepwise {
+    type Spec = SecretAggregateSpec;
+    type Status = SecretAggregateStatus;
+    const OPERATOR: &'static str = "stepwise-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(ConfigMap::KIND), Use::reads(Secret::KIND)]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<SecretAggregateSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<SecretAggregateStatus, Failure> {
+        if subject.spec.sources.is_empty() {
+            return Err(Failure::new("Invalid", "name a source"));
+        }
+        composition.generate(subject.namespace(), "drawn", Generated::credentials("nova"));
+        let ask = || Outside {
+            system: "bell",
+            content: "rung?".to_owned(),
+        };
+        let drawn = world.get::<Secret>(subject.namespace(), "drawn");
+        let progress = match (drawn, world.outside(ask())) {
+            (Seen::Found(_), Seen::Found(answer)) if *answer == json!(true) => {
+                composition.apply(subject.namespace(), "made", &ConfigMap::default())?;
+                Progress::Ready
+            }
+            (Seen::Found(_), _) => {
+                composition.call(ask());
+                Progress::waiting("WaitingForBell", "waits for the bell")
+            }
+            _ => Progress::waiting("WaitingForSecret", "waits for Secret drawn"),
+        };
+        composition.conditions.set("SourcesResolved", &progress);
+        Ok(SecretAggregateStatus::default())
+    }
+}
+
+/// A bell that rings when it is called.
+struct Bell(bool);
+
+impl Simulated for Bell {
+    fn observe(&self, _: &str) -> Value {
+        json!(self.0)
+    }
+
+    fn call(&mut self, _: &str) -> bool {
+        !std::mem::replace(&mut self.0, true)
+    }
+}
+
+fn aggregate(sources: Value) -> Manifest {
+    let value = json!({
+        "apiVersion": "c5c3.io/v1alpha1",
+        "kind": "SecretAggregate",
+        "metadata": { "name": "all", "namespace": "openstack" },
+        "spec": { "sources": sources, "target": { "name": "sum" } },
+    });
+    Manifest::try_from(value).unwrap()
+}
+
+fn key(kind: &str, name: &str) -> Key {
+    Key {
+        cluster: "here".to_owned(),
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespace: "openstack".to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+fn carried(store: &mut Store, check: impl Fn(&mut Carrier<'_>, &mut Store)) {
+    let operators: [Box<dyn Operator>; 1] = [Box::new(Composed(Stepwise))];
+    let mut carrier = Carrier {
+        operators: &operators,
+        now: Timestamp::constant(1_769_904_000, 0),
+        outside: BTreeMap::from([("bell", Box::new(Bell(false)) as Box<dyn Simulated>)]),
+        carried: BTreeMap::new(),
+    };
+    settle(store, &mut [&mut carrier]).unwrap();
+    check(&mut carrier, store);
+}
+
+#[test]
+fn a_composer_is_carried_until_nothing_changes_and_its_steps_are_known() {
+    let mut store = Store::default();
+    let sources = json!([{ "secretRef": { "name": "one" } }]);
+    let subject = store.apply("here", aggregate(sources.clone()), None);
+    carried(&mut store, |carrier, store| {
+        let steps = &carrier.carried[&subject].steps;
+        assert_eq!(
+            *steps,
+            [[key("Secret", "drawn")], [key("ConfigMap", "made")]]
+        );
+        assert!(carrier.secrets().contains(&key("Secret", "drawn")));
+        let status = store.get(&subject).unwrap().status();
+        assert_eq!(status["conditions"][1]["status"], "True", "{status}");
+
+        store.remove(&key("ConfigMap", "made"));
+        settle(store, &mut [carrier]).unwrap();
+        assert!(store.get(&key("ConfigMap", "made")).is_some());
+    });
+}
+
+#[test]
+fn a_secret_that_is_there_is_never_changed() {
+    let mut store = Store::default();
+    let present = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "drawn", "namespace": "openstack" },
+        "stringData": { "password": "mine" },
+    });
+    let present = stored(Manifest::try_from(present).unwrap());
+    store.apply("here", present.clone(), None);
+    let sources = json!([{ "secretRef": { "name": "one" } }]);
+    store.apply("here", aggregate(sources), None);
+    carried(&mut store, |_, store| {
+        assert_eq!(store.get(&key("Secret", "drawn")), Some(&present));
+    });
+}
+
+#[test]
+fn what_is_refused_changes_nothing_but_ready() {
+    let mut store = Store::default();
+    let subject = store.apply("here", aggregate(json!([])), None);
+    carried(&mut store, |carrier, store| {
+        let failure = carrier.carried[&subject].failure.as_ref().unwrap();
+        assert_eq!(failure.to_string(), "name a source");
+        let conditions = &store.get(&subject).unwrap().status()["conditions"];
+        assert_eq!(conditions[0]["reason"], "Invalid");
+        assert_eq!(store.made_by(&subject).count(), 0);
+    });
+}

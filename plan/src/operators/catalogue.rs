@@ -1,0 +1,82 @@
+//! The service catalogue, and secrets that travel.
+
+use std::collections::BTreeMap;
+
+use provider_composer::GeneratedValue;
+use serde_json::{Value, json};
+
+use super::condition;
+use crate::manifest::Manifest;
+use crate::placeholder;
+use crate::store::Key;
+
+/// Everything exists in Keystone, under an identifier (K-ORC 2.6).
+pub fn korc(_: &Key, manifest: &Manifest) -> Value {
+    let generation = &manifest.value()["metadata"]["generation"];
+    let path = manifest.path();
+    let imported = &manifest.spec()["import"];
+    let id = match imported["id"].as_str() {
+        Some(id) => id.to_owned(),
+        None => placeholder::identifier(&format!("{} {path}", manifest.kind())),
+    };
+    let mut resource = match &manifest.spec()["resource"] {
+        Value::Null => imported["filter"].clone(),
+        resource => resource.clone(),
+    };
+    if !resource.is_object() {
+        resource = json!({});
+    }
+    if resource["name"].is_null() {
+        resource["name"] = json!(manifest.name());
+    }
+    if let Some(password) = manifest.spec()["resource"].get("passwordRef") {
+        resource["appliedPasswordRef"] = password.clone();
+    }
+    let mut conditions = [
+        condition("Available", "Success"),
+        condition("Progressing", "Success"),
+    ];
+    for known in &mut conditions {
+        known["observedGeneration"] = generation.clone();
+        known["lastTransitionTime"] = json!("1970-01-01T00:00:00Z");
+    }
+    let [available, mut progressing] = conditions;
+    progressing["status"] = json!("False");
+    json!({ "id": id, "resource": resource, "conditions": [available, progressing] })
+}
+
+pub fn external_secrets(_: &Key, _: &Manifest) -> Value {
+    json!({ "conditions": [condition("Ready", "Synced")] })
+}
+
+/// The Secret that an ExternalSecret brings, as far as its keys are named.
+pub fn of_external_secrets(manifest: &Manifest) -> Vec<Value> {
+    let spec = manifest.spec();
+    if manifest.kind() != "ExternalSecret" {
+        return Vec::new();
+    }
+    let name = spec["target"]["name"].as_str().unwrap_or(manifest.name());
+    let brought = spec["data"].as_array().into_iter().flatten();
+    let brought = brought.filter_map(|entry| entry["secretKey"].as_str());
+    let rendered = spec["target"]["template"]["data"].as_object();
+    let rendered = rendered.into_iter().flatten().map(|(key, _)| key.as_str());
+    let keys: BTreeMap<String, GeneratedValue> = match rendered.clone().next() {
+        Some(_) => rendered.map(drawn).collect(),
+        None => brought.map(drawn).collect(),
+    };
+    vec![placeholder::secret(
+        manifest.namespace(),
+        name,
+        BTreeMap::new(),
+        &keys,
+    )]
+}
+
+fn drawn(key: &str) -> (String, GeneratedValue) {
+    (key.to_owned(), GeneratedValue::Password(24))
+}
+
+/// Certificates (cert-manager).
+pub fn certificates(_: &Key, _: &Manifest) -> Value {
+    json!({ "conditions": [condition("Ready", "Ready")] })
+}

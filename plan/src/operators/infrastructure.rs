@@ -1,0 +1,173 @@
+//! Kubernetes, databases, message bus and caches.
+
+use std::collections::BTreeMap;
+
+use provider_composer::GeneratedValue;
+use serde_json::{Value, json};
+
+use super::condition;
+use crate::manifest::Manifest;
+use crate::placeholder;
+use crate::store::Key;
+
+pub fn kubernetes(_: &Key, manifest: &Manifest) -> Value {
+    match manifest.kind() {
+        "Namespace" => json!({ "phase": "Active" }),
+        _ => Value::Null,
+    }
+}
+
+/// Deployments and StatefulSets with every pod ready, Jobs that are done.
+pub fn workloads(_: &Key, manifest: &Manifest) -> Value {
+    let generation = &manifest.value()["metadata"]["generation"];
+    let replicas = manifest.spec()["replicas"].as_u64().unwrap_or(1);
+    match manifest.kind() {
+        "Job" => {
+            json!({ "succeeded": 1, "conditions": [condition("Complete", "CompletionsReached")] })
+        }
+        "Deployment" => json!({
+            "observedGeneration": generation,
+            "replicas": replicas,
+            "readyReplicas": replicas,
+            "updatedReplicas": replicas,
+            "availableReplicas": replicas,
+            "conditions": [condition("Available", "MinimumReplicasAvailable")],
+        }),
+        "StatefulSet" => json!({
+            "observedGeneration": generation,
+            "replicas": replicas,
+            "readyReplicas": replicas,
+            "updatedReplicas": replicas,
+            "currentReplicas": replicas,
+            "availableReplicas": replicas,
+        }),
+        _ => Value::Null,
+    }
+}
+
+/// Servers, databases, users and grants (mariadb-operator 0.38).
+pub fn mariadb(_: &Key, manifest: &Manifest) -> Value {
+    let replicas = manifest.spec()["replicas"].as_u64().unwrap_or(1);
+    match manifest.kind() {
+        "MariaDB" => json!({
+            "replicas": replicas,
+            "currentPrimary": format!("{}-0", manifest.name()),
+            "conditions": [condition("Ready", "StatefulSetReady")],
+        }),
+        _ => json!({ "conditions": [condition("Ready", "Created")] }),
+    }
+}
+
+/// The root password, where MariaDB's operator draws it.
+pub fn of_mariadb(manifest: &Manifest) -> Vec<Value> {
+    let root = &manifest.spec()["rootPasswordSecretKeyRef"];
+    if manifest.kind() != "MariaDB" || root["generate"] == false {
+        return Vec::new();
+    }
+    let usual = format!("{}-root", manifest.name());
+    let name = root["name"].as_str().unwrap_or(&usual);
+    let key = root["key"].as_str().unwrap_or("password");
+    vec![drawn(manifest.namespace(), name, &[key], &[])]
+}
+
+/// Clusters (cluster-operator 2.16), and what is made in them (messaging-topology-operator 1.14).
+pub fn rabbitmq(_: &Key, manifest: &Manifest) -> Value {
+    let generation = &manifest.value()["metadata"]["generation"];
+    let credentials = match manifest.kind() {
+        "RabbitmqCluster" => {
+            let secret = format!("{}-default-user", manifest.name());
+            return json!({
+                "observedGeneration": generation,
+                "binding": { "name": secret },
+                "defaultUser": {
+                    "secretReference": { "name": secret, "namespace": manifest.namespace() },
+                    "serviceReference": { "name": manifest.name(), "namespace": manifest.namespace() },
+                },
+                "conditions": [
+                    condition("AllReplicasReady", "AllPodsAreReady"),
+                    condition("ClusterAvailable", "AtLeastOneEndpointAvailable"),
+                    condition("ReconcileSuccess", "Success"),
+                ],
+            });
+        }
+        "User" => json!({ "name": format!("{}-user-credentials", manifest.name()) }),
+        _ => Value::Null,
+    };
+    json!({
+        "observedGeneration": generation,
+        "credentials": credentials,
+        "conditions": [condition("Ready", "SuccessfulCreateOrUpdate")],
+    })
+}
+
+/// The credentials of the first user of a cluster, and of each user.
+pub fn of_rabbitmq(manifest: &Manifest) -> Vec<Value> {
+    let namespace = manifest.namespace();
+    match manifest.kind() {
+        "RabbitmqCluster" => {
+            let host = format!("{}.{namespace}.svc", manifest.name());
+            let known = [
+                ("host", host.as_str()),
+                ("port", "5672"),
+                ("type", "rabbitmq"),
+            ];
+            let name = format!("{}-default-user", manifest.name());
+            vec![drawn(namespace, &name, &["username", "password"], &known)]
+        }
+        "User" => {
+            let name = format!("{}-user-credentials", manifest.name());
+            vec![drawn(namespace, &name, &["username", "password"], &[])]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Caches (SAP's valkey-operator 0.1).
+pub fn valkey(_: &Key, manifest: &Manifest) -> Value {
+    json!({
+        "state": "Ready",
+        "observedGeneration": manifest.value()["metadata"]["generation"],
+        "conditions": [condition("Ready", "Ready")],
+    })
+}
+
+/// A cache's password, and how it is reached.
+pub fn of_valkey(manifest: &Manifest) -> Vec<Value> {
+    let (namespace, name) = (manifest.namespace(), manifest.name());
+    let sentinel = manifest.spec()["sentinel"]["enabled"] == true;
+    let host = match sentinel {
+        true => format!("valkey-{name}.{namespace}.svc.cluster.local"),
+        false => format!("valkey-{name}-primary.{namespace}.svc.cluster.local"),
+    };
+    let known = match sentinel {
+        true => [("host", host.as_str()), ("port", "6379")],
+        false => [("primaryHost", host.as_str()), ("primaryPort", "6379")],
+    };
+    let usual = format!("valkey-{name}-binding");
+    let binding = manifest.spec()["binding"]["secretName"].as_str();
+    vec![
+        drawn(
+            namespace,
+            &format!("valkey-{name}"),
+            &["valkey-password"],
+            &[],
+        ),
+        drawn(namespace, binding.unwrap_or(&usual), &["password"], &known),
+    ]
+}
+
+/// A Secret with placeholders for what an operator draws, and with what is known.
+fn drawn(namespace: &str, name: &str, drawn: &[&str], known: &[(&str, &str)]) -> Value {
+    let drawn = drawn
+        .iter()
+        .map(|key| ((*key).to_owned(), GeneratedValue::Password(24)));
+    let known = known
+        .iter()
+        .map(|(key, text)| ((*key).to_owned(), GeneratedValue::Text((*text).to_owned())));
+    placeholder::secret(
+        namespace,
+        name,
+        BTreeMap::new(),
+        &drawn.chain(known).collect(),
+    )
+}

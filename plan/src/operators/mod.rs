@@ -1,0 +1,169 @@
+//! The operators of foreign kinds, as far as anybody waits for them: each says that its objects are ready, and makes the
+//! Secrets that go with them.
+
+mod catalogue;
+mod infrastructure;
+mod pools;
+mod services;
+
+use serde_json::{Value, json};
+
+use crate::Error;
+use crate::manifest::Manifest;
+use crate::settle::Reconciler;
+use crate::store::{Key, MANAGEMENT, Store};
+
+/// An operator that isn't ours, or that doesn't run here.
+#[derive(Clone, Copy)]
+struct Operator {
+    name: &'static str,
+    groups: &'static [&'static str],
+    /// The status of an object that is as wanted.
+    ready: fn(&Key, &Manifest) -> Value,
+    /// The Secrets that come with an object.
+    secrets: fn(&Manifest) -> Vec<Value>,
+}
+
+const OPERATORS: [Operator; 14] = [
+    Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
+    Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads),
+    Operator::new("Gardener", &["core.gardener.cloud"], pools::gardener),
+    Operator::new("Rook", &["ceph.rook.io"], pools::rook),
+    Operator::new(
+        "hypervisor-pool",
+        &["hypervisor.c5c3.io"],
+        pools::hypervisor_pool,
+    ),
+    Operator::new(
+        "External Secrets",
+        &["external-secrets.io"],
+        catalogue::external_secrets,
+    )
+    .with(catalogue::of_external_secrets),
+    Operator::new(
+        "cert-manager",
+        &["cert-manager.io"],
+        catalogue::certificates,
+    ),
+    Operator::new("K-ORC", &["openstack.k-orc.cloud"], catalogue::korc),
+    Operator::new(
+        "mariadb-operator",
+        &["k8s.mariadb.com"],
+        infrastructure::mariadb,
+    )
+    .with(infrastructure::of_mariadb),
+    Operator::new(
+        "RabbitMQ's operator",
+        &["rabbitmq.com"],
+        infrastructure::rabbitmq,
+    )
+    .with(infrastructure::of_rabbitmq),
+    Operator::new(
+        "valkey-operator",
+        &["cache.cs.sap.com"],
+        infrastructure::valkey,
+    )
+    .with(infrastructure::of_valkey),
+    Operator::new("the service's operator", SERVICES, services::service),
+    Operator::new("the OVN operator", &["ovn.c5c3.io"], services::ovn),
+    Operator::new("c5c3-operator", &["c5c3.io"], c5c3),
+];
+
+const SERVICES: &[&str] = &[
+    "cinder.openstack.c5c3.io",
+    "cortex.c5c3.io",
+    "glance.openstack.c5c3.io",
+    "keystone.openstack.c5c3.io",
+    "neutron.openstack.c5c3.io",
+    "nova.openstack.c5c3.io",
+    "placement.openstack.c5c3.io",
+    "tempest.openstack.c5c3.io",
+];
+
+impl Operator {
+    const fn new(
+        name: &'static str,
+        groups: &'static [&'static str],
+        ready: fn(&Key, &Manifest) -> Value,
+    ) -> Self {
+        Self {
+            name,
+            groups,
+            ready,
+            secrets: |_| Vec::new(),
+        }
+    }
+
+    const fn with(self, secrets: fn(&Manifest) -> Vec<Value>) -> Self {
+        Self { secrets, ..self }
+    }
+}
+
+/// The operator that an object in a cluster waits for, by its name.
+pub fn responsible(manifest: &Manifest) -> Option<&'static str> {
+    operator(manifest).map(|operator| operator.name)
+}
+
+fn operator(manifest: &Manifest) -> Option<Operator> {
+    OPERATORS
+        .into_iter()
+        .find(|operator| operator.groups.contains(&manifest.group()))
+}
+
+/// All those operators. They make ready what goes back to a resource that the filter lets through; Kubernetes makes all
+/// its own objects ready, always.
+pub struct Operators<F: Fn(&Key) -> bool> {
+    /// Says of a claim whether what it composes becomes ready.
+    pub comes_up: F,
+}
+
+impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
+    fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
+        let ready: Vec<(Key, Value, Vec<Value>)> = store
+            .iter()
+            .filter(|(key, _)| key.cluster != MANAGEMENT)
+            .filter_map(|(key, manifest)| {
+                let operator = operator(manifest)?;
+                let works = manifest.group().is_empty() || (self.comes_up)(store.origin(key));
+                let status = || (operator.ready)(key, manifest);
+                works.then(|| (key.clone(), status(), (operator.secrets)(manifest)))
+            })
+            .collect();
+        for (key, status, secrets) in ready {
+            for secret in secrets {
+                let secret = Manifest::try_from(secret)?;
+                if store.get(&Key::of(&key.cluster, &secret)).is_none() {
+                    store.apply(&key.cluster, secret, Some(&key));
+                }
+            }
+            store.set_status(&key, status);
+        }
+        Ok(())
+    }
+}
+
+/// A condition that holds.
+fn condition(type_: &str, reason: &str) -> Value {
+    json!({ "type": type_, "status": "True", "reason": reason })
+}
+
+/// Every service that runs answers under its name, in the control plane's namespace.
+fn c5c3(_: &Key, manifest: &Manifest) -> Value {
+    let services = manifest.spec()["services"].as_object();
+    let encrypted = manifest.spec()["global"]["tls"]["enabled"] == true;
+    let scheme = if encrypted { "https" } else { "http" };
+    let endpoints: serde_json::Map<String, Value> = services
+        .into_iter()
+        .flatten()
+        .filter(|(_, service)| service["enabled"] != false)
+        .map(|(name, _)| {
+            let url = format!("{scheme}://{name}.{}.svc", manifest.namespace());
+            (name.clone(), Value::String(url))
+        })
+        .collect();
+    json!({
+        "updatePhase": "Idle",
+        "endpoints": endpoints,
+        "conditions": [{ "type": "Ready", "status": "True", "reason": "Ready" }],
+    })
+}

@@ -1,0 +1,49 @@
+//! The services that have no operator here yet: each serves the release that its resource asks for.
+
+use serde_json::{Value, json};
+
+use super::condition;
+use crate::manifest::Manifest;
+use crate::store::Key;
+
+/// Ports of the APIs.
+const PORTS: [(&str, u16); 7] = [
+    ("Cinder", 8776),
+    ("Cortex", 8080),
+    ("Glance", 9292),
+    ("Keystone", 5000),
+    ("Neutron", 9696),
+    ("Nova", 8774),
+    ("Placement", 8778),
+];
+
+pub fn service(_: &Key, manifest: &Manifest) -> Value {
+    let port = PORTS.iter().find(|(kind, _)| *kind == manifest.kind());
+    let mut status = json!({ "conditions": [condition("Ready", "Ready")] });
+    if let Some((_, port)) = port {
+        let encrypted = manifest.spec()["tls"]["enabled"] == true;
+        let scheme = if encrypted { "https" } else { "http" };
+        let (name, namespace) = (manifest.name(), manifest.namespace());
+        let url = format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}");
+        status["endpoint"] = json!(url);
+    }
+    if let Some(release) = manifest.spec()["release"].as_str() {
+        status["release"] = json!(release);
+    }
+    status
+}
+
+/// The databases of a virtual network answer under their names.
+pub fn ovn(_: &Key, manifest: &Manifest) -> Value {
+    let mut status = json!({ "conditions": [condition("Ready", "Ready")] });
+    if manifest.kind() == "OVNCluster" {
+        let encrypted = manifest.spec()["tls"]["enabled"] == true;
+        let scheme = if encrypted { "ssl" } else { "tcp" };
+        let (name, namespace) = (manifest.name(), manifest.namespace());
+        let at = |database: &str, port: u16| {
+            format!("{scheme}:{name}-{database}.{namespace}.svc:{port}")
+        };
+        status["endpoints"] = json!({ "northbound": at("nb", 6641), "southbound": at("sb", 6642) });
+    }
+    status
+}

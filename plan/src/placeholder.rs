@@ -1,0 +1,88 @@
+//! Secrets of which a plan can't know the values: each has a value that follows from its name.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use provider_composer::GeneratedValue;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// A Secret with placeholders of the right shape: the same for the same name, different for each.
+pub fn secret(
+    namespace: &str,
+    name: &str,
+    labels: BTreeMap<&str, &str>,
+    values: &BTreeMap<String, GeneratedValue>,
+) -> Value {
+    let data: Map<String, Value> = values
+        .iter()
+        .map(|(key, value)| {
+            let seed = format!("{namespace}/{name}/{key}");
+            let value = ByteString(placeholder(&seed, value).into_bytes());
+            (key.clone(), json!(value))
+        })
+        .collect();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": name, "namespace": namespace, "labels": labels },
+        "type": "Opaque",
+        "data": data,
+    })
+}
+
+fn placeholder(seed: &str, value: &GeneratedValue) -> String {
+    match value {
+        GeneratedValue::Text(text) => text.clone(),
+        GeneratedValue::Password(length) => {
+            let length = usize::from(*length);
+            hex(seed, length.div_ceil(2)).chars().take(length).collect()
+        }
+        GeneratedValue::Key(length) => {
+            let standard = json!(ByteString(bytes(seed, usize::from(*length))));
+            let standard = standard.as_str().unwrap_or_default();
+            standard.replace('+', "-").replace('/', "_")
+        }
+    }
+}
+
+/// An identifier as OpenStack has them, a UUID, that follows from a seed.
+pub fn identifier(seed: &str) -> String {
+    let hex = hex(seed, 16);
+    let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .filter_map(|(start, end)| hex.get(start..end))
+        .collect();
+    parts.join("-")
+}
+
+fn hex(seed: &str, length: usize) -> String {
+    let bytes = bytes(seed, length).into_iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// So many bytes that follow from a seed.
+fn bytes(seed: &str, length: usize) -> Vec<u8> {
+    let blocks = (0_u32..).flat_map(|number| Sha256::digest(format!("{number} {seed}")));
+    blocks.take(length).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_have_the_shape_of_the_real_ones_and_differ_by_name() {
+        let password = |seed| placeholder(seed, &GeneratedValue::Password(33));
+        assert_eq!(password("a/b/password").len(), 33);
+        assert_eq!(password("a/b/password"), password("a/b/password"));
+        assert_ne!(password("a/b/password"), password("a/c/password"));
+        let key = placeholder("a/b/0", &GeneratedValue::Key(32));
+        assert_eq!((key.len(), key.ends_with('=')), (44, true));
+        assert!(!key.contains(['+', '/']), "{key}");
+        let id = identifier("a");
+        assert_eq!(id.len(), 36);
+        assert_eq!(id.matches('-').count(), 4);
+    }
+}

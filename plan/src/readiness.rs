@@ -1,0 +1,176 @@
+//! Whether an object serves, as its own operator says.
+
+use c5c3_api::Condition;
+use serde::Deserialize;
+
+use crate::manifest::Manifest;
+
+/// How far an object has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// It is there and serves.
+    Ready,
+    /// It doesn't yet, and its operator says why: nothing where it says nothing.
+    Waiting(String),
+}
+
+impl Readiness {
+    /// Whether it serves.
+    pub fn is_ready(&self) -> bool {
+        *self == Self::Ready
+    }
+}
+
+/// Groups whose objects are as ready as they will ever be once they exist.
+const AT_ONCE: [&str; 5] = [
+    "",
+    "monitoring.coreos.com",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+];
+
+/// Whether an object serves. What its operator said of an earlier generation doesn't count.
+pub fn readiness(manifest: &Manifest) -> Readiness {
+    match (manifest.group(), manifest.kind()) {
+        (group, _) if AT_ONCE.contains(&group) => Readiness::Ready,
+        ("apps", "StatefulSet" | "Deployment") => {
+            let replicas = manifest.spec()["replicas"].as_u64().unwrap_or(1);
+            pods(manifest, "readyReplicas", replicas)
+        }
+        ("apps", "DaemonSet") => {
+            let wanted = manifest.status()["desiredNumberScheduled"].as_u64();
+            pods(manifest, "numberReady", wanted.unwrap_or_default())
+        }
+        ("batch", _) => all(manifest, &["Complete"]),
+        ("rabbitmq.com", "RabbitmqCluster") => {
+            all(manifest, &["AllReplicasReady", "ClusterAvailable"])
+        }
+        ("openstack.k-orc.cloud", _) => all(manifest, &["Available"]),
+        ("ceph.rook.io", _) => match manifest.text("/status/phase") {
+            "Ready" => Readiness::Ready,
+            phase => Readiness::Waiting(phase.to_owned()),
+        },
+        _ => all(manifest, &["Ready"]),
+    }
+}
+
+/// The conditions of an object, as far as they can be understood.
+pub fn conditions(manifest: &Manifest) -> Vec<Condition> {
+    let conditions = manifest.status()["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .filter_map(|condition| Condition::deserialize(condition).ok())
+        .collect()
+}
+
+fn pods(manifest: &Manifest, field: &str, wanted: u64) -> Readiness {
+    let ready = manifest.status()[field].as_u64().unwrap_or_default();
+    let seen = manifest.status()["observedGeneration"].as_i64();
+    if is_stale(manifest, seen) || manifest.status().is_null() {
+        return Readiness::Waiting(String::new());
+    }
+    match ready >= wanted {
+        true => Readiness::Ready,
+        false => Readiness::Waiting(format!("{ready} of {wanted} pods are ready")),
+    }
+}
+
+fn all(manifest: &Manifest, types: &[&str]) -> Readiness {
+    let conditions = conditions(manifest);
+    for type_ in types {
+        let condition = conditions
+            .iter()
+            .find(|condition| condition.type_ == *type_);
+        let Some(condition) = condition else {
+            return Readiness::Waiting(String::new());
+        };
+        if is_stale(manifest, condition.observed_generation) {
+            return Readiness::Waiting(String::new());
+        }
+        if condition.status != "True" {
+            return Readiness::Waiting(said(condition));
+        }
+    }
+    Readiness::Ready
+}
+
+/// What a condition says, in words where there are any.
+fn said(condition: &Condition) -> String {
+    match (condition.reason.as_str(), condition.message.as_str()) {
+        (reason, "") => reason.to_owned(),
+        (_, message) => message.to_owned(),
+    }
+}
+
+fn is_stale(manifest: &Manifest, observed: Option<i64>) -> bool {
+    let generation = manifest.value()["metadata"]["generation"].as_i64();
+    observed.is_some() && observed < generation
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, status: Value) -> Readiness {
+        let object = json!({
+            "apiVersion": api_version, "kind": kind, "metadata": { "name": "a", "generation": 2 },
+            "spec": { "replicas": 3 }, "status": status,
+        });
+        readiness(&Manifest::try_from(object).unwrap())
+    }
+
+    #[test]
+    fn each_kind_says_in_its_own_way_that_it_serves() {
+        let holds = |types: &[&str]| {
+            let conditions: Vec<Value> = types
+                .iter()
+                .map(|type_| json!({ "type": type_, "status": "True" }))
+                .collect();
+            json!({ "conditions": conditions })
+        };
+        let both = ["AllReplicasReady", "ClusterAvailable"];
+        for (api_version, kind, status) in [
+            ("v1", "Secret", Value::Null),
+            ("apps/v1", "StatefulSet", json!({ "readyReplicas": 3 })),
+            ("rabbitmq.com/v1beta1", "RabbitmqCluster", holds(&both)),
+            (
+                "openstack.k-orc.cloud/v1alpha1",
+                "Role",
+                holds(&["Available"]),
+            ),
+            (
+                "keystone.openstack.c5c3.io/v1alpha1",
+                "Keystone",
+                holds(&["Ready"]),
+            ),
+        ] {
+            assert_eq!(
+                object(api_version, kind, status),
+                Readiness::Ready,
+                "{kind}"
+            );
+        }
+        let waiting = |why: &str| Readiness::Waiting(why.to_owned());
+        let half = json!({ "readyReplicas": 1 });
+        assert_eq!(
+            object("apps/v1", "StatefulSet", half),
+            waiting("1 of 3 pods are ready")
+        );
+        let half = holds(&both[..1]);
+        assert_eq!(
+            object("rabbitmq.com/v1beta1", "RabbitmqCluster", half),
+            waiting("")
+        );
+    }
+
+    #[test]
+    fn what_was_said_of_an_earlier_generation_does_not_count() {
+        let said = |generation: i64| json!({ "conditions": [{ "type": "Ready", "status": "True", "observedGeneration": generation }] });
+        assert!(object("c5c3.io/v1alpha1", "ControlPlane", said(2)).is_ready());
+        assert!(!object("c5c3.io/v1alpha1", "ControlPlane", said(1)).is_ready());
+    }
+}
