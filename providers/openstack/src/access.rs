@@ -1,0 +1,147 @@
+//! How a service knows who calls it: by Keystone, which it reaches with its application credential.
+
+use c5c3_api::keystone::KeystoneSpec;
+use c5c3_api::parts;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use provider_composer::{Custom, Progress, Seen, World};
+
+use crate::awaited::Awaited;
+use crate::cache::{MEMCACHED, cache};
+use crate::config::Config;
+use crate::files::Files;
+use crate::secret::Values;
+use crate::service::Service;
+use crate::tls;
+
+/// The Keystone that is meant where none is named.
+const KEYSTONE: &str = "keystone";
+/// The file with the certificate of whoever issued Keystone's.
+const AUTHORITY: &str = "keystone-ca.crt";
+
+/// How a service reaches Keystone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeystoneAccess {
+    auth_url: String,
+    region: String,
+    id: String,
+    secret: String,
+    /// Certificate of the issuer of Keystone's, where the system may not know it.
+    authority: Option<String>,
+    memcached: Vec<String>,
+}
+
+impl KeystoneAccess {
+    /// How a service reaches Keystone. A cache that the control plane has is used.
+    ///
+    /// # Errors
+    /// Keystone's address or the application credential isn't there yet.
+    pub fn resolve(
+        service: &Service<'_>,
+        access: &parts::KeystoneAccess,
+        world: &World<'_>,
+    ) -> Awaited<Self> {
+        let auth_url = match &access.auth_url {
+            Some(url) => url.clone(),
+            None => found(service, world)?,
+        };
+        let secret = match &access.app_credential_ref {
+            Some(reference) => reference.secret_name.clone(),
+            None => format!("{}-keystone-credentials", service.about.name),
+        };
+        let values = Values::read(
+            world,
+            service.namespace,
+            &secret,
+            "the application credential",
+        )?;
+        Ok(Self {
+            authority: authority(service, &auth_url, world)?,
+            auth_url,
+            region: access.region.clone(),
+            id: values.required("application_credential_id")?.to_owned(),
+            secret: values.required("application_credential_secret")?.to_owned(),
+            memcached: memcached(service, world)?,
+        })
+    }
+
+    /// ID of the application credential.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Says in a service's configuration how it checks tokens
+    /// (<https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html>).
+    pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
+        let section = config.section("keystone_authtoken").owned("keystone");
+        section
+            .set("auth_type", "v3applicationcredential")
+            .set("auth_url", &self.auth_url)
+            .set("www_authenticate_uri", &self.auth_url)
+            .set("region_name", &self.region)
+            .set("service_type", service.about.type_)
+            .set("application_credential_id", &self.id)
+            .secret("application_credential_secret", &self.secret)
+            // Else any user's token would do where a service's is asked for.
+            .set("service_token_roles", "service")
+            .set("service_token_roles_required", true);
+        if !self.memcached.is_empty() {
+            section.list("memcached_servers", &self.memcached);
+        }
+        if let Some(authority) = &self.authority {
+            section.set("cafile", format!("{}/{AUTHORITY}", service.folder()));
+            files.text(AUTHORITY, authority);
+        }
+    }
+}
+
+/// The address of the Keystone of the same namespace, as its status says it.
+fn found(service: &Service<'_>, world: &World<'_>) -> Awaited<String> {
+    let endpoint = match world.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE) {
+        Seen::Found(keystone) => keystone.body.status.endpoint,
+        Seen::Missing => None,
+        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    };
+    endpoint
+        .map(|endpoint| format!("{endpoint}/v3"))
+        .ok_or_else(|| {
+            Progress::waiting(
+                "WaitingForKeystone",
+                format!("waits for Keystone {KEYSTONE} to have an endpoint"),
+            )
+        })
+}
+
+/// The issuer's certificate that stands beside Keystone's own, if its URL leads to one in the same namespace.
+fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaited<Option<String>> {
+    let Some((name, rest)) = auth_url
+        .strip_prefix("https://")
+        .and_then(|host| host.split_once('.'))
+    else {
+        return Ok(None);
+    };
+    if !rest.starts_with(&format!("{}.svc", service.namespace)) {
+        return Ok(None);
+    }
+    let tls = match world.get::<Custom<KeystoneSpec>>(service.namespace, name) {
+        Seen::Found(keystone) => keystone.body.spec.common.tls,
+        Seen::Missing => return Ok(None),
+        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    };
+    let values = Values::read(
+        world,
+        service.namespace,
+        &tls::secret(name, &tls),
+        "Keystone's certificate",
+    )?;
+    match values.has("ca.crt") {
+        true => values.text("ca.crt").map(|text| Some(text.to_owned())),
+        false => Ok(None),
+    }
+}
+
+fn memcached(service: &Service<'_>, world: &World<'_>) -> Awaited<Vec<String>> {
+    match world.get::<StatefulSet>(service.namespace, MEMCACHED) {
+        Seen::Missing => Ok(Vec::new()),
+        Seen::Found(_) | Seen::Unread(_) => cache(service, &parts::Cache::default(), world),
+    }
+}

@@ -1,0 +1,297 @@
+//! The API of a service: its pods behind uwsgi, and how far they have come.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
+};
+use k8s_openapi::api::core::v1::{
+    ContainerPort, HTTPGetAction, Lifecycle, LifecycleHandler, PodTemplateSpec, Probe, SleepAction,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
+
+use crate::files;
+use crate::pod::{Program, Source, pod, requirements, selector, spread};
+use crate::service::Service;
+use crate::tls::Certificate;
+
+/// How long a pod that goes still answers, in seconds: so long may it take until nobody sends it anything any more.
+const DRAIN: i64 = 15;
+/// How long requests that have begun may take after that, in seconds.
+const GRACE: i64 = 60;
+/// Where the certificate is in a pod.
+const CERTIFICATE: &str = "/etc/tls";
+/// Processes of each replica, and threads of each process.
+const PROCESSES: (&str, &str) = ("2", "4");
+
+/// The API of a service.
+pub struct Api {
+    /// What it sees, besides its certificate. The command is uwsgi's.
+    pub program: Program,
+    /// Annotations of its pods: a change rolls them.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// How far the pods of an API have come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// Whether it answers.
+    pub progress: Progress,
+    /// The image that all pods run, when none of another revision is left.
+    done: Option<String>,
+    annotations: BTreeMap<String, String>,
+}
+
+impl Api {
+    /// Wants the API's pods.
+    ///
+    /// # Errors
+    /// The Deployment can't be written.
+    pub fn compose(
+        &self,
+        service: &Service<'_>,
+        certificate: Option<&Certificate>,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        let labels = service.selector();
+        let mut program = self.program.clone();
+        program.command = command(service, certificate.is_some());
+        let mut annotations = self.annotations.clone();
+        if let Some(certificate) = certificate {
+            program = program.mount(
+                "tls",
+                CERTIFICATE,
+                Source::Secret(certificate.secret.clone()),
+            );
+            annotations.insert("c5c3.io/certificate".to_owned(), certificate.digest.clone());
+        }
+        let mut pod = pod(service, &program, requirements(service.resources));
+        pod.topology_spread_constraints = Some(spread(&service.common.topology, &labels));
+        pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
+        let port = i32::from(service.about.port);
+        let probe = probe(service, certificate.is_some());
+        if let Some(container) = pod.containers.first_mut() {
+            container.ports = Some(vec![ContainerPort {
+                name: Some("api".to_owned()),
+                container_port: port,
+                ..ContainerPort::default()
+            }]);
+            container.startup_probe = Some(Probe {
+                period_seconds: Some(2),
+                failure_threshold: Some(90),
+                ..probe.clone()
+            });
+            container.readiness_probe = Some(Probe {
+                period_seconds: Some(5),
+                failure_threshold: Some(2),
+                ..probe.clone()
+            });
+            container.liveness_probe = Some(Probe {
+                period_seconds: Some(15),
+                failure_threshold: Some(6),
+                ..probe
+            });
+            container.lifecycle = Some(Lifecycle {
+                pre_stop: Some(LifecycleHandler {
+                    sleep: Some(SleepAction { seconds: DRAIN }),
+                    ..LifecycleHandler::default()
+                }),
+                ..Lifecycle::default()
+            });
+        }
+        let deployment = Deployment {
+            metadata: service.metadata(),
+            spec: DeploymentSpec {
+                replicas: Some(i32::try_from(service.replicas).unwrap_or(i32::MAX)),
+                revision_history_limit: Some(2),
+                progress_deadline_seconds: Some(600),
+                selector: selector(&labels),
+                strategy: Some(DeploymentStrategy {
+                    type_: Some("RollingUpdate".to_owned()),
+                    rolling_update: Some(RollingUpdateDeployment {
+                        max_surge: Some(IntOrString::Int(1)),
+                        max_unavailable: Some(IntOrString::Int(0)),
+                    }),
+                }),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta {
+                        labels: Some(labels),
+                        annotations: Some(annotations)
+                            .filter(|annotations| !annotations.is_empty()),
+                        ..ObjectMeta::default()
+                    }),
+                    spec: Some(pod),
+                },
+                ..DeploymentSpec::default()
+            },
+            ..Deployment::default()
+        };
+        composition.apply(service.namespace, service.name, &deployment)?;
+        Ok(())
+    }
+}
+
+impl Rollout {
+    /// Looks at a service's API. Until all its pods are of one revision, the files that the others need stay.
+    pub fn of(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) -> Self {
+        let seen = world.get::<Deployment>(service.namespace, service.name);
+        let done = match &seen {
+            Seen::Found(deployment) if is_done(deployment) => image(deployment),
+            _ => None,
+        };
+        if done.is_none() {
+            files::keep(service, "config", world, composition);
+        }
+        let annotations = match &seen {
+            Seen::Found(deployment) => annotations(deployment),
+            _ => BTreeMap::new(),
+        };
+        Self {
+            progress: progress(service, seen),
+            done,
+            annotations,
+        }
+    }
+
+    /// Leaves the API as it is, with the files that it needs.
+    pub fn keep(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
+        composition.keep(Key::of::<Deployment>(service.namespace, service.name));
+        files::keep(service, "config", world, composition);
+    }
+
+    /// Whether all pods run this image and no others are left.
+    pub fn is_done_with(&self, image: &str) -> bool {
+        self.done.as_deref() == Some(image)
+    }
+
+    /// An annotation that all pods have, when none of another revision is left.
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.done.as_ref()?;
+        self.annotations.get(name).map(String::as_str)
+    }
+}
+
+fn progress(service: &Service<'_>, seen: Seen<Live<Deployment>>) -> Progress {
+    let name = service.name;
+    let deployment = match seen {
+        Seen::Found(deployment) => deployment,
+        Seen::Missing => {
+            return Progress::waiting("Starting", format!("waits for Deployment {name}"));
+        }
+        Seen::Unread(message) => return Progress::Unknown { message },
+    };
+    let status = deployment.body.status.unwrap_or_default();
+    let conditions = status.conditions.unwrap_or_default();
+    let holds = |type_: &str, status: &str| {
+        conditions.iter().find(|condition| {
+            condition.type_.as_deref() == Some(type_) && condition.status.as_deref() == Some(status)
+        })
+    };
+    if let Some(stuck) = holds("Progressing", "False") {
+        let message = stuck.message.clone().unwrap_or_default();
+        return Progress::failed(
+            "NotStarting",
+            format!(
+                "the API's new pods don't become ready ({message}): see `kubectl describe pods -n {} -l \
+                 app.kubernetes.io/instance={name}` for why; older ones, if there are any, go on",
+                service.namespace
+            ),
+        );
+    }
+    match holds("Available", "True") {
+        Some(_) => Progress::Ready,
+        None => {
+            let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.replicas);
+            Progress::waiting(
+                "Starting",
+                format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready"),
+            )
+        }
+    }
+}
+
+fn is_done(deployment: &Live<Deployment>) -> bool {
+    let Some(status) = &deployment.body.status else {
+        return false;
+    };
+    let wanted = deployment.body.spec.replicas.unwrap_or(1);
+    let current = status.observed_generation >= deployment.metadata.generation;
+    let all = [
+        status.replicas,
+        status.updated_replicas,
+        status.available_replicas,
+    ];
+    current && all.iter().all(|replicas| *replicas == Some(wanted))
+}
+
+fn image(deployment: &Live<Deployment>) -> Option<String> {
+    let pod = deployment.body.spec.template.spec.as_ref()?;
+    pod.containers.first()?.image.clone()
+}
+
+fn annotations(deployment: &Live<Deployment>) -> BTreeMap<String, String> {
+    let metadata = deployment.body.spec.template.metadata.as_ref();
+    metadata
+        .and_then(|metadata| metadata.annotations.clone())
+        .unwrap_or_default()
+}
+
+/// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
+fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
+    let port = service.about.port;
+    let socket = match encrypted {
+        true => [
+            "--https-socket".to_owned(),
+            format!(":{port},{CERTIFICATE}/tls.crt,{CERTIFICATE}/tls.key"),
+        ],
+        false => ["--http-socket".to_owned(), format!(":{port}")],
+    };
+    let module = format!("{}:application", service.about.module);
+    let (processes, threads) = PROCESSES;
+    let rest = [
+        "--module",
+        &module,
+        "--master",
+        "--processes",
+        processes,
+        "--threads",
+        threads,
+        "--enable-threads",
+        "--thunder-lock",
+        // Each process opens connections of its own.
+        "--lazy-apps",
+        "--need-app",
+        // Tokens in headers are long.
+        "--buffer-size",
+        "65535",
+        "--add-header",
+        "Connection: close",
+        // Without it SIGTERM reloads; with it requests that have begun come to their end.
+        "--hook-master-start",
+        "unix_signal:15 gracefully_kill_them_all",
+        "--disable-logging",
+        "--log-4xx",
+        "--log-5xx",
+    ];
+    let uwsgi = ["uwsgi".to_owned()];
+    uwsgi
+        .into_iter()
+        .chain(socket)
+        .chain(rest.map(str::to_owned))
+        .collect()
+}
+
+fn probe(service: &Service<'_>, encrypted: bool) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(service.about.health.to_owned()),
+            port: IntOrString::String("api".to_owned()),
+            scheme: Some(if encrypted { "HTTPS" } else { "HTTP" }.to_owned()),
+            ..HTTPGetAction::default()
+        }),
+        timeout_seconds: Some(5),
+        ..Probe::default()
+    }
+}

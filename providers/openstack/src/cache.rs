@@ -1,0 +1,51 @@
+//! The cache of a service.
+
+use c5c3_api::parts::Cache;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use provider_composer::{Progress, Seen, World};
+
+use crate::awaited::Awaited;
+use crate::service::Service;
+
+/// The Memcached of a control plane.
+pub(crate) const MEMCACHED: &str = "openstack-memcached";
+/// Where Memcached listens.
+const PORT: u16 = 11211;
+
+/// The servers of a cache, each `host:port`. Clients choose one by the key, so each member goes by a name of its own.
+///
+/// # Errors
+/// The StatefulSet isn't there yet.
+pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited<Vec<String>> {
+    if !cache.servers.is_empty() {
+        let servers = cache.servers.iter().map(|server| match server.port() {
+            Some(_) => server.to_string(),
+            None => format!("{server}:{PORT}"),
+        });
+        return Ok(servers.collect());
+    }
+    let name = cache
+        .cluster_ref
+        .as_ref()
+        .map_or(MEMCACHED, |cluster| &cluster.name);
+    match world.get::<StatefulSet>(service.namespace, name) {
+        Seen::Found(set) => {
+            let spec = set.body.spec;
+            let headless = spec.service_name.unwrap_or_else(|| name.to_owned());
+            let members = 0..spec.replicas.unwrap_or(1);
+            Ok(members
+                .map(|member| {
+                    format!(
+                        "{name}-{member}.{headless}.{}.svc:{PORT}",
+                        service.namespace
+                    )
+                })
+                .collect())
+        }
+        Seen::Missing => Err(Progress::waiting(
+            "WaitingForCache",
+            format!("waits for StatefulSet {name}"),
+        )),
+        Seen::Unread(message) => Err(Progress::Unknown { message }),
+    }
+}

@@ -1,0 +1,282 @@
+//! Where a service keeps its data, and who it is there.
+
+use c5c3_api::parts;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+
+use crate::awaited::Awaited;
+use crate::manifest::Manifest;
+use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
+use crate::secret::Values;
+use crate::service::Service;
+
+/// The MariaDB of a control plane.
+const MARIADB: &str = "openstack-db";
+/// Where MariaDB listens.
+const PORT: u16 = 3306;
+/// Most connections of one service's user: each process of each replica keeps up to 55, oslo.db's pool and overflow.
+const CONNECTIONS: u32 = 1000;
+
+/// A database that a service can use.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Database {
+    server: DatabaseServer,
+    name: String,
+    user: String,
+    password: String,
+}
+
+/// A database server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseServer {
+    /// Name or address.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+}
+
+impl Database {
+    /// The database of a service. One in this cluster is made, with its user and what that user may do; one elsewhere is
+    /// somebody else's. A database and its user stay when the service goes.
+    ///
+    /// # Errors
+    /// An object can't be written.
+    pub fn resolve(
+        service: &Service<'_>,
+        wanted: &parts::Database,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Awaited<Self>, Failure> {
+        let (secret, key) = match &wanted.secret_ref {
+            Some(reference) => (reference.name.clone(), reference.key.as_str()),
+            None => (format!("{}-db-credentials", service.about.name), "password"),
+        };
+        let name = wanted
+            .database
+            .clone()
+            .unwrap_or_else(|| service.about.name.to_owned());
+        let values = Values::read(
+            world,
+            service.namespace,
+            &secret,
+            "user and password of the database",
+        );
+        let account = match Account::of(service, &values, key) {
+            Ok(account) => account,
+            Err(progress) => {
+                keep(service, composition);
+                return Ok(Err(progress));
+            }
+        };
+        let server = match elsewhere(wanted, &account) {
+            Some(server) => Ok(server),
+            None => {
+                let cluster = wanted
+                    .cluster_ref
+                    .as_ref()
+                    .map_or(MARIADB, |cluster| &cluster.name);
+                let key = SecretKey {
+                    name: secret,
+                    key: key.to_owned(),
+                };
+                compose(service, cluster, &name, &account.user, key, composition)?;
+                managed(service, cluster, world)
+            }
+        };
+        Ok(server.map(|server| Self {
+            server,
+            name,
+            user: account.user,
+            password: account.password,
+        }))
+    }
+
+    /// The URL as oslo.db takes it; it holds the password.
+    pub fn url(&self) -> String {
+        let host = match self.server.host.contains(':') {
+            true => format!("[{}]", self.server.host),
+            false => self.server.host.clone(),
+        };
+        let (user, password) = (encoded(&self.user), encoded(&self.password));
+        let (port, name) = (self.server.port, &self.name);
+        format!("mysql+pymysql://{user}:{password}@{host}:{port}/{name}?charset=utf8mb4")
+    }
+
+    /// Which database it is, without its password.
+    pub fn place(&self) -> String {
+        format!("{}:{}/{}", self.server.host, self.server.port, self.name)
+    }
+}
+
+/// A user of a database server, and the server where its Secret names one.
+struct Account {
+    user: String,
+    password: String,
+    server: Option<DatabaseServer>,
+}
+
+impl Account {
+    fn of(service: &Service<'_>, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
+        let values = values.as_ref().map_err(Clone::clone)?;
+        let port = match values.line("port")? {
+            Some(port) => port.parse().map_err(|_| {
+                Progress::failed(
+                    "InvalidSecret",
+                    format!(
+                        "key port of Secret {} is no port: write a number from 1 to 65535",
+                        values.name()
+                    ),
+                )
+            })?,
+            None => PORT,
+        };
+        Ok(Self {
+            user: values
+                .line("username")?
+                .unwrap_or(service.about.name)
+                .to_owned(),
+            password: values.required(key)?.to_owned(),
+            server: values.line("host")?.map(|host| DatabaseServer {
+                host: host.to_owned(),
+                port,
+            }),
+        })
+    }
+}
+
+/// A server that somebody else runs, as the resource or the Secret names it.
+fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServer> {
+    match (&wanted.cluster_ref, &wanted.host) {
+        (Some(_), _) => None,
+        (None, Some(host)) => Some(DatabaseServer {
+            host: host.clone(),
+            port: wanted.port.unwrap_or(PORT),
+        }),
+        (None, None) => account.server.clone(),
+    }
+}
+
+/// The address of a server in this cluster: of its proxy if it has one, of the member that takes writes if it has several.
+fn managed(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<DatabaseServer> {
+    let waiting = |message: String| Progress::waiting("WaitingForDatabase", message);
+    let server = match world.get::<Manifest<MariaDb>>(service.namespace, cluster) {
+        Seen::Found(server) => server.body.spec,
+        Seen::Missing => return Err(waiting(format!("waits for MariaDB {cluster}"))),
+        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    };
+    for key in keys(service, cluster) {
+        match world.condition(&key, "Ready") {
+            Seen::Found(Some(condition)) if condition.status == "True" => {}
+            Seen::Found(Some(condition)) if !condition.message.is_empty() => {
+                return Err(waiting(format!("waits for {key}: {}", condition.message)));
+            }
+            Seen::Found(_) | Seen::Missing => return Err(waiting(format!("waits for {key}"))),
+            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        }
+    }
+    let host = match (
+        server.max_scale_ref,
+        server.max_scale.enabled,
+        server.galera.enabled,
+    ) {
+        (Some(proxy), _, _) => proxy.name,
+        (None, true, _) => format!("{cluster}-maxscale"),
+        (None, false, true) => format!("{cluster}-primary"),
+        (None, false, false) => cluster.to_owned(),
+    };
+    Ok(DatabaseServer {
+        host: format!("{host}.{}.svc", service.namespace),
+        port: server.port.unwrap_or(PORT),
+    })
+}
+
+/// What has to be ready before the database can be used, the server first.
+fn keys(service: &Service<'_>, cluster: &str) -> [Key; 4] {
+    let [database, user, grant] = own(service);
+    [
+        Key::of::<Manifest<MariaDb>>(service.namespace, cluster),
+        database,
+        user,
+        grant,
+    ]
+}
+
+fn own(service: &Service<'_>) -> [Key; 3] {
+    [
+        Key::of::<Manifest<mariadb::Database>>(service.namespace, service.name),
+        Key::of::<Manifest<mariadb::User>>(service.namespace, service.name),
+        Key::of::<Manifest<mariadb::Grant>>(service.namespace, service.name),
+    ]
+}
+
+fn keep(service: &Service<'_>, composition: &mut Composition) {
+    for key in own(service) {
+        composition.keep(key);
+    }
+}
+
+fn compose(
+    service: &Service<'_>,
+    cluster: &str,
+    database: &str,
+    user: &str,
+    password: SecretKey,
+    composition: &mut Composition,
+) -> Result<(), Failure> {
+    let server = Named {
+        name: cluster.to_owned(),
+    };
+    let (namespace, name) = (service.namespace, service.name);
+    let skip = "Skip".to_owned();
+    let wanted = mariadb::Database {
+        maria_db_ref: server.clone(),
+        name: database.to_owned(),
+        character_set: "utf8mb4".to_owned(),
+        collate: "utf8mb4_general_ci".to_owned(),
+        cleanup_policy: skip.clone(),
+    };
+    composition.apply(namespace, name, &object(service, wanted))?;
+    let wanted = mariadb::User {
+        maria_db_ref: server.clone(),
+        name: user.to_owned(),
+        host: "%".to_owned(),
+        password_secret_key_ref: password,
+        max_user_connections: CONNECTIONS,
+        cleanup_policy: skip.clone(),
+    };
+    composition.apply(namespace, name, &object(service, wanted))?;
+    let wanted = mariadb::Grant {
+        maria_db_ref: server,
+        privileges: vec!["ALL PRIVILEGES".to_owned()],
+        database: database.to_owned(),
+        table: "*".to_owned(),
+        username: user.to_owned(),
+        host: "%".to_owned(),
+        cleanup_policy: skip,
+    };
+    composition.apply(namespace, name, &object(service, wanted))?;
+    Ok(())
+}
+
+fn object<S>(service: &Service<'_>, spec: S) -> Manifest<S> {
+    let labels = Some(service.labels());
+    Manifest {
+        metadata: ObjectMeta {
+            labels,
+            ..ObjectMeta::default()
+        },
+        spec,
+    }
+}
+
+/// A text as it may stand in a URL before the host (RFC 3986, section 2.3).
+pub(crate) fn encoded(text: &str) -> String {
+    let each =
+        text.bytes().map(
+            |byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02X}"),
+            },
+        );
+    each.collect()
+}

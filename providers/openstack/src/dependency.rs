@@ -1,0 +1,120 @@
+//! What a service waits for because its resource says so.
+
+use c5c3_api::{
+    cinder::CinderSpec,
+    cortex::CortexSpec,
+    glance::GlanceSpec,
+    keystone::KeystoneSpec,
+    neutron::NeutronSpec,
+    nova::NovaSpec,
+    ovn_cluster::OvnClusterSpec,
+    parts::{Dependency, DependencyKind},
+    placement::PlacementSpec,
+};
+use provider_composer::{Failure, Key, Progress, ResourceKind, Seen, World};
+use serde_json::Value;
+
+use crate::service::Service;
+
+/// How far a service's dependencies have come.
+///
+/// # Errors
+/// One of them waits for this service in turn, so none would ever be ready.
+pub fn dependencies(
+    service: &Service<'_>,
+    subject: ResourceKind,
+    world: &World<'_>,
+) -> Result<Progress, Failure> {
+    let own = Key::new(subject, service.namespace, service.name);
+    let wanted = &service.common.depends_on;
+    for dependency in wanted {
+        let mut path = vec![own.clone()];
+        if leads_back(&key(service.namespace, dependency), &mut path, world) {
+            let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+            return Err(Failure::new(
+                "DependencyCycle",
+                format!(
+                    "dependsOn goes in a circle, {}: take one of them out",
+                    path.join(" -> ")
+                ),
+            ));
+        }
+    }
+    let unready = wanted
+        .iter()
+        .find_map(|dependency| unready(service.namespace, dependency, world));
+    Ok(unready.unwrap_or(Progress::Ready))
+}
+
+/// Whether what is waited for waits for the first of the path. The path then leads there.
+fn leads_back(key: &Key, path: &mut Vec<Key>, world: &World<'_>) -> bool {
+    let returns = path.first() == Some(key);
+    let known = path.contains(key);
+    path.push(key.clone());
+    if returns {
+        return true;
+    }
+    if !known && let Seen::Found(object) = world.object(key) {
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        for next in depends_on(&object) {
+            if leads_back(&self::key(namespace, &next), path, world) {
+                return true;
+            }
+        }
+    }
+    path.pop();
+    false
+}
+
+fn depends_on(object: &Value) -> Vec<Dependency> {
+    let written = object.pointer("/spec/dependsOn");
+    written
+        .and_then(|written| serde_json::from_value(written.clone()).ok())
+        .unwrap_or_default()
+}
+
+fn unready(namespace: &str, dependency: &Dependency, world: &World<'_>) -> Option<Progress> {
+    let key = key(namespace, dependency);
+    let reason = format!("WaitingFor{}", key.kind);
+    match world.condition(&key, &dependency.condition) {
+        Seen::Found(Some(condition)) if condition.status == "True" => None,
+        Seen::Found(_) => {
+            let what = format!("waits for {key} to be {}", dependency.condition);
+            Some(Progress::waiting(reason, what))
+        }
+        Seen::Missing => Some(Progress::waiting(
+            reason,
+            format!("waits for {key}, which isn't there"),
+        )),
+        Seen::Unread(message) => Some(Progress::Unknown { message }),
+    }
+}
+
+fn key(namespace: &str, dependency: &Dependency) -> Key {
+    Key::new(kind(dependency.kind), namespace, &dependency.name)
+}
+
+/// The kinds that may be waited for.
+pub(crate) const KINDS: [ResourceKind; 8] = [
+    kind(DependencyKind::Keystone),
+    kind(DependencyKind::Glance),
+    kind(DependencyKind::Placement),
+    kind(DependencyKind::Nova),
+    kind(DependencyKind::Neutron),
+    kind(DependencyKind::Cinder),
+    kind(DependencyKind::Cortex),
+    kind(DependencyKind::OvnCluster),
+];
+
+const fn kind(kind: DependencyKind) -> ResourceKind {
+    match kind {
+        DependencyKind::Keystone => ResourceKind::of::<KeystoneSpec>(),
+        DependencyKind::Glance => ResourceKind::of::<GlanceSpec>(),
+        DependencyKind::Placement => ResourceKind::of::<PlacementSpec>(),
+        DependencyKind::Nova => ResourceKind::of::<NovaSpec>(),
+        DependencyKind::Neutron => ResourceKind::of::<NeutronSpec>(),
+        DependencyKind::Cinder => ResourceKind::of::<CinderSpec>(),
+        DependencyKind::Cortex => ResourceKind::of::<CortexSpec>(),
+        DependencyKind::OvnCluster => ResourceKind::of::<OvnClusterSpec>(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Which image a service runs, and which release it is of.
+
+use c5c3_api::parts::{Common, Image};
+use provider_composer::Failure;
+
+use crate::release::{Release, table::REGISTRY};
+
+/// The release of a service, as its resource says it or its image's tag.
+///
+/// # Errors
+/// Neither says it, they contradict each other, or nobody knows the release.
+pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
+    let tagged = match (&common.image.tag, &common.image.digest) {
+        (Some(tag), None) => Release::of_tag(service, tag),
+        _ => None,
+    };
+    let release = match (&common.release, tagged) {
+        (Some(wanted), tagged) => {
+            let wanted: Release = wanted.parse().map_err(|_| {
+                Failure::new(
+                    "Invalid",
+                    format!(
+                        "release {wanted:?} is no OpenStack release: write for instance 2025.2"
+                    ),
+                )
+            })?;
+            if let Some(tagged) = tagged.filter(|tagged| *tagged != wanted) {
+                return Err(Failure::new(
+                    "ReleaseMismatch",
+                    format!(
+                        "release is {wanted}, and image.tag {} is of {tagged}: change one of them, or leave release out",
+                        common.image.tag.as_deref().unwrap_or_default()
+                    ),
+                ));
+            }
+            wanted
+        }
+        (None, Some(tagged)) => tagged,
+        (None, None) => {
+            return Err(Failure::new(
+                "ReleaseUnknown",
+                format!(
+                    "{} say which OpenStack release it is: give release, for instance 2025.2",
+                    unsaid(&common.image)
+                ),
+            ));
+        }
+    };
+    Release::tags(&release.to_string()).map(|tags| tags.release)
+}
+
+fn unsaid(image: &Image) -> String {
+    match (&image.tag, &image.digest) {
+        (Some(tag), None) => format!("the image's tag {tag} doesn't"),
+        (_, Some(_)) => "the image's digest doesn't".to_owned(),
+        (None, None) => "neither release nor image.tag".to_owned(),
+    }
+}
+
+/// The image as a container names it. A digest wins over a tag, and without both it is the release's.
+///
+/// # Errors
+/// Nobody knows the release.
+pub fn reference(service: &str, release: Release, image: &Image) -> Result<String, Failure> {
+    let repository = match &image.repository {
+        Some(repository) => repository.clone(),
+        None => format!("{REGISTRY}/{service}"),
+    };
+    Ok(match (&image.digest, &image.tag) {
+        (Some(digest), _) => format!("{repository}@{digest}"),
+        (None, Some(tag)) => format!("{repository}:{tag}"),
+        (None, None) => {
+            let tag = Release::tags(&release.to_string())?.of(service);
+            format!("{repository}:{}", tag.unwrap_or_default())
+        }
+    })
+}

@@ -1,0 +1,215 @@
+//! What is done once for a service: migrations of its database, its first users.
+
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
+
+use crate::digest::digest;
+use crate::pod::{Program, pod};
+use crate::service::Service;
+
+/// Label of a Job: which task it does.
+const TASK: &str = "c5c3.io/task";
+/// Label of a Job: for what. A task that was done for the same isn't done again.
+const PURPOSE: &str = "c5c3.io/purpose";
+/// How often a task is tried before somebody has to look, with ten seconds between and twice as many each time.
+const TRIES: i32 = 6;
+/// How long a task may take, in seconds: large databases migrate for hours.
+const DEADLINE: i64 = 6 * 3600;
+
+/// Something that is done once.
+pub struct Task {
+    /// What it is called; at most 12 characters, so that a Job's name fits.
+    pub name: &'static str,
+    /// For what it is done: the same again is not done again, whatever else changes.
+    pub purpose: String,
+    /// What does it. It must do no harm when it is run again.
+    pub program: Program,
+}
+
+/// The Jobs of one service, as they were seen.
+pub struct Jobs<'a> {
+    service: &'a Service<'a>,
+    seen: Seen<Vec<Live<Job>>>,
+}
+
+impl<'a> Jobs<'a> {
+    /// Looks at the Jobs of a service.
+    pub fn of(service: &'a Service<'a>, world: &World<'_>) -> Self {
+        let labels = service.labels();
+        let labels: Vec<(&str, &str)> = labels
+            .iter()
+            .map(|(label, value)| (label.as_str(), value.as_str()))
+            .collect();
+        Self {
+            service,
+            seen: world.list::<Job>(service.namespace, &labels),
+        }
+    }
+
+    /// Whether a task was done for its purpose.
+    pub fn has_done(&self, task: &Task) -> bool {
+        self.found()
+            .any(|job| is_for(job, task) && has(job, "Complete"))
+    }
+
+    /// Whether a task was begun, for whatever purpose, and isn't known to have failed.
+    pub fn has_begun(&self, task: &str) -> bool {
+        self.found()
+            .any(|job| label(job, TASK) == Some(task) && !has(job, "Failed"))
+    }
+
+    /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew as soon as it
+    /// would be another one, because what was wrong has changed; one that runs is never broken off.
+    ///
+    /// # Errors
+    /// The Job can't be written.
+    pub fn once(&self, task: &Task, composition: &mut Composition) -> Result<Progress, Failure> {
+        if let Seen::Unread(message) = &self.seen {
+            return Ok(Progress::Unknown {
+                message: message.clone(),
+            });
+        }
+        let mut same = self.found().filter(|job| is_for(job, task));
+        if let Some(done) = same.clone().find(|job| has(job, "Complete")) {
+            composition.keep(self.key(done));
+            return Ok(Progress::Ready);
+        }
+        if let Some(running) = same.find(|job| runs(job)) {
+            composition.keep(self.key(running));
+            return Ok(self.waits(running));
+        }
+        if let Some(other) = self
+            .found()
+            .find(|job| runs(job) && !composition.wants(&self.key(job)) && !is_for(job, task))
+        {
+            composition.keep(self.key(other));
+            return Ok(self.waits(other));
+        }
+        let job = self.job(task)?;
+        let key = composition.apply(
+            self.service.namespace,
+            job.metadata.name.as_deref().unwrap_or_default(),
+            &job,
+        )?;
+        let found = self.found().find(|job| self.key(job) == key);
+        Ok(match found.and_then(failure) {
+            Some(message) => Progress::failed(
+                "JobFailed",
+                format!(
+                    "Job {} failed ({message}): read `kubectl logs -n {} job/{}`, mend what is wrong, and delete the Job if \
+                     nothing of this resource had to change",
+                    key.name, self.service.namespace, key.name
+                ),
+            ),
+            None => Progress::waiting("WaitingForJob", format!("waits for Job {}", key.name)),
+        })
+    }
+
+    /// Leaves all Jobs as they are.
+    pub fn keep(&self, composition: &mut Composition) {
+        for job in self.found() {
+            composition.keep(self.key(job));
+        }
+    }
+
+    fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
+        let found = match &self.seen {
+            Seen::Found(jobs) => jobs.as_slice(),
+            Seen::Missing | Seen::Unread(_) => &[],
+        };
+        found.iter()
+    }
+
+    fn key(&self, job: &Live<Job>) -> Key {
+        Key::of::<Job>(self.service.namespace, &job.metadata.name)
+    }
+
+    fn waits(&self, job: &Live<Job>) -> Progress {
+        Progress::waiting(
+            "WaitingForJob",
+            format!("waits for Job {}, which runs", job.metadata.name),
+        )
+    }
+
+    fn job(&self, task: &Task) -> Result<Job, Failure> {
+        let mut pod = pod(self.service, &task.program, ResourceRequirements::default());
+        pod.restart_policy = Some("Never".to_owned());
+        let mut metadata = self.service.labelled(TASK, task.name);
+        let labels = metadata.labels.get_or_insert_default();
+        labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
+        // The pods aren't the API's: its Service mustn't choose them.
+        let labels = std::collections::BTreeMap::from([(TASK.to_owned(), task.name.to_owned())]);
+        let spec = JobSpec {
+            backoff_limit: Some(TRIES),
+            active_deadline_seconds: Some(DEADLINE),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod),
+            },
+            ..JobSpec::default()
+        };
+        let content = serde_json::to_string(&spec).map_err(|error| {
+            Failure::new(
+                "NotComposed",
+                format!("the Job of {} can't be written: {error}", task.name),
+            )
+        })?;
+        let name = format!(
+            "{}-{}",
+            task.name,
+            digest([task.purpose.as_str(), &content])
+        );
+        metadata.name = Some(self.service.named(&name));
+        Ok(Job {
+            metadata,
+            spec: Some(spec),
+            status: None,
+        })
+    }
+}
+
+fn label<'j>(job: &'j Live<Job>, label: &str) -> Option<&'j str> {
+    job.metadata.labels.get(label).map(String::as_str)
+}
+
+fn is_for(job: &Live<Job>, task: &Task) -> bool {
+    label(job, TASK) == Some(task.name)
+        && label(job, PURPOSE) == Some(&digest([task.purpose.as_str()]))
+}
+
+fn has(job: &Live<Job>, type_: &str) -> bool {
+    condition(job, type_).is_some()
+}
+
+fn condition<'j>(
+    job: &'j Live<Job>,
+    type_: &str,
+) -> Option<&'j k8s_openapi::api::batch::v1::JobCondition> {
+    let status = job.body.status.as_ref()?;
+    let conditions = status.conditions.as_deref().unwrap_or_default();
+    conditions
+        .iter()
+        .find(|condition| condition.type_ == type_ && condition.status == "True")
+}
+
+fn failure(job: &Live<Job>) -> Option<String> {
+    let failed = condition(job, "Failed")?;
+    Some(
+        failed
+            .message
+            .clone()
+            .or_else(|| failed.reason.clone())
+            .unwrap_or_else(|| "no reason given".to_owned()),
+    )
+}
+
+/// Whether a pod of it works now. One whose image can't be pulled doesn't.
+fn runs(job: &Live<Job>) -> bool {
+    let ready = job.body.status.as_ref().and_then(|status| status.ready);
+    ready.is_some_and(|ready| ready > 0) && !has(job, "Complete") && !has(job, "Failed")
+}

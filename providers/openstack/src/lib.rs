@@ -1,0 +1,47 @@
+//! What all OpenStack services share, as pure functions over a [`World`](provider_composer::World): configuration as
+//! oslo.config reads it, database, API, migrations, certificates, policies.
+//!
+//! A service's composer is a recipe over a [`Service`]. What has to be there first is [`Awaited`]: it is there, or it is
+//! known how far it has come. Nothing that runs goes because something is awaited: it stays as it is.
+
+mod access;
+mod api;
+mod awaited;
+mod cache;
+mod config;
+mod database;
+mod dependency;
+mod digest;
+mod files;
+mod image;
+mod jobs;
+pub mod manifest;
+mod migration;
+mod network;
+mod pod;
+mod policy;
+mod release;
+mod schedule;
+mod secret;
+mod service;
+mod tls;
+
+pub use access::KeystoneAccess;
+pub use api::{Api, Rollout};
+pub use awaited::{Awaited, progress};
+pub use cache::cache;
+pub use config::{Config, Section};
+pub use database::{Database, DatabaseServer};
+pub use dependency::dependencies;
+pub use digest::digest;
+pub use files::{Files, Mounted};
+pub use image::{reference, release};
+pub use jobs::{Jobs, Task};
+pub use migration::{Migrations, Schema};
+pub use pod::{Mount, Program, Source};
+pub use policy::policy;
+pub use release::{NoRelease, Release, table};
+pub use schedule::Cron;
+pub use secret::Values;
+pub use service::{About, Service, uses};
+pub use tls::Certificate;

@@ -1,0 +1,28 @@
+//! Foreign kinds, as far as they are composed or read.
+
+pub mod cert_manager;
+pub mod mariadb;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Resource, ResourceKind};
+use serde::{Deserialize, Serialize};
+
+/// What a spec's kind is called.
+pub trait Kind {
+    /// The kind.
+    const KIND: ResourceKind;
+}
+
+/// An object of a foreign kind, by its spec.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest<S> {
+    /// Labels and annotations.
+    #[serde(default)]
+    pub metadata: ObjectMeta,
+    /// What is wanted.
+    pub spec: S,
+}
+
+impl<S: Kind> Resource for Manifest<S> {
+    const KIND: ResourceKind = S::KIND;
+}

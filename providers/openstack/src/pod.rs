@@ -1,0 +1,269 @@
+//! Pods of a service: what they run, what they see, what they may do.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
+use c5c3_api::parts::{PullPolicy, Resources, Topology};
+use k8s_openapi::api::core::v1::{
+    Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
+    LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec,
+    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Toleration,
+    TopologySpreadConstraint, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use crate::service::Service;
+
+/// The user that every service runs as; nobody's on a node.
+const USER: i64 = 42424;
+/// Files of Secrets and ConfigMaps: readable by the user's group.
+const MODE: i32 = 0o440;
+/// The failure domains that replicas are spread over where nothing is said, widest first.
+const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
+
+/// What a container runs, and what it sees.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// The command with its arguments. They are no place for secrets.
+    pub command: Vec<String>,
+    /// Its environment.
+    pub env: Vec<EnvVar>,
+    /// Its files.
+    pub mounts: Vec<Mount>,
+}
+
+/// A folder of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Name of the volume.
+    pub name: &'static str,
+    /// Where it is.
+    pub path: String,
+    /// What is in it.
+    pub source: Source,
+}
+
+/// What is in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A Secret. A change of it is seen within two minutes, without a restart.
+    Secret(String),
+    /// A ConfigMap.
+    ConfigMap(String),
+    /// A PersistentVolumeClaim.
+    Claim(String),
+    /// Nothing: room for files that go with the pod.
+    Scratch,
+}
+
+impl Program {
+    /// A command.
+    pub fn new<'a>(command: impl IntoIterator<Item = &'a str>) -> Self {
+        Self {
+            command: command.into_iter().map(str::to_owned).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Shows it a folder.
+    #[must_use]
+    pub fn mount(mut self, name: &'static str, path: impl Into<String>, source: Source) -> Self {
+        let path = path.into();
+        self.mounts.push(Mount { name, path, source });
+        self
+    }
+
+    /// Sets a variable that anybody may see.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push(EnvVar {
+            name: name.to_owned(),
+            value: Some(value.into()),
+            value_from: None,
+        });
+        self
+    }
+}
+
+/// A pod with one container, which is called as the service is.
+pub(crate) fn pod(
+    service: &Service<'_>,
+    program: &Program,
+    resources: ResourceRequirements,
+) -> PodSpec {
+    let scratch = Mount {
+        name: "tmp",
+        path: "/tmp".to_owned(),
+        source: Source::Scratch,
+    };
+    let mounts: Vec<&Mount> = program.mounts.iter().chain([&scratch]).collect();
+    let common = service.common;
+    let container = Container {
+        name: service.about.name.to_owned(),
+        image: Some(service.image.clone()),
+        image_pull_policy: common.image.pull_policy.map(pull_policy),
+        command: Some(program.command.clone()),
+        env: Some(program.env.clone()).filter(|env| !env.is_empty()),
+        resources: Some(resources),
+        volume_mounts: Some(mounts.iter().map(|mount| volume_mount(mount)).collect()),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                ..Capabilities::default()
+            }),
+            ..SecurityContext::default()
+        }),
+        ..Container::default()
+    };
+    let topology = &common.topology;
+    let secrets = common.image.pull_secrets.iter();
+    PodSpec {
+        containers: vec![container],
+        volumes: Some(mounts.iter().map(|mount| volume(mount)).collect()),
+        image_pull_secrets: some(secrets.map(|secret| LocalObjectReference {
+            name: secret.name.clone(),
+        })),
+        automount_service_account_token: Some(false),
+        enable_service_links: Some(false),
+        node_selector: Some(topology.node_selector.clone()).filter(|labels| !labels.is_empty()),
+        tolerations: some(tolerations(topology)),
+        priority_class_name: topology.priority_class_name.clone(),
+        security_context: Some(PodSecurityContext {
+            run_as_non_root: Some(true),
+            run_as_user: Some(USER),
+            run_as_group: Some(USER),
+            fs_group: Some(USER),
+            fs_group_change_policy: Some("OnRootMismatch".to_owned()),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                ..SeccompProfile::default()
+            }),
+            ..PodSecurityContext::default()
+        }),
+        ..PodSpec::default()
+    }
+}
+
+/// Spreads pods over failure domains, as far as that goes.
+pub(crate) fn spread(
+    topology: &Topology,
+    labels: &BTreeMap<String, String>,
+) -> Vec<TopologySpreadConstraint> {
+    let given = topology.spread_over.iter().map(String::as_str);
+    let usual = DOMAINS
+        .into_iter()
+        .filter(|_| topology.spread_over.is_empty());
+    let constraint = |domain: &str| TopologySpreadConstraint {
+        max_skew: 1,
+        topology_key: domain.to_owned(),
+        when_unsatisfiable: "ScheduleAnyway".to_owned(),
+        label_selector: Some(selector(labels)),
+        // Else the pods of the revision that goes count too, and those that come pile up where they weren't.
+        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
+        ..TopologySpreadConstraint::default()
+    };
+    given.chain(usual).map(constraint).collect()
+}
+
+/// What Kubernetes takes for the pods with these labels.
+pub(crate) fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector {
+        match_labels: Some(labels.clone()),
+        ..LabelSelector::default()
+    }
+}
+
+/// CPU and memory as Kubernetes has them.
+pub(crate) fn requirements(resources: &Resources) -> ResourceRequirements {
+    let quantities = |amounts: &BTreeMap<String, c5c3_api::parts::Quantity>| {
+        let each = amounts.iter();
+        let amounts: BTreeMap<String, Quantity> = each
+            .map(|(name, amount)| (name.clone(), Quantity(amount.to_string())))
+            .collect();
+        Some(amounts).filter(|amounts| !amounts.is_empty())
+    };
+    ResourceRequirements {
+        requests: quantities(&resources.requests),
+        limits: quantities(&resources.limits),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn tolerations(topology: &Topology) -> impl Iterator<Item = Toleration> {
+    let operator = |operator| match operator {
+        TolerationOperator::Equal => "Equal".to_owned(),
+        TolerationOperator::Exists => "Exists".to_owned(),
+    };
+    let effect = |effect| match effect {
+        TaintEffect::NoSchedule => "NoSchedule".to_owned(),
+        TaintEffect::PreferNoSchedule => "PreferNoSchedule".to_owned(),
+        TaintEffect::NoExecute => "NoExecute".to_owned(),
+    };
+    topology
+        .tolerations
+        .iter()
+        .map(move |toleration| Toleration {
+            key: toleration.key.clone(),
+            operator: toleration.operator.map(operator),
+            value: toleration.value.clone(),
+            effect: toleration.effect.map(effect),
+            toleration_seconds: toleration.toleration_seconds.map(i64::from),
+        })
+}
+
+fn pull_policy(policy: PullPolicy) -> String {
+    match policy {
+        PullPolicy::Always => "Always",
+        PullPolicy::IfNotPresent => "IfNotPresent",
+        PullPolicy::Never => "Never",
+    }
+    .to_owned()
+}
+
+fn volume_mount(mount: &Mount) -> VolumeMount {
+    let writable = matches!(mount.source, Source::Scratch | Source::Claim(_));
+    VolumeMount {
+        name: mount.name.to_owned(),
+        mount_path: mount.path.clone(),
+        read_only: Some(true).filter(|_| !writable),
+        ..VolumeMount::default()
+    }
+}
+
+fn volume(mount: &Mount) -> Volume {
+    let mut volume = Volume {
+        name: mount.name.to_owned(),
+        ..Volume::default()
+    };
+    match &mount.source {
+        Source::Secret(name) => {
+            volume.secret = Some(SecretVolumeSource {
+                secret_name: Some(name.clone()),
+                default_mode: Some(MODE),
+                ..SecretVolumeSource::default()
+            });
+        }
+        Source::ConfigMap(name) => {
+            volume.config_map = Some(ConfigMapVolumeSource {
+                name: name.clone(),
+                default_mode: Some(MODE),
+                ..ConfigMapVolumeSource::default()
+            });
+        }
+        Source::Claim(name) => {
+            volume.persistent_volume_claim = Some(PersistentVolumeClaimVolumeSource {
+                claim_name: name.clone(),
+                ..PersistentVolumeClaimVolumeSource::default()
+            });
+        }
+        Source::Scratch => volume.empty_dir = Some(EmptyDirVolumeSource::default()),
+    }
+    volume
+}
+
+fn some<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    Some(items.collect()).filter(|items: &Vec<T>| !items.is_empty())
+}

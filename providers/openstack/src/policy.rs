@@ -1,0 +1,195 @@
+//! Rules of oslo.policy that replace a service's own.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::PolicyOverrides;
+use k8s_openapi::api::core::v1::ConfigMap;
+use provider_composer::{Failure, Progress, Seen, World};
+
+use crate::awaited::Awaited;
+use crate::config::Config;
+use crate::files::Files;
+use crate::service::Service;
+
+/// The file with the rules, and the ConfigMap's key.
+const FILE: &str = "policy.yaml";
+
+/// Has a service use the rules that its resource gives instead of its own.
+///
+/// # Errors
+/// A rule is none: oslo.policy would deny everything that it decides.
+pub fn policy(
+    service: &Service<'_>,
+    world: &World<'_>,
+    config: &mut Config,
+    files: &mut Files,
+) -> Result<Awaited<()>, Failure> {
+    let Some(overrides) = &service.common.policy_overrides else {
+        return Ok(Ok(()));
+    };
+    let mut rules = match given(service, overrides, world)? {
+        Ok(rules) => rules,
+        Err(progress) => return Ok(Err(progress)),
+    };
+    rules.extend(overrides.rules.clone());
+    for (name, rule) in &rules {
+        check(rule).map_err(|error| {
+            Failure::new(
+                "InvalidPolicy",
+                format!("the policy rule {name} can't be understood: {error} in {rule:?}"),
+            )
+        })?;
+    }
+    let lines = rules
+        .iter()
+        .map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
+    files.text(FILE, lines.collect::<String>());
+    config
+        .section("oslo_policy")
+        .set("policy_file", format!("{}/{FILE}", service.folder()));
+    Ok(Ok(()))
+}
+
+fn given(
+    service: &Service<'_>,
+    overrides: &PolicyOverrides,
+    world: &World<'_>,
+) -> Result<Awaited<BTreeMap<String, String>>, Failure> {
+    let Some(reference) = &overrides.config_map_ref else {
+        return Ok(Ok(BTreeMap::new()));
+    };
+    let name = &reference.name;
+    let map = match world.get::<ConfigMap>(service.namespace, name) {
+        Seen::Found(map) => map.body,
+        Seen::Missing => {
+            return Ok(Err(Progress::waiting(
+                "WaitingForPolicy",
+                format!("waits for ConfigMap {name} with policies"),
+            )));
+        }
+        Seen::Unread(message) => return Ok(Err(Progress::Unknown { message })),
+    };
+    let invalid = |message: String| Failure::new("InvalidPolicy", message);
+    let text = map.data.unwrap_or_default().remove(FILE);
+    let text = text.ok_or_else(|| {
+        invalid(format!(
+            "ConfigMap {name} has no key {FILE}: put the rules there"
+        ))
+    })?;
+    let rules = serde_saphyr::from_str(&text).map_err(|error| {
+        invalid(format!(
+            "{FILE} in ConfigMap {name} is no YAML of rules, each a name and a text: {error}"
+        ))
+    })?;
+    Ok(Ok(rules))
+}
+
+/// A text as JSON has it, which YAML takes too.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What may come next in a rule.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A check, `not` or an opening parenthesis.
+    Check,
+    /// `and`, `or` or a closing parenthesis.
+    Operator,
+}
+
+/// Checks that oslo.policy understands a rule
+/// (<https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html>).
+fn check(rule: &str) -> Result<(), String> {
+    if rule.is_empty() {
+        return Ok(());
+    }
+    let (mut next, mut open) = (Next::Check, 0_usize);
+    for word in rule.split_whitespace() {
+        let inner = word.trim_start_matches('(');
+        let opened = word.len() - inner.len();
+        if opened > 0 && next == Next::Operator {
+            return Err("a parenthesis opens where \"and\" or \"or\" is missing".to_owned());
+        }
+        open += opened;
+        let bare = inner.trim_end_matches(')');
+        // The parentheses of %(project_id)s belong to it; they never stand at the end.
+        let closed = inner.len() - bare.len();
+        match bare.to_ascii_lowercase().as_str() {
+            "" => {}
+            "and" | "or" if next == Next::Check => {
+                return Err(format!("{bare:?} stands without a check before it"));
+            }
+            "and" | "or" => next = Next::Check,
+            "not" if next == Next::Operator => {
+                return Err("\"not\" stands where \"and\" or \"or\" is missing".to_owned());
+            }
+            "not" => {}
+            _ if next == Next::Operator => {
+                return Err(format!("\"and\" or \"or\" is missing before {bare:?}"));
+            }
+            _ => {
+                is_check(bare)?;
+                next = Next::Operator;
+            }
+        }
+        if closed > 0 && next == Next::Check {
+            return Err("a parenthesis closes where a check is missing".to_owned());
+        }
+        open = open
+            .checked_sub(closed)
+            .ok_or("a parenthesis closes that never opened")?;
+    }
+    match (next, open) {
+        (Next::Check, _) => Err("a check is missing at the end".to_owned()),
+        (_, 0) => Ok(()),
+        _ => Err("a parenthesis never closes".to_owned()),
+    }
+}
+
+fn is_check(text: &str) -> Result<(), String> {
+    match text.split_once(':') {
+        _ if text == "@" || text == "!" => Ok(()),
+        Some((kind, what)) if !kind.is_empty() && !what.is_empty() => Ok(()),
+        _ => Err(format!("{text:?} is no check, as role:admin is")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("")]
+    #[case("@")]
+    #[case("!")]
+    #[case("role:admin")]
+    #[case("rule:admin_required or (role:reader and project_id:%(project_id)s)")]
+    #[case("not role:reader AND (@)")]
+    #[case("((role:a))")]
+    #[case("'member':%(role.name)s")]
+    fn rules_that_are_understood(#[case] rule: &str) {
+        assert_eq!(check(rule), Ok(()));
+    }
+
+    #[rstest::rstest]
+    #[case("admin", "\"admin\" is no check, as role:admin is")]
+    #[case(
+        "role:admin role:reader",
+        "\"and\" or \"or\" is missing before \"role:reader\""
+    )]
+    #[case("role:admin or", "a check is missing at the end")]
+    #[case("and role:admin", "\"and\" stands without a check before it")]
+    #[case("(role:admin", "a parenthesis never closes")]
+    #[case("role:admin)", "a parenthesis closes that never opened")]
+    #[case("(role:admin and )", "a parenthesis closes where a check is missing")]
+    #[case(
+        "role:admin (role:a)",
+        "a parenthesis opens where \"and\" or \"or\" is missing"
+    )]
+    #[case("role:", "\"role:\" is no check, as role:admin is")]
+    #[case(" ", "a check is missing at the end")]
+    fn rules_that_are_not(#[case] rule: &str, #[case] error: &str) {
+        assert_eq!(check(rule), Err(error.to_owned()));
+    }
+}

@@ -1,0 +1,107 @@
+//! Values of Secrets that somebody else made.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Progress, Seen, World};
+
+use crate::awaited::Awaited;
+
+/// The values of one Secret. They are never shown.
+#[derive(Clone)]
+pub struct Values {
+    name: String,
+    uid: String,
+    data: BTreeMap<String, Vec<u8>>,
+}
+
+impl Values {
+    /// The Secret of this name. What it is needed for is said where it isn't there: "the database's password".
+    ///
+    /// # Errors
+    /// It isn't there, or can't be read.
+    pub fn read(world: &World<'_>, namespace: &str, name: &str, purpose: &str) -> Awaited<Self> {
+        match world.get::<Secret>(namespace, name) {
+            Seen::Found(secret) => Ok(Self {
+                name: name.to_owned(),
+                uid: secret.metadata.uid.unwrap_or_default(),
+                data: secret
+                    .body
+                    .data
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|(key, value)| (key, value.0))
+                    .collect(),
+            }),
+            Seen::Missing => Err(Progress::waiting(
+                "WaitingForSecret",
+                format!("waits for Secret {name} with {purpose}"),
+            )),
+            Seen::Unread(message) => Err(Progress::Unknown { message }),
+        }
+    }
+
+    /// The Secret's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The Secret's uid: another one is another Secret. Empty in a plan.
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// A value that may be left out.
+    ///
+    /// # Errors
+    /// It is no text of one line.
+    pub fn line(&self, key: &str) -> Awaited<Option<&str>> {
+        let Some(value) = self.data.get(key).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        match std::str::from_utf8(value) {
+            Ok(text) if !text.chars().any(char::is_control) => Ok(Some(text)),
+            _ => Err(Progress::failed(
+                "InvalidSecret",
+                format!(
+                    "key {key} of Secret {} is no text of one line: write it again without a line break",
+                    self.name
+                ),
+            )),
+        }
+    }
+
+    /// A value that has to be there.
+    ///
+    /// # Errors
+    /// It isn't there, or is no text of one line.
+    pub fn required(&self, key: &str) -> Awaited<&str> {
+        self.line(key)?.ok_or_else(|| self.lacks(key))
+    }
+
+    /// A text of one or more lines that has to be there, a certificate for instance.
+    ///
+    /// # Errors
+    /// It isn't there, or is no text.
+    pub fn text(&self, key: &str) -> Awaited<&str> {
+        let value = self.data.get(key).filter(|value| !value.is_empty());
+        value
+            .and_then(|value| std::str::from_utf8(value).ok())
+            .ok_or_else(|| self.lacks(key))
+    }
+
+    /// Whether it has a value.
+    pub fn has(&self, key: &str) -> bool {
+        self.data.get(key).is_some_and(|value| !value.is_empty())
+    }
+
+    fn lacks(&self, key: &str) -> Progress {
+        Progress::failed(
+            "InvalidSecret",
+            format!(
+                "Secret {} has no value under the key {key}: put it in",
+                self.name
+            ),
+        )
+    }
+}

@@ -1,0 +1,184 @@
+//! One OpenStack service, as every part of its recipe looks at it.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::CustomResource;
+use c5c3_api::parts::{Common, Resources};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
+
+use crate::manifest::{Manifest, cert_manager, mariadb};
+use crate::release::Release;
+use crate::{dependency, image};
+
+/// What is always so of an OpenStack service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its name, and its user's, for instance `glance`.
+    pub name: &'static str,
+    /// Its type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
+    pub type_: &'static str,
+    /// Port of its API.
+    pub port: u16,
+    /// Python module of its API, with a callable `application`.
+    pub module: &'static str,
+    /// Path that its API answers without a token.
+    pub health: &'static str,
+}
+
+/// One OpenStack service, as every part of its recipe looks at it.
+pub struct Service<'a> {
+    /// What is always so of it.
+    pub about: About,
+    /// The namespace that it lives in.
+    pub namespace: &'a str,
+    /// The name of its resource.
+    pub name: &'a str,
+    /// What every service has.
+    pub common: &'a Common,
+    /// Replicas of its API.
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    pub resources: &'a Resources,
+    /// The release that is wanted.
+    pub release: Release,
+    /// The image that is wanted.
+    pub image: String,
+    /// The release that runs; none before the first is ready.
+    pub installed: Option<Release>,
+    owner: Owner,
+}
+
+impl<'a> Service<'a> {
+    /// The service that a resource wants. `installed` is the release that its status says runs.
+    ///
+    /// # Errors
+    /// It can't be had: the failure says what to change.
+    pub fn of<S: CustomResource>(
+        about: About,
+        subject: &'a Subject<S>,
+        common: &'a Common,
+        (replicas, resources): (u32, &'a Resources),
+        installed: Option<&str>,
+    ) -> Result<Self, Failure> {
+        if replicas == 0 {
+            return Err(Failure::new(
+                "Invalid",
+                "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
+            ));
+        }
+        let release = image::release(about.name, common)?;
+        let installed = installed.and_then(|release| release.parse::<Release>().ok());
+        if let Some(installed) = installed {
+            installed
+                .may_become(release)
+                .map_err(|message| Failure::new("ReleaseNotReachable", message))?;
+        }
+        Ok(Self {
+            about,
+            namespace: subject.namespace(),
+            name: subject.name(),
+            common,
+            replicas,
+            resources,
+            release,
+            image: image::reference(about.name, release, &common.image)?,
+            installed,
+            owner: Owner::of(ResourceKind::of::<S>(), &subject.metadata),
+        })
+    }
+
+    /// What something of this service is called: its name and what for.
+    pub fn named(&self, purpose: &str) -> String {
+        format!("{}-{purpose}", self.name)
+    }
+
+    /// Labels of everything that is this service's, so that they can be found again.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = self.selector();
+        for (label, value) in self.owner.labels() {
+            labels.insert(label.to_owned(), value.to_owned());
+        }
+        labels
+    }
+
+    /// Labels that only this service's pods have. They never change: a Deployment's selector can't.
+    pub fn selector(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (
+                "app.kubernetes.io/name".to_owned(),
+                self.about.name.to_owned(),
+            ),
+            (
+                "app.kubernetes.io/instance".to_owned(),
+                self.name.to_owned(),
+            ),
+        ])
+    }
+
+    /// Metadata with the labels of this service and one more.
+    pub fn labelled(&self, label: &str, value: &str) -> ObjectMeta {
+        let mut labels = self.labels();
+        labels.insert(label.to_owned(), value.to_owned());
+        ObjectMeta {
+            labels: Some(labels),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// Metadata with the labels of this service.
+    pub fn metadata(&self) -> ObjectMeta {
+        ObjectMeta {
+            labels: Some(self.labels()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// The API's name within the cluster, for instance `keystone.openstack.svc.cluster.local`.
+    pub fn host(&self) -> String {
+        format!("{}.{}.svc.cluster.local", self.name, self.namespace)
+    }
+
+    /// URL of the API within the cluster, without a path.
+    pub fn endpoint(&self) -> String {
+        let scheme = match self.common.tls.enabled {
+            true => "https",
+            false => "http",
+        };
+        format!("{scheme}://{}:{}", self.host(), self.about.port)
+    }
+
+    /// The folder that its configuration is in.
+    pub fn folder(&self) -> String {
+        format!("/etc/{}/config", self.about.name)
+    }
+}
+
+/// The kinds that every service's composer uses.
+pub fn uses() -> Vec<Use> {
+    let composed = [
+        Secret::KIND,
+        ConfigMap::KIND,
+        Deployment::KIND,
+        Job::KIND,
+        KubernetesService::KIND,
+        NetworkPolicy::KIND,
+        PodDisruptionBudget::KIND,
+        Manifest::<mariadb::Database>::KIND,
+        Manifest::<mariadb::User>::KIND,
+        Manifest::<mariadb::Grant>::KIND,
+        Manifest::<cert_manager::Certificate>::KIND,
+    ];
+    let read = [StatefulSet::KIND, Manifest::<mariadb::MariaDb>::KIND];
+    let read = read.into_iter().chain(dependency::KINDS).map(Use::reads);
+    composed
+        .into_iter()
+        .map(Use::composes)
+        .chain(read)
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! The certificate of a service's API.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Failure, World};
+
+use crate::awaited::Awaited;
+use crate::digest::digest;
+use crate::manifest::Manifest;
+use crate::manifest::cert_manager::{self, PrivateKey};
+use crate::secret::Values;
+use crate::service::Service;
+
+/// The certificate of a service's API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// Secret with certificate and key.
+    pub secret: String,
+    /// Stands for the certificate: a renewed one has another.
+    pub digest: String,
+}
+
+impl Certificate {
+    /// The certificate of a service, if its API is encrypted. Cert-manager makes and renews it where there is an issuer.
+    ///
+    /// # Errors
+    /// The Certificate can't be written.
+    pub fn resolve(
+        service: &Service<'_>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Awaited<Option<Self>>, Failure> {
+        let tls = &service.common.tls;
+        if !tls.enabled {
+            return Ok(Ok(None));
+        }
+        let secret = secret(service.name, tls);
+        if let Some(issuer) = &tls.issuer_ref {
+            let (name, namespace) = (service.name, service.namespace);
+            let spec = cert_manager::Certificate {
+                secret_name: secret.clone(),
+                dns_names: vec![
+                    service.host(),
+                    format!("{name}.{namespace}.svc"),
+                    format!("{name}.{namespace}"),
+                    name.to_owned(),
+                ],
+                usages: vec!["server auth".to_owned()],
+                private_key: PrivateKey {
+                    algorithm: "ECDSA".to_owned(),
+                    size: 256,
+                    rotation_policy: "Always".to_owned(),
+                },
+                issuer_ref: issuer.clone(),
+            };
+            let metadata = ObjectMeta {
+                labels: Some(service.labels()),
+                ..ObjectMeta::default()
+            };
+            composition.apply(namespace, &secret, &Manifest { metadata, spec })?;
+        }
+        Ok(read(service, secret, world).map(Some))
+    }
+}
+
+fn read(service: &Service<'_>, secret: String, world: &World<'_>) -> Awaited<Certificate> {
+    let values = Values::read(world, service.namespace, &secret, "the API's certificate")?;
+    values.text("tls.key")?;
+    let digest = digest([values.text("tls.crt")?]);
+    Ok(Certificate { secret, digest })
+}
+
+/// Name of the Secret with the certificate of a resource that is called so.
+pub(crate) fn secret(name: &str, tls: &c5c3_api::parts::Tls) -> String {
+    match &tls.cert_secret_ref {
+        Some(reference) => reference.name.clone(),
+        None => format!("{name}-tls"),
+    }
+}
