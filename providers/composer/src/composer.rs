@@ -132,7 +132,7 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
             )
         })?;
         let conditions = std::mem::take(&mut composition.conditions).written(
-            &conditions(resource),
+            &conditions(&resource["status"]),
             subject.metadata.generation,
             world.now(),
         );
@@ -143,8 +143,17 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
 
 /// The status of a resource that can't be composed: as it was, but for Ready, which says why.
 pub fn refused(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
-    let previous = conditions(resource);
-    let mut now_holds = Conditions::from(previous.clone());
+    let status = match resource.get("status") {
+        Some(status @ Value::Object(_)) => status.clone(),
+        _ => json!({}),
+    };
+    hindered(resource, status, failure, now)
+}
+
+/// The status of a resource that was composed, but whose answer could not be made so: as answered, but for Ready, which
+/// says why.
+pub fn hindered(resource: &Value, mut status: Value, failure: &Failure, now: Timestamp) -> Value {
+    let mut now_holds = Conditions::from(conditions(&status));
     now_holds.set(
         "Ready",
         &Progress::failed(failure.reason(), failure.to_string()),
@@ -152,17 +161,14 @@ pub fn refused(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
     let generation = resource
         .pointer("/metadata/generation")
         .and_then(Value::as_i64);
-    let mut status = match resource.get("status") {
-        Some(status @ Value::Object(_)) => status.clone(),
-        _ => json!({}),
-    };
+    let previous = conditions(&resource["status"]);
     status["conditions"] = json!(now_holds.written(&previous, generation, now));
     status
 }
 
-/// What was last said of a resource.
-fn conditions(resource: &Value) -> Vec<Condition> {
-    let written = resource.pointer("/status/conditions");
+/// What a status says.
+fn conditions(status: &Value) -> Vec<Condition> {
+    let written = status.get("conditions");
     written
         .and_then(|conditions| Vec::deserialize(conditions).ok())
         .unwrap_or_default()

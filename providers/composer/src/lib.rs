@@ -21,7 +21,7 @@ mod subject;
 mod world;
 
 pub use answer::Answer;
-pub use composer::{Access, Carried, Composer, Operator, Use, refused};
+pub use composer::{Access, Carried, Composer, Operator, Use, hindered, refused};
 pub use composition::Composition;
 pub use conditions::{Conditions, Progress};
 pub use failure::Failure;

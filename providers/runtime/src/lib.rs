@@ -1,5 +1,22 @@
 //! Carries operators' composers in a Kubernetes cluster: watch, compose, apply, prune, say so.
 
+mod api;
+mod apply;
+mod backoff;
+mod cache;
+mod carry;
 mod driver;
+mod error;
+mod events;
+mod generate;
+mod lease;
+mod metrics;
+mod options;
+mod outside;
+mod queue;
+mod reconcile;
 
+pub use carry::carry;
 pub use driver::{Driver, DriverError};
+pub use error::CarryError;
+pub use options::{DEFAULT_ADDRESS, Options};

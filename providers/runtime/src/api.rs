@@ -1,0 +1,350 @@
+//! The API server, as far as operators need it: whole objects as JSON, and every write under a [`Hold`].
+
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use hyper::Request;
+use hyper::header::{ACCEPT, CONTENT_TYPE};
+use kube::Client;
+use kube::core::WatchEvent;
+use provider_composer::{Key, ResourceKind};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::lease::Hold;
+use crate::metrics::Metrics;
+
+/// How long a call may take. Shorter than what a [`Hold`] keeps in reserve, so that a write has ended before somebody else
+/// may write.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How many objects are listed at once: what is read is dropped page by page.
+const PAGE: usize = 250;
+
+const JSON: &str = "application/json";
+const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
+const PATCH: &str = "application/json-patch+json";
+
+/// Calls the API server, and counts.
+#[derive(Clone)]
+pub(crate) struct Api {
+    client: Client,
+    metrics: Metrics,
+}
+
+/// How much of objects is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of them.
+    Whole,
+    /// Only their metadata.
+    Metadata,
+}
+
+/// Some of the objects of a kind.
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    pub metadata: PageMetadata,
+    pub items: Vec<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PageMetadata {
+    pub resource_version: String,
+    /// Where the next page begins.
+    #[serde(default)]
+    pub r#continue: String,
+}
+
+/// Why the API server did not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// Another replica may be leading by now: nothing was written.
+    #[error("another replica may be leading by now")]
+    NotLeading,
+    /// It took too long.
+    #[error("the API server did not answer within {} s", TIMEOUT.as_secs())]
+    Slow,
+    /// No object can have that name.
+    #[error("{0:?} can't be the name of an object")]
+    Name(String),
+    /// It says no.
+    #[error("{0}")]
+    Refused(#[source] Box<kube::core::Status>),
+    /// It can't be reached, or can't be understood.
+    #[error("{0}")]
+    Client(#[source] kube::Error),
+}
+
+impl From<kube::Error> for ApiError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => Self::Refused(status),
+            other => Self::Client(other),
+        }
+    }
+}
+
+impl ApiError {
+    /// The HTTP status, where the API server answered.
+    pub(crate) fn code(&self) -> Option<u16> {
+        match self {
+            Self::Refused(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// One word for metrics.
+    pub(crate) fn label(&self) -> &'static str {
+        match (self, self.code()) {
+            (Self::NotLeading, _) => "not_leading",
+            (Self::Slow, _) => "slow",
+            (_, Some(403)) => "forbidden",
+            (_, Some(404)) => "not_found",
+            (_, Some(409)) => "conflict",
+            (_, Some(code)) if code >= 500 => "server",
+            (_, Some(_)) => "refused",
+            (_, None) => "unreachable",
+        }
+    }
+
+    /// In words for people who must not see what is in a Secret, which an API server may quote.
+    pub(crate) fn shown(&self, kind: ResourceKind) -> String {
+        match self {
+            Self::Refused(status) if kind.kind == "Secret" => {
+                format!("{} ({})", status.reason, status.code)
+            }
+            Self::Refused(status) if status.message.is_empty() => {
+                format!("{} ({})", status.reason, status.code)
+            }
+            Self::Refused(status) => status.message.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl Api {
+    pub(crate) fn new(client: Client, metrics: Metrics) -> Self {
+        Self { client, metrics }
+    }
+
+    /// One object; none: there is none.
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Value>, ApiError> {
+        let request = Request::get(path(key, "")?).header(ACCEPT, JSON);
+        match self.send("get", request, Vec::new()).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.code() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Objects of a kind, in all namespaces.
+    pub(crate) async fn list(
+        &self,
+        kind: ResourceKind,
+        extent: Extent,
+        from: &str,
+    ) -> Result<Page, ApiError> {
+        let mut url = format!("{}?limit={PAGE}", collection(kind, None));
+        if !from.is_empty() {
+            url = format!("{url}&continue={from}");
+        }
+        let request = Request::get(url).header(ACCEPT, extent.accept("PartialObjectMetadataList"));
+        self.send("list", request, Vec::new()).await
+    }
+
+    /// What changes among the objects of a kind after a version.
+    pub(crate) async fn watch(
+        &self,
+        kind: ResourceKind,
+        extent: Extent,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, ApiError>> + use<>, ApiError> {
+        let seconds = 270 + fastrand::u32(0..20);
+        let url = format!(
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}",
+            collection(kind, None)
+        );
+        self.metrics.called("watch");
+        let request = Request::get(url).header(ACCEPT, extent.accept("PartialObjectMetadata"));
+        let request = request.body(Vec::new()).map_err(kube::Error::HttpError)?;
+        let events = timeout(TIMEOUT, self.client.request_events(request));
+        let events = events.await.map_err(|_| ApiError::Slow)??;
+        Ok(events.map(|event| event.map_err(ApiError::from)))
+    }
+
+    /// Makes fields of an object ours and as wanted, whoever set them; with the uid it must have, if it must be there. An
+    /// object that isn't there is made, and then nothing of anybody else is changed should there be one after all.
+    pub(crate) async fn apply(
+        &self,
+        hold: &Hold,
+        manager: &str,
+        key: &Key,
+        uid: Option<&str>,
+        object: &Value,
+    ) -> Result<Value, ApiError> {
+        let mut object = object.clone();
+        if let Some(uid) = uid {
+            object["metadata"]["uid"] = json!(uid);
+        }
+        let force = uid.is_some();
+        let url = format!("{}?fieldManager={manager}&force={force}", path(key, "")?);
+        let request = Request::patch(url).header(CONTENT_TYPE, APPLY);
+        self.write(hold, "apply", request, &object).await
+    }
+
+    /// Makes an object that must not be there yet.
+    pub(crate) async fn create(
+        &self,
+        hold: &Hold,
+        manager: &str,
+        key: &Key,
+        object: &Value,
+    ) -> Result<Value, ApiError> {
+        let url = format!("{}?fieldManager={manager}", parent(key)?);
+        let request = Request::post(url).header(CONTENT_TYPE, JSON);
+        self.write(hold, "create", request, object).await
+    }
+
+    /// Makes an object that must still be as it was seen.
+    pub(crate) async fn replace(&self, key: &Key, object: &Value) -> Result<Value, ApiError> {
+        let request = Request::put(path(key, "")?).header(CONTENT_TYPE, JSON);
+        self.send("update", request, object.to_string().into_bytes())
+            .await
+    }
+
+    /// Deletes an object that must still be as it was seen.
+    pub(crate) async fn delete(
+        &self,
+        hold: &Hold,
+        key: &Key,
+        uid: &str,
+        version: &str,
+    ) -> Result<(), ApiError> {
+        let options = json!({
+            "preconditions": { "uid": uid, "resourceVersion": version },
+            "propagationPolicy": "Background",
+        });
+        let request = Request::delete(path(key, "")?).header(CONTENT_TYPE, JSON);
+        let deleted = self.write(hold, "delete", request, &options).await;
+        deleted.map(drop)
+    }
+
+    /// Writes the status of an object that must still be as it was seen.
+    pub(crate) async fn set_status(
+        &self,
+        hold: &Hold,
+        manager: &str,
+        key: &Key,
+        version: &str,
+        status: &Value,
+    ) -> Result<Value, ApiError> {
+        let change = json!([
+            { "op": "replace", "path": "/metadata/resourceVersion", "value": version },
+            { "op": "add", "path": "/status", "value": status },
+        ]);
+        let url = format!("{}?fieldManager={manager}", path(key, "/status")?);
+        let request = Request::patch(url).header(CONTENT_TYPE, PATCH);
+        self.write(hold, "status", request, &change).await
+    }
+
+    /// Writes the finalizers of an object that must still be as it was seen.
+    pub(crate) async fn set_finalizers(
+        &self,
+        hold: &Hold,
+        manager: &str,
+        key: &Key,
+        version: &str,
+        finalizers: &[&str],
+    ) -> Result<Value, ApiError> {
+        let change =
+            json!({ "metadata": { "resourceVersion": version, "finalizers": finalizers } });
+        let url = format!("{}?fieldManager={manager}", path(key, "")?);
+        let request = Request::patch(url).header(CONTENT_TYPE, MERGE);
+        self.write(hold, "finalizers", request, &change).await
+    }
+
+    /// Makes an object that needs no leadership: the [`Hold`] itself.
+    pub(crate) async fn create_lease(&self, key: &Key, object: &Value) -> Result<Value, ApiError> {
+        let request = Request::post(parent(key)?).header(CONTENT_TYPE, JSON);
+        self.send("create", request, object.to_string().into_bytes())
+            .await
+    }
+
+    async fn write(
+        &self,
+        hold: &Hold,
+        verb: &'static str,
+        request: hyper::http::request::Builder,
+        body: &Value,
+    ) -> Result<Value, ApiError> {
+        if !hold.is_valid() {
+            return Err(ApiError::NotLeading);
+        }
+        let request = request.header(ACCEPT, JSON);
+        self.send(verb, request, body.to_string().into_bytes())
+            .await
+    }
+
+    async fn send<T: serde::de::DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        request: hyper::http::request::Builder,
+        body: Vec<u8>,
+    ) -> Result<T, ApiError> {
+        self.metrics.called(verb);
+        let request = request.body(body).map_err(kube::Error::HttpError)?;
+        let text = timeout(TIMEOUT, self.client.request_text(request));
+        let text = text.await.map_err(|_| ApiError::Slow)??;
+        // Not left to the client, which logs what it can't read.
+        serde_json::from_str(&text).map_err(|error| kube::Error::SerdeError(error).into())
+    }
+}
+
+impl Extent {
+    fn accept(self, kind: &str) -> String {
+        match self {
+            Self::Whole => JSON.to_owned(),
+            Self::Metadata => format!("{JSON};as={kind};g=meta.k8s.io;v=v1"),
+        }
+    }
+}
+
+fn collection(kind: ResourceKind, namespace: Option<&str>) -> String {
+    let ResourceKind {
+        group,
+        version,
+        plural,
+        ..
+    } = kind;
+    let root = match group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    };
+    match namespace {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}"),
+        None => format!("{root}/{plural}"),
+    }
+}
+
+fn parent(key: &Key) -> Result<String, ApiError> {
+    let namespace = key.namespace.as_deref().map(segment).transpose()?;
+    Ok(collection(key.kind, namespace))
+}
+
+fn path(key: &Key, below: &str) -> Result<String, ApiError> {
+    Ok(format!("{}/{}{below}", parent(key)?, segment(&key.name)?))
+}
+
+/// A name that can't lead a path elsewhere. The API server has stricter rules.
+fn segment(name: &str) -> Result<&str, ApiError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    match name.chars().all(plain) && !matches!(name, "" | "." | "..") {
+        true => Ok(name),
+        false => Err(ApiError::Name(name.to_owned())),
+    }
+}

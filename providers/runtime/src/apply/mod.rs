@@ -1,0 +1,72 @@
+//! Whether applying an object would change anything. Pure: the live object says in its managedFields which of its fields
+//! are ours, and those are compared with what is wanted. Edits by hand, fields that are wanted no more and changed labels
+//! are all seen this way.
+
+mod digest;
+mod fields;
+
+use serde_json::Value;
+
+pub(crate) use digest::Digest;
+use fields::projection;
+
+/// What one of our operators has to do with a live object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Managed {
+    /// The operator.
+    pub manager: &'static str,
+    /// Of the fields that it applied; none where it applied nothing, or where the object was seen without its body.
+    pub digest: Option<Digest>,
+    /// Whether it applied any, as opposed to having created the object.
+    pub applied: bool,
+}
+
+/// What our operators have to do with a live object. `whole`: it is here with its body.
+pub(crate) fn managed(live: &Value, whole: bool, managers: &[&'static str]) -> Vec<Managed> {
+    let entries = live.pointer("/metadata/managedFields");
+    let entries = entries.and_then(Value::as_array).into_iter().flatten();
+    let mut found: Vec<Managed> = Vec::new();
+    for entry in entries.filter(|entry| entry.get("subresource").is_none()) {
+        let Some(manager) = managers
+            .iter()
+            .find(|manager| entry["manager"] == **manager)
+        else {
+            continue;
+        };
+        let applied = entry["operation"] == "Apply";
+        let digest = (applied && whole).then(|| Digest::of(&projection(live, &entry["fieldsV1"])));
+        match found.iter_mut().find(|other| other.manager == *manager) {
+            Some(other) if !other.applied => {
+                *other = Managed {
+                    manager,
+                    digest,
+                    applied,
+                }
+            }
+            Some(_) => {}
+            None => found.push(Managed {
+                manager,
+                digest,
+                applied,
+            }),
+        }
+    }
+    found
+}
+
+/// The digest that a live object's has to have for a wanted object to be there already.
+pub(crate) fn wanted(object: &Value) -> Digest {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.shift_remove("apiVersion");
+        fields.shift_remove("kind");
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.shift_remove("name");
+            metadata.shift_remove("namespace");
+        }
+    }
+    Digest::of(&object)
+}
+
+#[cfg(test)]
+mod tests;

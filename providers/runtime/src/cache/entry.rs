@@ -1,0 +1,171 @@
+//! What is kept of an object.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use provider_composer::{Key, Owner, ResourceKind};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::apply::{Managed, managed};
+
+/// Kubernetes' own kind of annotation that repeats an object, the values of a Secret too.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Where an object of a kind is: `namespace/name`, or `/name` for one of the whole cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Place(Arc<str>);
+
+impl Place {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
+        Self(format!("{namespace}/{name}").into())
+    }
+
+    pub(crate) fn of(key: &Key) -> Self {
+        Self::new(key.namespace.as_deref().unwrap_or_default(), &key.name)
+    }
+
+    pub(crate) fn key(&self, kind: ResourceKind) -> Key {
+        let (namespace, name) = self.0.split_once('/').unwrap_or(("", &self.0));
+        Key::new(kind, namespace, name)
+    }
+
+    /// Before all places of a namespace, and before nothing else of it.
+    pub(crate) fn first_in(namespace: &str) -> Self {
+        Self::new(namespace, "")
+    }
+
+    pub(crate) fn is_in(&self, namespace: &str) -> bool {
+        self.0
+            .strip_prefix(namespace)
+            .is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0.strip_prefix('/').unwrap_or(&self.0))
+    }
+}
+
+/// What is kept of an object: its JSON without managedFields, and what these say of our operators.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub managed: Vec<Managed>,
+    /// Whether the body is here too.
+    pub whole: bool,
+    json: Box<[u8]>,
+}
+
+/// What the carrier itself looks at in an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Head {
+    pub uid: String,
+    pub resource_version: String,
+    pub generation: Option<i64>,
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
+    pub finalizers: Vec<String>,
+    pub deletion_timestamp: Option<String>,
+    pub owner_references: Vec<Reference>,
+}
+
+/// An ownerReference, as far as anybody here looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Reference {
+    pub uid: String,
+    pub controller: bool,
+}
+
+impl Entry {
+    /// Of an object as the API server gives it, with its body or without.
+    pub(crate) fn of(mut object: Value, whole: bool, managers: &[&'static str]) -> Self {
+        let managed = managed(&object, whole, managers);
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.shift_remove("managedFields");
+            if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
+                annotations.shift_remove(LAST_APPLIED);
+            }
+        }
+        if !whole && let Some(fields) = object.as_object_mut() {
+            fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+        }
+        let json = object.to_string().into_bytes().into_boxed_slice();
+        Self {
+            managed,
+            whole,
+            json,
+        }
+    }
+
+    /// The same without its body.
+    pub(crate) fn head_only(&mut self) {
+        if self.whole {
+            let managed = std::mem::take(&mut self.managed);
+            *self = Self {
+                managed,
+                ..Self::of(self.value(), false, &[])
+            };
+        }
+    }
+
+    /// The object, as far as it is here.
+    pub(crate) fn value(&self) -> Value {
+        serde_json::from_slice(&self.json).unwrap_or_default()
+    }
+
+    pub(crate) fn head(&self) -> Head {
+        #[derive(Default, Deserialize)]
+        struct Headed {
+            metadata: Head,
+        }
+        let headed: Headed = serde_json::from_slice(&self.json).unwrap_or_default();
+        headed.metadata
+    }
+
+    /// What an operator has to do with it.
+    pub(crate) fn managed_by(&self, manager: &str) -> Option<&Managed> {
+        self.managed
+            .iter()
+            .find(|managed| managed.manager == manager)
+    }
+}
+
+impl Head {
+    /// Counts up with every change in the cluster (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>).
+    pub(crate) fn version(&self) -> u64 {
+        self.resource_version.parse().unwrap_or_default()
+    }
+
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        Owner::from_labels(&self.labels)
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.deletion_timestamp.is_some()
+    }
+
+    pub(crate) fn has(&self, labels: &BTreeMap<String, String>) -> bool {
+        labels
+            .iter()
+            .all(|(label, value)| self.labels.get(label) == Some(value))
+    }
+
+    /// Whether something of a subject changed that its own status does not.
+    pub(crate) fn differs(&self, before: &Self) -> bool {
+        let meant = |head: &Self| {
+            (
+                head.uid.clone(),
+                head.generation,
+                head.labels.clone(),
+                head.annotations.clone(),
+                head.finalizers.clone(),
+                head.deletion_timestamp.clone(),
+            )
+        };
+        meant(self) != meant(before)
+    }
+}

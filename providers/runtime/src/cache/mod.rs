@@ -1,0 +1,264 @@
+//! What is known of the cluster: one cache for each kind, for all operators together.
+
+mod asks;
+mod entry;
+mod objects;
+mod view;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use provider_composer::{Access, Ask, Key, Operator, Owner, ResourceKind, Seen};
+use serde_json::Value;
+
+use asks::Asks;
+use objects::{Change, Objects};
+
+pub(crate) use entry::{Entry, Head, Place};
+pub(crate) use objects::State;
+pub(crate) use view::{View, Wanted};
+pub(crate) use watch::follow;
+
+use crate::api::Extent;
+use crate::apply::Digest;
+use crate::queue::Queue;
+
+/// A subject, as one operator sees it: operators by their place in the list that was given.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Id {
+    pub operator: usize,
+    pub place: Place,
+}
+
+/// What an operator looks at.
+struct Interest {
+    subject: ResourceKind,
+    kinds: BTreeSet<ResourceKind>,
+}
+
+/// What is known of the cluster, and whom a change of it wakes.
+pub(crate) struct Cache {
+    kinds: BTreeMap<ResourceKind, Mutex<Objects>>,
+    managers: Vec<&'static str>,
+    interests: Vec<Interest>,
+    asks: Mutex<Asks>,
+    queue: Queue<Id>,
+}
+
+impl Cache {
+    pub(crate) fn new(operators: &[Box<dyn Operator>]) -> Self {
+        let interests: Vec<Interest> = operators
+            .iter()
+            .map(|operator| {
+                let subject = operator.subject();
+                let kinds = operator
+                    .uses()
+                    .into_iter()
+                    .map(|used| used.kind)
+                    .chain([subject]);
+                Interest {
+                    subject,
+                    kinds: kinds.collect(),
+                }
+            })
+            .collect();
+        let kinds = interests.iter().flat_map(|interest| &interest.kinds);
+        Self {
+            kinds: kinds
+                .map(|kind| (*kind, Mutex::new(Objects::new())))
+                .collect(),
+            managers: operators.iter().map(|operator| operator.name()).collect(),
+            interests,
+            asks: Mutex::default(),
+            queue: Queue::new(),
+        }
+    }
+
+    pub(crate) fn queue(&self) -> &Queue<Id> {
+        &self.queue
+    }
+
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = ResourceKind> {
+        self.kinds.keys().copied()
+    }
+
+    /// Of these kinds only heads are held, and the bodies of those that somebody asked for: there may be many, large, and
+    /// full of secrets that are none of our business.
+    pub(crate) fn extent(kind: ResourceKind) -> Extent {
+        match (kind.group, kind.kind) {
+            ("", "Secret" | "ConfigMap") => Extent::Metadata,
+            _ => Extent::Whole,
+        }
+    }
+
+    /// Whether every kind that an operator looks at was read, or is known not to be readable.
+    pub(crate) fn is_settled(&self, operator: usize) -> bool {
+        self.interests.get(operator).is_some_and(|interest| {
+            interest
+                .kinds
+                .iter()
+                .all(|kind| self.state(*kind) != State::Starting)
+        })
+    }
+
+    pub(crate) fn state(&self, kind: ResourceKind) -> State {
+        match self.objects(kind) {
+            Some(objects) => objects.state.clone(),
+            None => {
+                State::Unread(format!("{kind} isn't among the kinds that the operator uses").into())
+            }
+        }
+    }
+
+    /// One object, as far as it is held.
+    pub(crate) fn find(&self, key: &Key) -> Seen<Entry> {
+        match self.objects(key.kind) {
+            Some(objects) => objects.find(&Place::of(key)).map(Clone::clone),
+            None => Seen::Unread(self.state(key.kind).why()),
+        }
+    }
+
+    /// All that carries an owner's labels and that an operator made, with what is known of it, among the kinds that it
+    /// composes.
+    pub(crate) fn made(&self, operator: &dyn Operator, owner: &Owner) -> Vec<(Key, Entry)> {
+        let composed = operator
+            .uses()
+            .into_iter()
+            .filter(|used| used.access == Access::Composes);
+        let composed: BTreeSet<ResourceKind> = composed.map(|used| used.kind).collect();
+        let mut made = Vec::new();
+        for kind in composed {
+            let Some(objects) = self.objects(kind) else {
+                continue;
+            };
+            let owned = objects.owned(owner);
+            let ours = owned.filter(|(_, entry)| entry.managed_by(operator.name()).is_some());
+            made.extend(ours.map(|(place, entry)| (place.key(kind), entry.clone())));
+        }
+        made
+    }
+
+    /// What the API server answered to a read or write of ours.
+    pub(crate) fn learn(&self, key: &Key, object: Value) {
+        let place = Place::of(key);
+        let mut entry = Entry::of(object, true, &self.managers);
+        if Self::extent(key.kind) == Extent::Metadata && !self.asks().is_asked(key.kind, &place) {
+            entry.head_only();
+        }
+        if let Some(mut objects) = self.objects(key.kind) {
+            objects.learn(&place, entry);
+        }
+    }
+
+    /// An object was read that somebody asks for right now: its body is held from now on.
+    pub(crate) fn fetched(&self, key: &Key, object: Value) {
+        let entry = Entry::of(object, true, &self.managers);
+        if let Some(mut objects) = self.objects(key.kind) {
+            objects.learn(&Place::of(key), entry);
+        }
+    }
+
+    /// What the API server made of an apply.
+    pub(crate) fn applied(&self, key: &Key, manager: &'static str, wanted: Digest, object: Value) {
+        let came = crate::apply::managed(&object, true, &[manager]);
+        if let Some(came) = came.first().and_then(|managed| managed.digest) {
+            self.remember(key, manager, wanted, came);
+        }
+        self.learn(key, object);
+    }
+
+    /// What came of writing something that was wanted.
+    pub(crate) fn remember(&self, key: &Key, manager: &'static str, wanted: Digest, came: Digest) {
+        if let Some(mut objects) = self.objects(key.kind) {
+            objects.remember(&Place::of(key), manager, wanted, came);
+        }
+    }
+
+    /// Whether an object's digest is what comes of a wanted one.
+    pub(crate) fn is_as_wanted(
+        &self,
+        key: &Key,
+        manager: &'static str,
+        wanted: Digest,
+        is: Digest,
+    ) -> bool {
+        let normalized = self
+            .objects(key.kind)
+            .and_then(|objects| objects.normalized(&Place::of(key), manager));
+        wanted == is || normalized == Some((wanted, is))
+    }
+
+    /// A subject was composed, and looked at this.
+    pub(crate) fn asked(&self, id: &Id, asks: &BTreeSet<Ask>) {
+        self.asks().replace(id, asks);
+    }
+
+    /// A subject is no more.
+    pub(crate) fn forget(&self, id: &Id) {
+        self.asks().forget(id);
+    }
+
+    /// Wakes every subject of an operator.
+    pub(crate) fn wake_all(&self, operator: usize) {
+        let Some(interest) = self.interests.get(operator) else {
+            return;
+        };
+        let Some(objects) = self.objects(interest.subject) else {
+            return;
+        };
+        let places: Vec<Place> = objects.places().cloned().collect();
+        drop(objects);
+        for place in places {
+            self.queue.wake(&Id { operator, place });
+        }
+    }
+
+    /// Wakes every subject of every operator that looks at a kind.
+    fn wake_users(&self, kind: ResourceKind) {
+        for (operator, interest) in self.interests.iter().enumerate() {
+            if interest.kinds.contains(&kind) {
+                self.wake_all(operator);
+            }
+        }
+    }
+
+    /// Wakes those to whom a change matters: the object's owner, who asked for it, and itself.
+    fn changed(&self, kind: ResourceKind, place: &Place, change: &Change) {
+        let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
+        let mut ids: BTreeSet<Id> = BTreeSet::new();
+        ids.extend(self.asks().who(kind, place, &heads).into_iter().cloned());
+        let owners: BTreeSet<Owner> = heads.iter().filter_map(|head| head.owner()).collect();
+        let is_other = match (&change.before, &change.now) {
+            (Some(before), Some(now)) => now.differs(before),
+            _ => true,
+        };
+        for (operator, interest) in self.interests.iter().enumerate() {
+            if interest.subject == kind && is_other {
+                ids.insert(Id {
+                    operator,
+                    place: place.clone(),
+                });
+            }
+            for owner in owners
+                .iter()
+                .filter(|owner| owner.kind == interest.subject.kind)
+            {
+                let place = Place::new(&owner.namespace, &owner.name);
+                ids.insert(Id { operator, place });
+            }
+        }
+        for id in &ids {
+            self.queue.wake(id);
+        }
+    }
+
+    fn objects(&self, kind: ResourceKind) -> Option<MutexGuard<'_, Objects>> {
+        let objects = self.kinds.get(&kind)?;
+        Some(objects.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn asks(&self) -> MutexGuard<'_, Asks> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,239 @@
+//! Following a kind: listed once, then watched; whatever goes wrong is an everyday matter.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use kube::core::WatchEvent;
+use provider_composer::ResourceKind;
+use serde_json::Value;
+use tokio::time::{Instant, sleep};
+use tracing::{debug, warn};
+
+use super::Cache;
+use super::entry::{Entry, Place};
+use super::objects::State;
+use crate::api::{Api, ApiError, Extent};
+use crate::backoff::Backoff;
+
+/// How long what was seen last counts while the watch is broken: an API server that restarts is nothing to tell.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A watch that ends sooner than this gets a pause.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A kind that isn't there may come, and somebody waits for it.
+const ABSENT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(8));
+const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
+
+/// Keeps the cache of a kind up to date, for ever.
+pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind) {
+    let mut follower = Follower {
+        cache,
+        api,
+        kind,
+        extent: Cache::extent(kind),
+        version: None,
+        failures: 0,
+    };
+    let mut broken: Option<Instant> = None;
+    loop {
+        let began = Instant::now();
+        match follower.round(&mut broken).await {
+            Ok(()) if began.elapsed() > SHORT => follower.failures = 0,
+            Ok(()) => {
+                follower.failures += 1;
+                sleep(BROKEN.after(follower.failures)).await;
+            }
+            Err(error) => {
+                follower.failures += 1;
+                let since = *broken.get_or_insert_with(Instant::now);
+                let absent = error.code() == Some(404);
+                follower.broken(&error, since);
+                let pause = if absent { ABSENT } else { BROKEN };
+                sleep(pause.after(follower.failures)).await;
+            }
+        }
+    }
+}
+
+struct Follower<'a> {
+    cache: &'a Cache,
+    api: &'a Api,
+    kind: ResourceKind,
+    extent: Extent,
+    /// Where the next watch begins; none: with a list.
+    version: Option<String>,
+    failures: u32,
+}
+
+impl Follower<'_> {
+    /// Lists if need be, and watches until the watch ends.
+    async fn round(&mut self, broken: &mut Option<Instant>) -> Result<(), ApiError> {
+        let version = match &self.version {
+            Some(version) => version.clone(),
+            None => {
+                let version = self.list().await?;
+                self.live(broken);
+                self.version = Some(version.clone());
+                version
+            }
+        };
+        let events = match self.api.watch(self.kind, self.extent, &version).await {
+            Err(error) if error.code() == Some(410) => {
+                self.version = None;
+                return Ok(());
+            }
+            other => other?,
+        };
+        self.live(broken);
+        let mut events = pin!(events);
+        while let Some(event) = events.try_next().await? {
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    self.version = version_of(&object).or(self.version.take());
+                    self.saw(object);
+                }
+                WatchEvent::Deleted(object) => {
+                    self.version = version_of(&object).or(self.version.take());
+                    self.saw_go(&object);
+                }
+                WatchEvent::Bookmark(mark) => self.version = Some(mark.metadata.resource_version),
+                WatchEvent::Error(status) if status.code == 410 => {
+                    self.version = None;
+                    return Ok(());
+                }
+                WatchEvent::Error(status) => return Err(ApiError::Refused(status)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn list(&self) -> Result<String, ApiError> {
+        let mut seen = BTreeSet::new();
+        let mut from = String::new();
+        loop {
+            let page = self.api.list(self.kind, self.extent, &from).await?;
+            for item in page.items {
+                let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
+                seen.extend(self.saw(object));
+            }
+            from = page.metadata.r#continue;
+            if from.is_empty() {
+                let version = page.metadata.resource_version;
+                let reached = version.parse().unwrap_or_default();
+                let gone = self
+                    .cache
+                    .objects(self.kind)
+                    .map(|mut objects| objects.listed(&seen, reached));
+                for (place, change) in gone.into_iter().flatten() {
+                    self.cache.changed(self.kind, &place, &change);
+                }
+                return Ok(version);
+            }
+        }
+    }
+
+    fn saw(&self, mut object: Value) -> Option<Place> {
+        let place = place_of(&object)?;
+        // The items of a list don't say what they are.
+        object["apiVersion"] = self.kind.api_version().into();
+        object["kind"] = self.kind.kind.into();
+        let entry = Entry::of(object, self.extent == Extent::Whole, &self.cache.managers);
+        let change = self.cache.objects(self.kind)?.saw(&place, entry);
+        if let Some(change) = change {
+            self.cache.changed(self.kind, &place, &change);
+        }
+        Some(place)
+    }
+
+    fn saw_go(&self, object: &Value) {
+        let Some(place) = place_of(object) else {
+            return;
+        };
+        let version = version_of(object)
+            .and_then(|version| version.parse().ok())
+            .unwrap_or(u64::MAX);
+        let change = self
+            .cache
+            .objects(self.kind)
+            .and_then(|mut objects| objects.saw_go(&place, version));
+        if let Some(change) = change {
+            self.cache.changed(self.kind, &place, &change);
+        }
+    }
+
+    fn live(&mut self, broken: &mut Option<Instant>) {
+        self.failures = 0;
+        *broken = None;
+        self.become_(State::Live);
+    }
+
+    fn broken(&mut self, error: &ApiError, since: Instant) {
+        let kind = self.kind;
+        let plural = format!("{}.{}", kind.plural, kind.group);
+        let plural = plural.trim_end_matches('.');
+        match error.code() {
+            Some(404) => {
+                self.version = None;
+                let why = format!(
+                    "the kind {kind} ({plural}, {}) is not installed",
+                    kind.version
+                );
+                self.become_(State::Absent(why.into()));
+            }
+            Some(403) => {
+                self.version = None;
+                let why = format!(
+                    "the operator is not allowed to read {plural}: {}",
+                    error.shown(kind)
+                );
+                self.become_(State::Unread(why.into()));
+            }
+            _ => {
+                let why = format!("{plural} can't be read now: {}", error.shown(kind));
+                match (self.cache.state(kind), since.elapsed() < GRACE) {
+                    (State::Live | State::Stale(_), true) => self.become_(State::Stale(why.into())),
+                    (State::Starting, true) => {}
+                    _ => self.become_(State::Unread(why.into())),
+                }
+            }
+        }
+    }
+
+    /// Tells those who look at the kind, if they may see it in another way now.
+    fn become_(&self, state: State) {
+        let Some(mut objects) = self.cache.objects(self.kind) else {
+            return;
+        };
+        if objects.state == state {
+            return;
+        }
+        let before = std::mem::replace(&mut objects.state, state.clone());
+        drop(objects);
+        let kind = self.kind.kind;
+        match &state {
+            State::Live => debug!(kind, "followed"),
+            State::Starting => {}
+            State::Stale(why) => debug!(kind, %why, "the watch is broken"),
+            State::Unread(why) | State::Absent(why) => warn!(kind, %why, "unread"),
+        }
+        let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
+        if !(is_short(&before) && is_short(&state)) {
+            self.cache.wake_users(self.kind);
+        }
+    }
+}
+
+fn place_of(object: &Value) -> Option<Place> {
+    let metadata = &object["metadata"];
+    let namespace = metadata["namespace"].as_str().unwrap_or_default();
+    Some(Place::new(namespace, metadata["name"].as_str()?))
+}
+
+fn version_of(object: &Value) -> Option<String> {
+    object["metadata"]["resourceVersion"]
+        .as_str()
+        .map(str::to_owned)
+}

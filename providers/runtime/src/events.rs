@@ -1,0 +1,95 @@
+//! Kubernetes Events: what a condition says now that it did not say before.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use provider_composer::{Key, ResourceKind};
+use serde_json::json;
+use tokio::time::Instant;
+use tracing::debug;
+
+use crate::api::Api;
+use crate::lease::Hold;
+use crate::reconcile::Said;
+
+const EVENT: ResourceKind = ResourceKind::namespaced("events.k8s.io", "v1", "Event", "events");
+
+/// What was said already is not repeated for so long.
+const ONCE: Duration = Duration::from_secs(600);
+
+/// The API server takes no longer notes.
+const LONGEST: usize = 1000;
+
+/// Writes events. One that can't be written is lost: the condition says the same.
+pub(crate) struct Events {
+    api: Api,
+    /// Which replica speaks.
+    instance: String,
+    told: Mutex<HashMap<(String, String, String), Instant>>,
+}
+
+impl Events {
+    pub(crate) fn new(api: Api, instance: String) -> Self {
+        Self {
+            api,
+            instance,
+            told: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn tell(
+        &self,
+        hold: &Hold,
+        operator: &str,
+        subject: &Key,
+        uid: &str,
+        changes: &[Said],
+        is_failure: bool,
+    ) {
+        for said in changes.iter().filter(|said| self.is_new(uid, said)) {
+            let now = Timestamp::now();
+            let namespace = subject.namespace.as_deref().unwrap_or("default");
+            let stem: String = subject.name.chars().take(200).collect();
+            let name = format!("{stem}.{:x}{:04x}", now.as_microsecond(), fastrand::u16(..));
+            let warns = is_failure && said.type_ == "Ready";
+            let note: String = match said.message.as_str() {
+                "" => format!("{} is {}", said.type_, said.status),
+                message => format!("{}: {message}", said.type_),
+            };
+            let event = json!({
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": { "name": name, "namespace": namespace },
+                "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
+                "reportingController": operator,
+                "reportingInstance": self.instance,
+                "action": "Reconcile",
+                "reason": match said.reason.as_str() { "" => "Changed", reason => reason },
+                "type": if warns { "Warning" } else { "Normal" },
+                "note": note.chars().take(LONGEST).collect::<String>(),
+                "regarding": {
+                    "apiVersion": subject.kind.api_version(),
+                    "kind": subject.kind.kind,
+                    "name": subject.name,
+                    "namespace": subject.namespace,
+                    "uid": uid,
+                },
+            });
+            let key = Key::new(EVENT, namespace, &name);
+            if let Err(error) = self.api.create(hold, operator, &key, &event).await {
+                debug!(%error, "an event is lost");
+            }
+        }
+    }
+
+    fn is_new(&self, uid: &str, said: &Said) -> bool {
+        let now = Instant::now();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|_, until| *until > now);
+        let what = format!("{}/{}", said.status, said.reason);
+        told.insert((uid.to_owned(), said.type_.clone(), what), now + ONCE)
+            .is_none()
+    }
+}

@@ -1,0 +1,213 @@
+//! Who leads: one Lease for each operator, so that replicas share the operators among them.
+//!
+//! A holder believes in its Lease for less time than others do: it stops writing [`TIMEOUT`] before anybody else may take
+//! over, which is how long its last write may still be under way. Others go by how long they themselves saw the Lease
+//! unchanged, never by what a clock elsewhere says.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use provider_composer::Key;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use tracing::{info, warn};
+
+use crate::api::{Api, ApiError, TIMEOUT};
+
+/// How long a Lease holds without being renewed.
+const DURATION: Duration = Duration::from_secs(15);
+/// How often it is renewed.
+const RENEW: Duration = Duration::from_secs(4);
+/// How often somebody who waits for it looks at it.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// The right to write, as long as it is valid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hold(Arc<Mutex<Until>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Until {
+    /// Somebody else leads.
+    #[default]
+    Nobody,
+    /// We lead until then.
+    Moment(Instant),
+    /// There is nobody else.
+    Ever,
+}
+
+impl Hold {
+    /// For a single replica.
+    pub(crate) fn forever() -> Self {
+        Self(Arc::new(Mutex::new(Until::Ever)))
+    }
+
+    /// Whether writing is allowed now.
+    pub(crate) fn is_valid(&self) -> bool {
+        match self.get() {
+            Until::Nobody => false,
+            Until::Moment(moment) => Instant::now() < moment,
+            Until::Ever => true,
+        }
+    }
+
+    fn get(&self) -> Until {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, until: Until) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
+
+/// Takes part in the election for one operator.
+pub(crate) struct Candidate {
+    pub api: Api,
+    pub namespace: String,
+    pub operator: &'static str,
+    /// Who we are, unlike any other replica.
+    pub identity: String,
+    pub hold: Hold,
+}
+
+/// The Lease as somebody else had it, and since when we know.
+struct Seen {
+    version: String,
+    since: Instant,
+}
+
+impl Candidate {
+    /// Takes the Lease whenever it is free, and keeps it. `leading` is called each time that it was taken.
+    pub(crate) async fn run(&self, leading: impl Fn()) {
+        let mut seen: Option<Seen> = None;
+        loop {
+            let began = Instant::now();
+            let was_leading = self.hold.is_valid();
+            let pause = match self.turn(&mut seen).await {
+                Ok(true) => {
+                    self.hold.set(Until::Moment(began + DURATION - TIMEOUT));
+                    if !was_leading {
+                        info!(
+                            operator = self.operator,
+                            identity = self.identity,
+                            "leading"
+                        );
+                        leading();
+                    }
+                    RENEW
+                }
+                Ok(false) => {
+                    self.hold.set(Until::Nobody);
+                    if was_leading {
+                        warn!(operator = self.operator, "another replica leads now");
+                    }
+                    LOOK
+                }
+                Err(error) => {
+                    warn!(operator = self.operator, %error, was_leading, "the Lease can't be read or written");
+                    LOOK
+                }
+            };
+            sleep(pause.mul_f64(0.8 + fastrand::f64() * 0.2)).await;
+        }
+    }
+
+    /// Gives the Lease back, so that nobody has to wait for it.
+    pub(crate) async fn release(&self) {
+        self.hold.set(Until::Nobody);
+        let key = self.key();
+        match self.api.get(&key).await {
+            Ok(Some(lease)) if self.holds(&lease) => {
+                let free = self.written(lease, "");
+                if let Err(error) = self.api.replace(&key, &free).await {
+                    warn!(operator = self.operator, %error, "the Lease can't be given back");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes, renews or waits. Whether the Lease is ours now.
+    async fn turn(&self, seen: &mut Option<Seen>) -> Result<bool, ApiError> {
+        let key = self.key();
+        let Some(lease) = self.api.get(&key).await? else {
+            let lease = json!({
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": { "name": key.name, "namespace": key.namespace },
+            });
+            let lease = self.written(lease, &self.identity);
+            return taken(self.api.create_lease(&key, &lease).await);
+        };
+        if !self.holds(&lease) && !self.is_free(&lease, seen) {
+            return Ok(false);
+        }
+        let lease = self.written(lease, &self.identity);
+        taken(self.api.replace(&key, &lease).await)
+    }
+
+    fn is_free(&self, lease: &Value, seen: &mut Option<Seen>) -> bool {
+        let holder = lease
+            .pointer("/spec/holderIdentity")
+            .and_then(Value::as_str);
+        if holder.unwrap_or_default().is_empty() {
+            return true;
+        }
+        let version = lease
+            .pointer("/metadata/resourceVersion")
+            .and_then(Value::as_str);
+        let version = version.unwrap_or_default();
+        match seen {
+            Some(seen) if seen.version == version => seen.since.elapsed() > DURATION,
+            _ => {
+                *seen = Some(Seen {
+                    version: version.to_owned(),
+                    since: Instant::now(),
+                });
+                false
+            }
+        }
+    }
+
+    fn holds(&self, lease: &Value) -> bool {
+        lease
+            .pointer("/spec/holderIdentity")
+            .is_some_and(|holder| *holder == self.identity)
+    }
+
+    /// The Lease held by somebody from now on. The resourceVersion that it was read with makes sure that nobody else has
+    /// written it since.
+    fn written(&self, mut lease: Value, holder: &str) -> Value {
+        let now = Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+            .to_string();
+        let changes = !self.holds(&lease);
+        let spec = &mut lease["spec"];
+        if changes {
+            let transitions = spec["leaseTransitions"]
+                .as_i64()
+                .map_or(0, |count| count + 1);
+            spec["leaseTransitions"] = json!(transitions);
+            spec["acquireTime"] = json!(now);
+        }
+        spec["holderIdentity"] = json!(holder);
+        spec["leaseDurationSeconds"] = json!(DURATION.as_secs());
+        spec["renewTime"] = json!(now);
+        lease
+    }
+
+    fn key(&self) -> Key {
+        Key::of::<Lease>(&self.namespace, self.operator)
+    }
+}
+
+/// A conflict says that somebody else was faster.
+fn taken(written: Result<Value, ApiError>) -> Result<bool, ApiError> {
+    match written {
+        Ok(_) => Ok(true),
+        Err(error) if error.code() == Some(409) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

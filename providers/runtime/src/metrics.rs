@@ -1,0 +1,88 @@
+//! What is counted.
+
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Operator {
+    operator: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    operator: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Verb {
+    verb: &'static str,
+}
+
+/// Counts turns and calls of the API server.
+#[derive(Clone)]
+pub(crate) struct Metrics {
+    reconciles: Family<Operator, Counter>,
+    errors: Family<Reason, Counter>,
+    duration: Histogram,
+    calls: Family<Verb, Counter>,
+    queued: Gauge<i64, AtomicI64>,
+}
+
+impl Metrics {
+    /// Registers everything that is counted.
+    pub(crate) fn new(registry: &mut Registry) -> Self {
+        let metrics = Self {
+            reconciles: Family::default(),
+            errors: Family::default(),
+            duration: Histogram::new(exponential_buckets(0.000_5, 2.0, 16)),
+            calls: Family::default(),
+            queued: Gauge::default(),
+        };
+        let registry = registry.sub_registry_with_prefix("operator");
+        let Self {
+            reconciles,
+            errors,
+            duration,
+            calls,
+            queued,
+        } = metrics.clone();
+        registry.register("reconciles", "Turns of subjects, by operator", reconciles);
+        registry.register(
+            "errors",
+            "Turns that ended with something wrong, by reason",
+            errors,
+        );
+        let help = "Time of a turn, from what is seen to the status";
+        registry.register_with_unit("reconcile_duration", help, Unit::Seconds, duration);
+        registry.register("api_calls", "Calls of the API server, by verb", calls);
+        registry.register("queued", "Subjects whose turn is due", queued);
+        metrics
+    }
+
+    pub(crate) fn reconciled(&self, operator: &'static str, took: Duration) {
+        self.reconciles.get_or_create(&Operator { operator }).inc();
+        self.duration.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn failed(&self, operator: &'static str, reason: &'static str) {
+        self.errors
+            .get_or_create(&Reason { operator, reason })
+            .inc();
+    }
+
+    pub(crate) fn called(&self, verb: &'static str) {
+        self.calls.get_or_create(&Verb { verb }).inc();
+    }
+
+    pub(crate) fn queued(&self, depth: usize) {
+        self.queued.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+}

@@ -1,0 +1,295 @@
+//! Making an answer so: apply, generate, prune, call.
+
+use futures::{StreamExt, stream};
+use provider_composer::{Answer, Failure, Generated, Key, Owner, Seen};
+use serde_json::{Value, json};
+use tracing::info;
+
+use super::{AT_ONCE, Carrier, Made, Subject};
+use crate::api::ApiError;
+use crate::apply::{Digest, wanted};
+use crate::cache::{Entry, State};
+use crate::driver::DriverError;
+use crate::generate::{self, WHILE_WANTED};
+
+/// What came of one object: whether it was written, or why it can't be.
+type One = Result<Result<bool, Failure>, ApiError>;
+
+/// What to do with an object that is wanted.
+enum Step {
+    Nothing,
+    /// The uid of what is there; none: nothing is.
+    Apply(Option<String>),
+    /// Whether it is as wanted takes a look at its body.
+    Look,
+    /// Somebody else's.
+    Taken,
+    /// It can't be told.
+    Unread(String),
+}
+
+impl Carrier {
+    /// Makes an answer so. Nothing is deleted and nothing called unless all objects are as wanted.
+    pub(super) async fn make(
+        &self,
+        subject: &Subject<'_>,
+        answer: &Answer,
+    ) -> Result<Made, ApiError> {
+        let mut made = Made::default();
+        // Namespaces come before what is in them.
+        let (within, around): (Vec<_>, Vec<_>) = answer
+            .objects
+            .iter()
+            .partition(|(key, _)| key.namespace.is_some());
+        for objects in [around, within] {
+            let applied = stream::iter(objects)
+                .map(|(key, object)| self.apply(subject, &answer.owner, key, object))
+                .buffered(AT_ONCE);
+            gather(&mut made, applied.collect().await)?;
+        }
+        let generated = stream::iter(&answer.generated)
+            .map(|(key, generated)| self.generate(subject, &answer.owner, key, generated))
+            .buffered(AT_ONCE);
+        gather(&mut made, generated.collect().await)?;
+        if !made.problems.is_empty() {
+            return Ok(made);
+        }
+        made.wrote |= self.prune(subject, answer).await?;
+        for call in &answer.calls {
+            if !subject.hold.is_valid() {
+                return Err(ApiError::NotLeading);
+            }
+            made.wrote = true;
+            if let Err(error) = self.outsides.call(call).await {
+                made.problems.push(match &error {
+                    DriverError::Unavailable(why) => Failure::new("SystemUnavailable", why),
+                    DriverError::Refused(why) => Failure::new("SystemRefused", why),
+                });
+                return Ok(made);
+            }
+        }
+        Ok(made)
+    }
+
+    async fn apply(&self, subject: &Subject<'_>, owner: &Owner, key: &Key, object: &Value) -> One {
+        let manager = subject.operator.name();
+        let wanted = wanted(object);
+        let mut step = self.step(subject, owner, key, wanted);
+        if let Step::Look = step {
+            match self.api.get(key).await? {
+                Some(object) => self.cache.learn(key, object),
+                // The watch will say so in a moment.
+                None => return Ok(Ok(true)),
+            }
+            step = self.step(subject, owner, key, wanted);
+        }
+        let uid = match step {
+            Step::Nothing => return Ok(Ok(false)),
+            Step::Apply(uid) => uid,
+            // Changed in between: the watch is about to tell how.
+            Step::Look => return Ok(Ok(true)),
+            Step::Taken => return Ok(Err(taken(key))),
+            Step::Unread(why) => {
+                return Ok(Err(Failure::new(
+                    "NotApplied",
+                    format!("{key} can't be applied: {why}"),
+                )));
+            }
+        };
+        let applied = self
+            .api
+            .apply(subject.hold, manager, key, uid.as_deref(), object)
+            .await;
+        match applied {
+            Ok(object) => {
+                info!(operator = manager, %key, namespace = key.namespace, "applied");
+                self.cache.applied(key, manager, wanted, object);
+                Ok(Ok(true))
+            }
+            Err(error) if uid.is_none() && error.code() == Some(409) => Ok(Err(taken(key))),
+            Err(error) => shown(error, key, "applied"),
+        }
+    }
+
+    fn step(&self, subject: &Subject<'_>, owner: &Owner, key: &Key, wanted: Digest) -> Step {
+        let entry = match self.cache.find(key) {
+            Seen::Found(entry) => entry,
+            Seen::Missing => return Step::Apply(None),
+            Seen::Unread(why) => return Step::Unread(why),
+        };
+        if !is_ours(&entry, subject, owner) {
+            return Step::Taken;
+        }
+        let manager = subject.operator.name();
+        let uid = entry.head().uid;
+        match entry.managed_by(manager) {
+            Some(managed) if managed.applied => match managed.digest {
+                Some(is) if self.cache.is_as_wanted(key, manager, wanted, is) => Step::Nothing,
+                Some(_) => Step::Apply(Some(uid)),
+                None => Step::Look,
+            },
+            _ => Step::Apply(Some(uid)),
+        }
+    }
+
+    /// Makes a Secret where there is none of its name, and never touches one that is there.
+    async fn generate(
+        &self,
+        subject: &Subject<'_>,
+        owner: &Owner,
+        key: &Key,
+        generated: &Generated,
+    ) -> One {
+        match self.cache.find(key) {
+            Seen::Found(_) => return Ok(Ok(false)),
+            Seen::Unread(why) => {
+                return Ok(Err(Failure::new(
+                    "NotGenerated",
+                    format!("{key} can't be made: {why}"),
+                )));
+            }
+            Seen::Missing => {}
+        }
+        let manager = subject.operator.name();
+        let reference = (key.namespace == subject.key.namespace).then(|| subject.reference());
+        let secret = generate::secret(
+            key,
+            generated,
+            manager,
+            owner,
+            reference,
+            self.random.as_ref(),
+        );
+        let secret = match secret {
+            Ok(secret) => secret,
+            Err(error) => return Ok(Err(Failure::new("NotGenerated", error.to_string()))),
+        };
+        match self.api.create(subject.hold, manager, key, &secret).await {
+            Ok(created) => {
+                info!(operator = manager, %key, namespace = key.namespace, "generated");
+                self.cache.learn(key, created);
+                Ok(Ok(true))
+            }
+            Err(error) if error.code() == Some(409) => Ok(Ok(false)),
+            Err(error) => shown(error, key, "made"),
+        }
+    }
+
+    /// Deletes what is the subject's and wanted in no way. What could not be read is not deleted, for it isn't known.
+    async fn prune(&self, subject: &Subject<'_>, answer: &Answer) -> Result<bool, ApiError> {
+        let mut wrote = false;
+        for (key, entry) in self.cache.made(subject.operator, &answer.owner) {
+            let wanted = answer.objects.contains_key(&key)
+                || answer.kept.contains(&key)
+                || answer.generated.contains_key(&key);
+            let head = entry.head();
+            if wanted || head.is_deleted() || !goes(&entry, subject) {
+                continue;
+            }
+            if self.cache.state(key.kind) != State::Live {
+                continue;
+            }
+            let deleted = self
+                .api
+                .delete(subject.hold, &key, &head.uid, &head.resource_version)
+                .await;
+            match deleted {
+                Ok(()) => {
+                    info!(operator = subject.operator.name(), %key, namespace = key.namespace, "deleted");
+                    wrote = true;
+                }
+                // It changed or went in between: the watch is about to tell.
+                Err(error) if matches!(error.code(), Some(404 | 409)) => wrote = true,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(wrote)
+    }
+
+    /// Whether nothing of the subject is left but what stays for ever.
+    pub(super) fn is_all_gone(&self, subject: &Subject<'_>, owner: &Owner) -> bool {
+        let readable = subject
+            .operator
+            .uses()
+            .into_iter()
+            .all(|used| matches!(self.cache.state(used.kind), State::Live | State::Absent(_)));
+        let made = self.cache.made(subject.operator, owner);
+        readable && !made.iter().any(|(_, entry)| goes(entry, subject))
+    }
+}
+
+/// Whether an object goes when it isn't wanted any more: all that was applied, and such Secrets as were made for a while.
+fn goes(entry: &Entry, subject: &Subject<'_>) -> bool {
+    let managed = entry.managed_by(subject.operator.name());
+    managed.is_some_and(|managed| {
+        managed.applied || entry.head().annotations.contains_key(WHILE_WANTED)
+    })
+}
+
+/// Whether an object is the subject's: by its labels, or, where somebody took these away, because it was applied by this
+/// operator and shows no other owner.
+fn is_ours(entry: &Entry, subject: &Subject<'_>, owner: &Owner) -> bool {
+    let head = entry.head();
+    if let Some(other) = head.owner() {
+        return other == *owner;
+    }
+    let applied = entry
+        .managed_by(subject.operator.name())
+        .is_some_and(|managed| managed.applied);
+    let mut controllers = head
+        .owner_references
+        .iter()
+        .filter(|reference| reference.controller);
+    applied && controllers.all(|controller| controller.uid == subject.head.uid)
+}
+
+fn taken(key: &Key) -> Failure {
+    let place = match &key.namespace {
+        Some(namespace) => format!("{key} in {namespace}"),
+        None => key.to_string(),
+    };
+    Failure::new(
+        "NameTaken",
+        format!(
+            "{place} exists and was made by somebody else, so it is left alone; delete or rename it, or choose another name here"
+        ),
+    )
+}
+
+/// What the user may mend is shown; what passes by itself is tried again.
+fn shown(error: ApiError, key: &Key, done: &str) -> One {
+    match error.code() {
+        None | Some(409 | 429) => Err(error),
+        Some(_) => {
+            let why = error.shown(key.kind);
+            Ok(Err(Failure::new(
+                "NotApplied",
+                format!("{key} can't be {done}: {why}"),
+            )))
+        }
+    }
+}
+
+fn gather(made: &mut Made, results: Vec<One>) -> Result<(), ApiError> {
+    for result in results {
+        match result? {
+            Ok(wrote) => made.wrote |= wrote,
+            Err(problem) => made.problems.push(problem),
+        }
+    }
+    Ok(())
+}
+
+impl Subject<'_> {
+    /// The ownerReference to it.
+    fn reference(&self) -> Value {
+        json!({
+            "apiVersion": self.key.kind.api_version(),
+            "kind": self.key.kind.kind,
+            "name": self.key.name,
+            "uid": self.head.uid,
+            "controller": true,
+            "blockOwnerDeletion": true,
+        })
+    }
+}

@@ -1,0 +1,298 @@
+//! One turn of one subject: look, compose, make it so, say so.
+
+mod make;
+mod report;
+
+pub(crate) use report::Said;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use jiff::Timestamp;
+use provider_composer::{Answer, Ask, Failure, Key, Metadata, Operator, Owner, Seen, World};
+use ring::rand::SecureRandom;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tracing::{debug, error, warn};
+
+use crate::api::{Api, ApiError};
+use crate::cache::{Cache, Head, Id, View, Wanted};
+use crate::events::Events;
+use crate::lease::Hold;
+use crate::metrics::Metrics;
+use crate::outside::{Outsides, REMEMBERED};
+use crate::queue::Turn;
+
+/// How often one turn composes, each time with what was fetched since. Asking for more each time can't go on for ever.
+const ROUNDS: usize = 5;
+
+/// How many calls one turn has under way.
+const AT_ONCE: usize = 8;
+
+/// Everything that a turn needs.
+pub(crate) struct Carrier {
+    pub operators: Vec<Box<dyn Operator>>,
+    pub holds: Vec<Hold>,
+    pub cache: Cache,
+    pub outsides: Outsides,
+    pub api: Api,
+    pub events: Events,
+    pub metrics: Metrics,
+    pub random: Box<dyn SecureRandom + Send>,
+}
+
+/// One subject in its turn.
+struct Subject<'a> {
+    id: &'a Id,
+    operator: &'a dyn Operator,
+    hold: &'a Hold,
+    key: Key,
+    resource: Value,
+    head: Head,
+}
+
+/// What came of making an answer so.
+#[derive(Default)]
+struct Made {
+    /// Whether anything was written: then there may be more to do.
+    wrote: bool,
+    /// What could not be made so, for the user.
+    problems: Vec<Failure>,
+}
+
+impl Carrier {
+    /// Takes turns until the queue is closed.
+    pub(crate) async fn work(&self) {
+        while let Some(id) = self.cache.queue().next().await {
+            self.metrics.queued(self.cache.queue().depth());
+            let turn = self.turn(&id).await;
+            self.cache.queue().done(&id, turn);
+        }
+    }
+
+    async fn turn(&self, id: &Id) -> Turn {
+        let (Some(operator), Some(hold)) =
+            (self.operators.get(id.operator), self.holds.get(id.operator))
+        else {
+            return Turn::Gone;
+        };
+        // Whoever begins to lead, or settles, wakes everybody.
+        if !hold.is_valid() || !self.cache.is_settled(id.operator) {
+            return Turn::Done(None);
+        }
+        let key = id.place.key(operator.subject());
+        let entry = match self.cache.find(&key) {
+            Seen::Found(entry) => entry,
+            Seen::Unread(_) => return Turn::Done(None),
+            Seen::Missing => {
+                self.cache.forget(id);
+                return Turn::Gone;
+            }
+        };
+        let began = Instant::now();
+        let (resource, head) = (entry.value(), entry.head());
+        let subject = Subject {
+            id,
+            operator: operator.as_ref(),
+            hold,
+            key,
+            resource,
+            head,
+        };
+        let turn = self.subject(&subject).await;
+        let (name, took) = (operator.name(), began.elapsed());
+        self.metrics.reconciled(name, took);
+        let place = &id.place;
+        match turn {
+            Ok(turn) => {
+                debug!(operator = name, kind = %subject.key.kind, %place, ?took, ?turn, "reconciled");
+                turn
+            }
+            Err(ApiError::NotLeading) => Turn::Done(None),
+            Err(error) => {
+                self.metrics.failed(name, error.label());
+                let shown = error.shown(subject.key.kind);
+                warn!(operator = name, kind = %subject.key.kind, %place, error = shown, "not reconciled");
+                Turn::Failed
+            }
+        }
+    }
+
+    async fn subject(&self, subject: &Subject<'_>) -> Result<Turn, ApiError> {
+        let is_finalized = subject.head.finalizers.contains(&subject.finalizer());
+        if subject.head.is_deleted() && !is_finalized {
+            // What is left goes with it, or with others that hold it.
+            self.cache.asked(subject.id, &BTreeSet::new());
+            return Ok(Turn::Done(None));
+        }
+        let answer = match subject.head.is_deleted() && !subject.operator.ordered_deletion() {
+            true => Ok((subject.nothing(), true)),
+            false => self.compose(subject).await,
+        };
+        let (answer, is_complete) = match answer {
+            Ok(composed) => composed,
+            Err(failure) => {
+                self.refuse(subject, None, &failure).await?;
+                return Ok(Turn::Failed);
+            }
+        };
+        if !subject.head.is_deleted() && !is_finalized && subject.needs_finalizer(&answer) {
+            self.set_finalizer(subject, true).await?;
+            return Ok(Turn::Again);
+        }
+        let made = self.make(subject, &answer).await?;
+        if let Some(problem) = made.problems.first() {
+            self.refuse(subject, Some(answer.status), problem).await?;
+            return Ok(Turn::Failed);
+        }
+        if subject.head.is_deleted()
+            && answer.is_empty()
+            && !made.wrote
+            && self.is_all_gone(subject, &answer.owner)
+        {
+            self.set_finalizer(subject, false).await?;
+            return Ok(Turn::Done(None));
+        }
+        let wrote = self.report(subject, &answer.status, false).await?;
+        Ok(match made.wrote || wrote {
+            true => Turn::Again,
+            false if !is_complete => Turn::Failed,
+            false => Turn::Done(answer.wake.map(until)),
+        })
+    }
+
+    /// Composes, fetches what was missing, and composes again. Whether all could be fetched.
+    async fn compose(&self, subject: &Subject<'_>) -> Result<(Answer, bool), Failure> {
+        let mut failed: BTreeMap<Wanted, String> = BTreeMap::new();
+        let mut round = 1;
+        loop {
+            let view = View::new(&self.cache, &self.outsides, &failed);
+            let (answer, asks) = {
+                let world = World::new(&view, Timestamp::now());
+                // What a panic leaves half-made is the answer, and it is dropped.
+                let answer = catch_unwind(AssertUnwindSafe(|| {
+                    subject.operator.answer(&subject.resource, &world)
+                }));
+                (answer, world.into_asks())
+            };
+            self.cache.asked(subject.id, &asks);
+            let wanted = view.wanted();
+            if !wanted.is_empty() && round < ROUNDS {
+                failed.extend(self.fetch(wanted).await);
+                round += 1;
+                continue;
+            }
+            if !wanted.is_empty() {
+                warn!(kind = %subject.key.kind, place = %subject.id.place, ROUNDS, "asks for more each time");
+            }
+            let mut answer = answer.unwrap_or_else(|_| {
+                error!(kind = %subject.key.kind, place = %subject.id.place, "the composer panicked");
+                Err(Failure::new("Panicked", "the operator failed on this resource, which is a mistake in it; see its log"))
+            })?;
+            if asks.iter().any(|ask| matches!(ask, Ask::Outside(_))) {
+                let again = Timestamp::now() + REMEMBERED;
+                answer.wake = Some(answer.wake.map_or(again, |wake| wake.min(again)));
+            }
+            return Ok((answer, failed.is_empty()));
+        }
+    }
+
+    /// Fetches what was missing; what could not be had, with the reason.
+    async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
+        let fetched = stream::iter(wanted).map(async |wanted| {
+            let fetched = match &wanted {
+                Wanted::Object(key) => match self.api.get(key).await {
+                    Ok(Some(object)) => {
+                        self.cache.fetched(key, object);
+                        Ok(())
+                    }
+                    Ok(None) => Err(format!("{key} has just gone")),
+                    Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
+                },
+                Wanted::Outside(question) => self
+                    .outsides
+                    .observe(question)
+                    .await
+                    .map_err(|error| error.to_string()),
+            };
+            fetched.err().map(|why| (wanted, why))
+        });
+        fetched
+            .buffer_unordered(AT_ONCE)
+            .filter_map(async |failed| failed)
+            .collect()
+            .await
+    }
+
+    async fn set_finalizer(&self, subject: &Subject<'_>, wanted: bool) -> Result<(), ApiError> {
+        let ours = subject.finalizer();
+        let others = subject
+            .head
+            .finalizers
+            .iter()
+            .filter(|other| **other != ours);
+        let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
+        if wanted {
+            finalizers.push(&ours);
+        }
+        let (manager, version) = (subject.operator.name(), &subject.head.resource_version);
+        let written =
+            self.api
+                .set_finalizers(subject.hold, manager, &subject.key, version, &finalizers);
+        let written = written.await?;
+        if wanted {
+            self.cache.learn(&subject.key, written);
+        }
+        Ok(())
+    }
+}
+
+impl Subject<'_> {
+    /// What holds the subject until everything of it is gone.
+    fn finalizer(&self) -> String {
+        let kind = self.key.kind;
+        format!("{}/{}", kind.group, kind.kind.to_lowercase())
+    }
+
+    /// Kubernetes deletes only what is in the subject's own namespace.
+    fn needs_finalizer(&self, answer: &Answer) -> bool {
+        let is_elsewhere = |key: &Key| key.namespace != self.key.namespace;
+        self.operator.ordered_deletion() || answer.objects.keys().any(is_elsewhere)
+    }
+
+    fn owner(&self) -> Owner {
+        let metadata = Metadata {
+            name: self.key.name.clone(),
+            namespace: self.key.namespace.clone(),
+            ..Metadata::default()
+        };
+        Owner::of(self.key.kind, &metadata)
+    }
+
+    /// The answer to the deletion of a subject whose parts may go in any order.
+    fn nothing(&self) -> Answer {
+        Answer {
+            objects: BTreeMap::new(),
+            generated: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            calls: Vec::new(),
+            status: self
+                .resource
+                .get("status")
+                .cloned()
+                .unwrap_or_else(|| json!({})),
+            wake: None,
+            owner: self.owner(),
+        }
+    }
+}
+
+/// How long until a moment.
+fn until(moment: Timestamp) -> Duration {
+    let left = moment.duration_since(Timestamp::now());
+    Duration::try_from(left)
+        .unwrap_or_default()
+        .max(Duration::from_secs(1))
+}
