@@ -10,6 +10,7 @@ mod composite;
 mod compositions;
 mod crossplane;
 mod error;
+pub mod graph;
 mod input;
 mod kind;
 mod manifest;
