@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
 
 /// `$XDG_CACHE_HOME/c5c3-lab` or `~/.cache/c5c3-lab`, made if need be.
 pub(crate) fn cache() -> Result<PathBuf> {
@@ -17,4 +18,13 @@ pub(crate) fn cache() -> Result<PathBuf> {
     let cache = caches.join("c5c3-lab");
     fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
     Ok(cache)
+}
+
+/// Twelve hexadecimal digits that name what went into a hash.
+pub(crate) fn digits(hash: Sha256) -> String {
+    hash.finalize()
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{self, ApiResource, Scope};
 use kube::{Api, Client, Config};
 use rcgen::KeyPair;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::audit::{self, Request};
 use crate::eventually;
 use crate::machine::{Machine, Program};
 use crate::pki::Identity;
@@ -67,6 +70,8 @@ impl Etcd {
 #[derive(Clone)]
 pub struct Cluster {
     name: String,
+    folder: PathBuf,
+    access: Access,
     client: Client,
     kubeconfig: String,
     kubeconfig_file: PathBuf,
@@ -122,16 +127,17 @@ impl Cluster {
             .flag("proxy-client-key-file", aggregator.join("tls.key"))
             .flag("service-account-issuer", "https://kubernetes.default.svc")
             .flag("service-account-key-file", &verifying_key)
-            .flag("service-account-signing-key-file", &signing_key);
+            .flag("service-account-signing-key-file", &signing_key)
+            .flag("audit-policy-file", audit::policy(&folder)?)
+            .flag("audit-log-path", audit::log(&folder));
         let server = format!("kube-apiserver-{name}");
         machine.start(&server, &program)?;
 
-        let url = format!("https://127.0.0.1:{port}");
-        let kubeconfig = kubeconfig(
-            &url,
-            authority.certificate(),
-            &authority.client("admin", "system:masters")?,
-        );
+        let access = Access {
+            url: format!("https://127.0.0.1:{port}"),
+            authority: authority.certificate().to_owned(),
+        };
+        let kubeconfig = access.by_certificate(&authority.client("admin", "system:masters")?);
         let kubeconfig_file = folder.join("kubeconfig");
         fs::write(&kubeconfig_file, &kubeconfig)?;
         let client = client(&kubeconfig).await?;
@@ -159,6 +165,8 @@ impl Cluster {
         machine.start(&controllers, &program)?;
         Ok(Self {
             name: name.to_owned(),
+            folder,
+            access,
             client,
             kubeconfig,
             kubeconfig_file,
@@ -169,6 +177,49 @@ impl Cluster {
     /// What the story calls it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The same cluster as a service account sees it, `namespace/name`: with its rights and no others. The service
+    /// account must be there.
+    ///
+    /// # Errors
+    /// When the cluster gives it no token.
+    pub async fn acting_as(&self, service_account: &str) -> Result<Self> {
+        let (namespace, account) = service_account
+            .split_once('/')
+            .context("a service account is told by namespace/name")?;
+        let request = TokenRequest {
+            spec: Some(TokenRequestSpec {
+                expiration_seconds: Some(24 * 60 * 60),
+                ..TokenRequestSpec::default()
+            }),
+            ..TokenRequest::default()
+        };
+        let token = Api::<ServiceAccount>::namespaced(self.client(), namespace)
+            .create_token_request(account, &PostParams::default(), &request)
+            .await?
+            .status
+            .and_then(|status| status.token)
+            .with_context(|| format!("{} gives {service_account} no token", self.name))?;
+        let kubeconfig = self.access.by_token(&token);
+        let kubeconfig_file = self
+            .folder
+            .join(format!("kubeconfig-{namespace}-{account}"));
+        fs::write(&kubeconfig_file, &kubeconfig)?;
+        Ok(Self {
+            client: client(&kubeconfig).await?,
+            kubeconfig,
+            kubeconfig_file,
+            ..self.clone()
+        })
+    }
+
+    /// Every request that the cluster has answered until now, watches once they have ended.
+    ///
+    /// # Errors
+    /// When its log can't be read.
+    pub fn audit(&self) -> Result<Vec<Request>> {
+        audit::read(&self.folder)
     }
 
     /// A client with every right.
@@ -213,20 +264,43 @@ impl Cluster {
     }
 }
 
-fn kubeconfig(url: &str, authority: &str, identity: &Identity) -> String {
-    let base64 = |text: &str| ByteString(text.as_bytes().to_vec());
-    json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "lab", "cluster": {"server": url, "certificate-authority-data": base64(authority)}}],
-        "users": [{"name": "lab", "user": {
+/// Where an API server is, and who signs for it.
+#[derive(Clone)]
+struct Access {
+    url: String,
+    authority: String,
+}
+
+impl Access {
+    fn by_certificate(&self, identity: &Identity) -> String {
+        self.kubeconfig(&json!({
             "client-certificate-data": base64(&identity.certificate),
             "client-key-data": base64(&identity.key),
-        }}],
-        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
-        "current-context": "lab",
-    })
-    .to_string()
+        }))
+    }
+
+    fn by_token(&self, token: &str) -> String {
+        self.kubeconfig(&json!({ "token": token }))
+    }
+
+    fn kubeconfig(&self, user: &Value) -> String {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "lab", "cluster": {
+                "server": self.url,
+                "certificate-authority-data": base64(&self.authority),
+            }}],
+            "users": [{"name": "lab", "user": user}],
+            "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
+            "current-context": "lab",
+        })
+        .to_string()
+    }
+}
+
+fn base64(text: &str) -> ByteString {
+    ByteString(text.as_bytes().to_vec())
 }
 
 async fn client(kubeconfig: &str) -> Result<Client> {

@@ -15,6 +15,12 @@ use crate::tools::Module;
 
 pub(crate) const DEFINITION: Kind = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 
+/// Where operators made with Kubebuilder keep their definitions.
+const BASES: &str = "config/crd/bases";
+
+/// The fields of Valkey that control planes use.
+const VALKEY: &str = include_str!("valkey.yaml");
+
 /// How long an API server may take to serve a heap of new resources.
 const ESTABLISHED: Duration = Duration::from_secs(60);
 
@@ -40,6 +46,64 @@ impl Cluster {
             read_folder(&Module::ExternalSecrets.folder()?.join("config/crds/bases"))?;
         definitions.retain(|definition| definition.data["spec"]["group"] == "external-secrets.io");
         self.install_definitions(definitions).await
+    }
+
+    /// Installs cert-manager's custom resource definitions: Certificate, Issuer and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_cert_manager(&self) -> Result<()> {
+        self.install_folder(Module::CertManager, "deploy/crds")
+            .await
+    }
+
+    /// Installs the custom resource definition of ServiceMonitor.
+    ///
+    /// # Errors
+    /// When it can't be had or isn't served in time.
+    pub async fn install_service_monitor(&self) -> Result<()> {
+        let file = "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml";
+        self.install_definitions(read(&Module::Prometheus.folder()?.join(file))?)
+            .await
+    }
+
+    /// Installs MariaDB's custom resource definitions: MariaDB, MaxScale, Database, User, Grant and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_mariadb(&self) -> Result<()> {
+        self.install_folder(Module::MariadbOperator, BASES).await
+    }
+
+    /// Installs RabbitMQ's custom resource definitions: RabbitmqCluster, and what is inside of one: Vhost, User,
+    /// Permission and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_rabbitmq(&self) -> Result<()> {
+        self.install_folder(Module::RabbitmqOperator, BASES).await?;
+        self.install_folder(Module::RabbitmqTopology, BASES).await
+    }
+
+    /// Installs K-ORC's custom resource definitions: Domain, Project, User, Service, Endpoint and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_k_orc(&self) -> Result<()> {
+        self.install_folder(Module::KOrc, BASES).await
+    }
+
+    /// Installs a custom resource definition of our own for SAP's Valkey, whose operator is in no Go proxy.
+    ///
+    /// # Errors
+    /// When it isn't served in time.
+    pub async fn install_valkey(&self) -> Result<()> {
+        self.install_definitions(documents(VALKEY)?).await
+    }
+
+    async fn install_folder(&self, module: Module, folder: &str) -> Result<()> {
+        self.install_definitions(read_folder(&module.folder()?.join(folder))?)
+            .await
     }
 
     /// Installs custom resource definitions, and whatever comes with them, and waits until they are served.

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::cache::cache;
+use crate::cache::{cache, digits};
 use crate::namespace::outside;
 use crate::say::say;
 
@@ -164,12 +164,7 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
         go(folder).arg("version").output(),
         "tell its version",
     )?);
-    let digest = hash.finalize();
-    Ok(digest
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(digits(hash))
 }
 
 fn go(folder: &Path) -> Command {

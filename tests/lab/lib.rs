@@ -31,12 +31,17 @@
 //!   less, a single [`Cluster`] for instance.
 //! - A [`Cluster`] applies, gets, lists, edits and deletes by [`Kind`] and name, `namespace/name` where there is a
 //!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
+//! - [`Cluster::acting_as`] is a cluster with the rights of a service account and no others, and [`Cluster::audit`] is
+//!   every request that a cluster answered, by whom.
+//! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too. There are no nodes:
+//!   what pods would do is for the story to play, by [`Cluster::set_status`] for instance.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout`] is for what must stay.
 //! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed story shows the ends of all logs and keeps its folder.
 //! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead.
 
+mod audit;
 mod cache;
 mod cluster;
 mod crossplane;
@@ -46,29 +51,35 @@ mod eventually;
 mod function;
 mod garden;
 mod golang;
+mod keystone;
 mod lab;
 mod machine;
 mod memory;
 mod namespace;
 mod objects;
+mod operator;
 mod pki;
 mod probe;
 mod provider;
+mod python;
 mod say;
 mod shoots;
 mod story;
 pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
+pub use audit::Request;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{eventually, minutes, seconds, throughout};
 pub use function::{Function, FunctionProgram};
 pub use garden::{SHOOT, plant_garden};
+pub use keystone::Keystone;
 pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use objects::{Kind, condition, documents, is, kind};
+pub use operator::Operator;
 pub use pki::{Authority, Identity};
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
 pub use shoots::shoot_faults;

@@ -13,15 +13,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tokio::time::sleep;
 
 use crate::pki::Authority;
 use crate::say::say;
 
 /// How long a process may take to leave by itself once asked to.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// How often to look whether a program has come to its end.
+const POLL: Duration = Duration::from_millis(50);
 
 /// How many lines, and how much of a line, a failed story shows of the log of a process that ended by itself.
 const TAIL: usize = 20;
@@ -191,6 +195,31 @@ impl Machine {
             }
             .into());
         }
+        Ok(())
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// # Errors
+    /// When it can't be started or fails, with the end of its log.
+    pub async fn run(&self, name: &str, program: &Program) -> Result<()> {
+        self.start(name, program)?;
+        let status = loop {
+            let exit = match self.processes().get_mut(name) {
+                Some(process) => process.exit()?,
+                None => bail!("{name} was stopped"),
+            };
+            match exit {
+                Some(status) => break status,
+                None => sleep(POLL).await,
+            }
+        };
+        self.processes().remove(name);
+        ensure!(
+            status.success(),
+            "{name} failed ({status}):\n{}",
+            self.tail(name, TAIL)
+        );
         Ok(())
     }
 

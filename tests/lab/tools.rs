@@ -1,13 +1,15 @@
 //! The tools a lab runs: what each is built from, and where the binary is.
 //!
-//! Every tool is pinned by a `go.mod` and `go.sum` under `tests/tools` and built on first use. Binaries stay in the
-//! user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then `c5c3-lab`), named by a hash of everything that went in.
+//! Every tool is pinned by a `go.mod` and `go.sum` under `tests/tools` and built on first use, Keystone by a
+//! `requirements.txt` and installed. They stay in the user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then
+//! `c5c3-lab`), named by a hash of everything that went in.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use crate::golang::{self, Recipe};
+use crate::python;
 
 /// A program that a lab runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +36,23 @@ pub enum Tool {
     Shoot,
     /// An OCI registry and its client.
     Crane,
+    /// The operator of MariaDB.
+    MariadbOperator,
+    /// The operator of RabbitMQ's clusters.
+    RabbitmqOperator,
+    /// K-ORC, the operator of what is inside an OpenStack.
+    KOrc,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are best built: what most stories need first.
-    pub const ALL: [Tool; 11] = [
+    pub const ALL: [Tool; 14] = [
         Tool::Etcd,
         Tool::KubeApiserver,
         Tool::KubeControllerManager,
+        Tool::MariadbOperator,
+        Tool::RabbitmqOperator,
+        Tool::KOrc,
         Tool::ProviderKubernetes,
         Tool::CrossplaneV1,
         Tool::CrossplaneV2,
@@ -148,6 +159,27 @@ impl Tool {
                 package: "github.com/google/go-containerregistry/cmd/crane",
                 variables: &[],
             },
+            Tool::MariadbOperator => Recipe {
+                name: "mariadb-operator",
+                folder: "mariadb",
+                module: "github.com/mariadb-operator/mariadb-operator",
+                package: "github.com/mariadb-operator/mariadb-operator/cmd/controller",
+                variables: &[],
+            },
+            Tool::RabbitmqOperator => Recipe {
+                name: "rabbitmq-cluster-operator",
+                folder: "rabbitmq",
+                module: "github.com/rabbitmq/cluster-operator/v2",
+                package: "github.com/rabbitmq/cluster-operator/v2",
+                variables: &[],
+            },
+            Tool::KOrc => Recipe {
+                name: "k-orc",
+                folder: "k-orc",
+                module: "github.com/k-orc/openstack-resource-controller/v2",
+                package: "github.com/k-orc/openstack-resource-controller/v2/cmd/manager",
+                variables: &[],
+            },
         }
     }
 }
@@ -174,16 +206,34 @@ pub enum Module {
     Rook,
     /// External Secrets.
     ExternalSecrets,
+    /// cert-manager.
+    CertManager,
+    /// The operator of Prometheus, whose ServiceMonitors others make.
+    Prometheus,
+    /// The operator of MariaDB.
+    MariadbOperator,
+    /// The operator of RabbitMQ's clusters.
+    RabbitmqOperator,
+    /// The operator of what is inside a RabbitMQ.
+    RabbitmqTopology,
+    /// K-ORC, the operator of what is inside an OpenStack.
+    KOrc,
 }
 
 impl Module {
     /// Every module.
-    pub const ALL: [Module; 5] = [
+    pub const ALL: [Module; 11] = [
         Module::CrossplaneV1,
         Module::CrossplaneV2,
         Module::ProviderKubernetes,
         Module::Rook,
         Module::ExternalSecrets,
+        Module::CertManager,
+        Module::Prometheus,
+        Module::MariadbOperator,
+        Module::RabbitmqOperator,
+        Module::RabbitmqTopology,
+        Module::KOrc,
     ];
 
     /// The folder of its sources, downloaded first if need be.
@@ -200,9 +250,28 @@ impl Module {
             ),
             Module::Rook => ("schemas", "github.com/rook/rook"),
             Module::ExternalSecrets => ("schemas", "github.com/external-secrets/external-secrets"),
+            Module::CertManager => ("schemas", "github.com/cert-manager/cert-manager"),
+            Module::Prometheus => (
+                "schemas",
+                "github.com/prometheus-operator/prometheus-operator",
+            ),
+            Module::MariadbOperator => ("mariadb", "github.com/mariadb-operator/mariadb-operator"),
+            Module::RabbitmqOperator => ("rabbitmq", "github.com/rabbitmq/cluster-operator/v2"),
+            Module::RabbitmqTopology => {
+                ("schemas", "github.com/rabbitmq/messaging-topology-operator")
+            }
+            Module::KOrc => ("k-orc", "github.com/k-orc/openstack-resource-controller/v2"),
         };
         golang::sources(folder, module)
     }
+}
+
+/// The folder of Keystone's Python programs, installed first if it isn't in the cache yet.
+///
+/// # Errors
+/// When Python is missing or can't install them.
+pub fn keystone() -> Result<PathBuf> {
+    python::environment("keystone")
 }
 
 /// Builds every tool and downloads every module, so that no story has to wait for one.
@@ -219,5 +288,6 @@ pub fn prepare() -> Result<()> {
             .folder()
             .with_context(|| format!("cannot prepare {module:?}"))?;
     }
+    keystone().context("cannot prepare Keystone")?;
     Ok(())
 }

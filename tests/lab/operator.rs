@@ -1,0 +1,173 @@
+//! Operators of others, run outside the cluster that they serve.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::cluster::Cluster;
+use crate::eventually;
+use crate::machine::{Machine, Program};
+use crate::probe;
+use crate::tools::Tool;
+
+/// How long an operator may take until it can be asked after.
+const READY: Duration = Duration::from_secs(90);
+
+/// The namespace that an operator takes for its own: where it keeps its lease.
+const NAMESPACE: &str = "default";
+
+/// A running operator, or one that was killed.
+pub struct Operator {
+    machine: Arc<Machine>,
+    name: String,
+    program: Program,
+    readiness: Readiness,
+}
+
+/// How an operator tells that it runs.
+#[derive(Clone, Copy)]
+enum Readiness {
+    /// `/readyz` on this port answers.
+    Asked(u16),
+    /// It has no such endpoint, but serves health or metrics on this port.
+    Listens(u16),
+}
+
+impl Operator {
+    /// Installs MariaDB's kinds and starts their operator, mariadb-operator. Its webhooks, which refuse the change of
+    /// what can't change, aren't served.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn mariadb(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        cluster.install_mariadb().await?;
+        let health = machine.port();
+        let program = Program::new(Tool::MariadbOperator.path()?)
+            .flag("health-addr", loopback(health))
+            .flag("metrics-addr", "0")
+            .env("KUBECONFIG", cluster.kubeconfig_file())
+            .env("MARIADB_OPERATOR_NAME", "mariadb-operator")
+            .env("MARIADB_OPERATOR_NAMESPACE", NAMESPACE)
+            .env("MARIADB_OPERATOR_IMAGE", "mariadb-operator:0.38.1")
+            // The token that it would show to the agents beside Galera's nodes.
+            .env("MARIADB_OPERATOR_SA_PATH", "/dev/null")
+            .env("MARIADB_DEFAULT_VERSION", "11.4")
+            .env(
+                "MARIADB_GALERA_LIB_PATH",
+                "/usr/lib/galera/libgalera_smm.so",
+            )
+            .env("RELATED_IMAGE_MARIADB", "mariadb:11.4.5")
+            .env("RELATED_IMAGE_MAXSCALE", "maxscale:23.08.5")
+            .env("RELATED_IMAGE_EXPORTER", "mysqld-exporter:v0.15.1")
+            .env(
+                "RELATED_IMAGE_EXPORTER_MAXSCALE",
+                "maxscale-exporter:v0.0.1",
+            );
+        Self::run(
+            machine,
+            "mariadb-operator",
+            program,
+            Readiness::Listens(health),
+        )
+        .await
+    }
+
+    /// Installs RabbitMQ's kinds and starts the operator of its clusters. Of what is inside a cluster, a Vhost for
+    /// instance, only the kinds are there: that operator talks to a RabbitMQ.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn rabbitmq(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        cluster.install_rabbitmq().await?;
+        let metrics = machine.port();
+        let program = Program::new(Tool::RabbitmqOperator.path()?)
+            .flag("metrics-bind-address", loopback(metrics))
+            .env("KUBECONFIG", cluster.kubeconfig_file())
+            .env("OPERATOR_NAMESPACE", NAMESPACE)
+            // It can't be told to do without a lease. With a short one, it is soon back after it was killed.
+            .env("LEASE_DURATION", "4")
+            .env("RENEW_DEADLINE", "3")
+            .env("RETRY_PERIOD", "1");
+        Self::run(
+            machine,
+            "rabbitmq-cluster-operator",
+            program,
+            Readiness::Listens(metrics),
+        )
+        .await
+    }
+
+    /// Installs K-ORC's kinds and starts it.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn k_orc(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        cluster.install_k_orc().await?;
+        let health = machine.port();
+        let program = Program::new(Tool::KOrc.path()?)
+            .flag("health-probe-bind-address", loopback(health))
+            .env("KUBECONFIG", cluster.kubeconfig_file());
+        Self::run(machine, "k-orc", program, Readiness::Asked(health)).await
+    }
+
+    async fn run(
+        machine: &Arc<Machine>,
+        name: &str,
+        program: Program,
+        readiness: Readiness,
+    ) -> Result<Self> {
+        let operator = Self {
+            machine: machine.clone(),
+            name: name.to_owned(),
+            program,
+            readiness,
+        };
+        operator.start().await?;
+        Ok(operator)
+    }
+
+    /// Starts it again after a `kill` or `stop`.
+    ///
+    /// # Errors
+    /// When it still runs, or isn't ready in time.
+    pub async fn start(&self) -> Result<()> {
+        self.machine.start(&self.name, &self.program)?;
+        eventually(&format!("{} is ready", self.name), READY, async || {
+            self.check()?;
+            match self.readiness {
+                Readiness::Asked(port) => probe::ready(port).await,
+                Readiness::Listens(port) => probe::listens(port).await,
+            }
+        })
+        .await
+    }
+
+    /// Fine while it runs.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn check(&self) -> Result<()> {
+        self.machine.check(&self.name)
+    }
+
+    /// Asks it to leave.
+    ///
+    /// # Errors
+    /// When it can't be signalled or waited for.
+    pub fn stop(&self) -> Result<()> {
+        self.machine.stop(&self.name)
+    }
+
+    /// Kills it in the middle of whatever it does.
+    ///
+    /// # Errors
+    /// When it can't be killed.
+    pub fn kill(&self) -> Result<()> {
+        self.machine.kill(&self.name)
+    }
+}
+
+fn loopback(port: u16) -> String {
+    format!("127.0.0.1:{port}")
+}

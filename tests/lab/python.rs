@@ -1,0 +1,91 @@
+//! Installing Python programs, by the `venv` and `pip` of the machine's `python3`.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::cache::{cache, digits};
+use crate::namespace::outside;
+use crate::say::say;
+
+/// The folder of the programs that `tests/tools/<name>/requirements.txt` pins, installed if they aren't in the cache.
+///
+/// Only what is published ready for use is installed: nothing is compiled, no other version is picked.
+pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+    let requirements = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tools")
+        .join(name)
+        .join("requirements.txt");
+    let environment = cache()?.join(format!("{name}-{}", fingerprint(&requirements)?));
+    let programs = environment.join("bin");
+    let lock = environment.with_added_extension("lock");
+    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
+    lock.lock()
+        .context("cannot wait for another process that installs the same programs")?;
+    // Written last: an environment can't be moved, so one that was left half-made stands in its final place.
+    let complete = environment.join("complete");
+    if complete.exists() {
+        return Ok(programs);
+    }
+
+    let started = Instant::now();
+    say(format_args!(
+        "installing {name} (kept in {}) ...",
+        environment.display()
+    ));
+    let made = Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(&environment)
+        .output();
+    succeeded(made, "make a virtual environment")?;
+    let installed = outside(|| {
+        Command::new(programs.join("pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check"])
+            .args(["--no-deps", "--only-binary", ":all:", "--requirement"])
+            .arg(&requirements)
+            .output()
+    })?;
+    succeeded(installed, &format!("install {name}"))?;
+    File::create(&complete).with_context(|| format!("cannot create {}", complete.display()))?;
+    say(format_args!(
+        "installed {name} in {} s",
+        started.elapsed().as_secs()
+    ));
+    Ok(programs)
+}
+
+/// Twelve hexadecimal digits that change with the requirements and with Python.
+fn fingerprint(requirements: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(
+        fs::read(requirements)
+            .with_context(|| format!("cannot read {}", requirements.display()))?,
+    );
+    hash.update(succeeded(
+        Command::new("python3").arg("--version").output(),
+        "tell its version",
+    )?);
+    Ok(digits(hash))
+}
+
+fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
+    let output = match output {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
+            "the lab installs Keystone with Python 3.11 or newer, and `python3` is not in PATH or lacks pip: \
+             `apt-get install python3-venv`"
+        ),
+        other => other.context("cannot run python3")?,
+    };
+    ensure!(
+        output.status.success(),
+        "python3 could not {to}; on Debian, `apt-get install python3-venv` may help:\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(output.stdout)
+}
