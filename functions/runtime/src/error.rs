@@ -1,8 +1,8 @@
 //! Why a server does not start, or stops.
 
 use std::io;
-use std::net::SocketAddr;
 
+use c5c3_process::ListenError;
 use thiserror::Error;
 
 use crate::TlsError;
@@ -16,26 +16,9 @@ pub enum ServeError {
          ca.crt, or serve without TLS with --insecure"
     )]
     NoTls,
-    /// Another process has the port.
-    #[error(
-        "{what} cannot listen on {address}: the port is in use; stop what listens there or choose another"
-    )]
-    InUse {
-        /// What would have listened.
-        what: &'static str,
-        /// Where.
-        address: SocketAddr,
-    },
-    /// The address cannot be listened on.
-    #[error("{what} cannot listen on {address}: {source}")]
-    Listen {
-        /// What would have listened.
-        what: &'static str,
-        /// Where.
-        address: SocketAddr,
-        /// Why not.
-        source: io::Error,
-    },
+    /// An address cannot be listened on.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// The certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -48,17 +31,4 @@ pub enum ServeError {
     /// The operating system gives no threads or signals.
     #[error("the process cannot be set up: {0}")]
     Process(#[from] io::Error),
-}
-
-impl ServeError {
-    pub(crate) fn listen(what: &'static str, address: SocketAddr, source: io::Error) -> Self {
-        match source.kind() {
-            io::ErrorKind::AddrInUse => Self::InUse { what, address },
-            _ => Self::Listen {
-                what,
-                address,
-                source,
-            },
-        }
-    }
 }

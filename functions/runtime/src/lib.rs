@@ -7,7 +7,6 @@
 mod calls;
 mod error;
 mod guard;
-mod logs;
 mod metrics;
 mod options;
 mod process;
@@ -16,8 +15,8 @@ mod service;
 mod subject;
 mod tls;
 
+pub use c5c3_process::{LogFormat, init_logs};
 pub use error::ServeError;
-pub use logs::{LogFormat, init_logs};
 pub use options::{
     DEFAULT_ADDRESS, DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_METRICS_ADDRESS, Options, Tls,
 };

@@ -1,7 +1,5 @@
 //! What is counted.
 
-mod endpoint;
-
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
@@ -11,8 +9,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
-
-pub(crate) use endpoint::expose;
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! A process that does nothing but serve.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use c5c3_process::stop_signal;
 use function_protocol::Composer;
 use tokio::runtime;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Options, ServeError, serve};
 
@@ -32,15 +31,4 @@ pub fn run(composer: Arc<dyn Composer>, options: &Options) -> Result<(), ServeEr
     });
     runtime.shutdown_timeout(LAST_THREADS);
     served
-}
-
-fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use c5c3_process::{Answer, listen};
 use function_protocol::Composer;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
@@ -16,7 +17,7 @@ use tonic_health::server::HealthReporter;
 use tracing::{info, warn};
 
 use crate::calls::Calls;
-use crate::metrics::{Metrics, expose};
+use crate::metrics::Metrics;
 use crate::service::{FunctionRunner, V1, V1Beta1};
 use crate::tls::{Credentials, accept};
 use crate::{Options, ServeError, Tls};
@@ -27,9 +28,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A client that is gone without a word is noticed after this and [`KEEPALIVE_TIMEOUT`].
 const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// When no connection can be accepted there are too many: time for some to end.
-pub(crate) const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
 /// A server with its ports open and its certificates read, not serving yet.
 pub struct Server {
@@ -126,7 +124,13 @@ impl Server {
         };
         let metrics = async {
             match self.metrics {
-                Some((listener, _)) => expose(listener, registry).await,
+                Some((listener, _)) => {
+                    let pages = move |path: &str| match path {
+                        "/metrics" => c5c3_process::metrics(&registry),
+                        _ => Answer::NotFound,
+                    };
+                    c5c3_process::serve(listener, pages).await;
+                }
                 None => std::future::pending().await,
             }
         };
@@ -154,16 +158,6 @@ impl Server {
             () = metrics => Ok(()),
         }
     }
-}
-
-async fn listen(
-    what: &'static str,
-    address: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), ServeError> {
-    let failed = |source| ServeError::listen(what, address, source);
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    Ok((listener, address))
 }
 
 async fn services(

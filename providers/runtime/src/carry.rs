@@ -1,7 +1,10 @@
 //! All operators of a process, from the first watch to the last write.
 
+use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
+use c5c3_process::{Answer, listen, metrics, serve};
 use futures::future::join_all;
 use kube::Client;
 use prometheus_client::registry::Registry;
@@ -18,7 +21,7 @@ use crate::lease::{Candidate, Hold};
 use crate::metrics::Metrics;
 use crate::outside::Outsides;
 use crate::reconcile::Carrier;
-use crate::{CarryError, Options};
+use crate::{CarryError, Leadership, Options};
 
 /// How many subjects have their turn at once.
 const WORKERS: usize = 8;
@@ -39,67 +42,110 @@ pub async fn carry(
 ) -> Result<(), CarryError> {
     let mut registry = Registry::default();
     let metrics = Metrics::new(&mut registry);
-    let api = Api::new(client, metrics.clone());
+    let listener = match options.address {
+        Some(address) => Some(listen("health and metrics", address).await?),
+        None => None,
+    };
     let identity = identity();
     let names: Vec<&str> = operators.iter().map(|operator| operator.name()).collect();
-    info!(operators = names.join(" "), identity, "carrying");
+    let address = listener
+        .as_ref()
+        .map(|(_, address)| tracing::field::display(address));
+    info!(operators = names.join(" "), identity, address, "carrying");
 
-    let holds: Vec<Hold> = operators
-        .iter()
-        .map(|_| match &options.lease_namespace {
-            Some(_) => Hold::default(),
-            None => Hold::forever(),
-        })
-        .collect();
-    let candidates: Vec<Candidate> = match &options.lease_namespace {
-        None => Vec::new(),
-        Some(namespace) => operators
+    let home = client.default_namespace().to_owned();
+    let api = Api::new(client, metrics.clone());
+    let candidates = candidates(&operators, &options.leadership, &api, &identity, &home);
+    let holds = match candidates.is_empty() {
+        true => vec![Hold::forever(); operators.len()],
+        false => candidates
             .iter()
-            .zip(&holds)
-            .map(|(operator, hold)| Candidate {
-                api: api.clone(),
-                namespace: namespace.clone(),
-                operator: operator.name(),
-                identity: identity.clone(),
-                hold: hold.clone(),
-            })
+            .map(|candidate| candidate.hold.clone())
             .collect(),
     };
-    let cache = Cache::new(&operators);
+    let cache = Arc::new(Cache::new(&operators));
     let carrier = Carrier {
         events: Events::new(api.clone(), identity),
         random: Box::new(SystemRandom::new()),
         outsides: Outsides::new(drivers),
         operators,
         holds,
-        cache,
+        cache: Arc::clone(&cache),
         api: api.clone(),
         metrics,
     };
-    let cache = &carrier.cache;
-    let following = join_all(cache.kinds().map(|kind| follow(cache, &api, kind)));
-    let electing = join_all(
-        candidates
-            .iter()
-            .enumerate()
-            .map(|(operator, candidate)| candidate.run(move || cache.wake_all(operator))),
-    );
+    let following = join_all(cache.kinds().map(|kind| follow(&cache, &api, kind)));
+    let electing = join_all(candidates.iter().enumerate().map(|(operator, candidate)| {
+        let cache = &cache;
+        candidate.run(move || cache.wake_all(operator))
+    }));
     let working = join_all((0..WORKERS).map(|_| carrier.work()));
-    tokio::pin!(working, following, electing);
+    let seen = Arc::clone(&cache);
+    let telling = async {
+        match listener {
+            Some((listener, _)) => serve(listener, move |path| page(path, &seen, &registry)).await,
+            None => pending().await,
+        }
+    };
+    tokio::pin!(working, electing);
     tokio::select! {
         _ = &mut working => {}
         _ = following => {}
         // No candidates: nothing to wait for, and nothing that ends.
         _ = &mut electing, if !candidates.is_empty() => {}
+        () = telling => {}
         () = shutdown => {}
     }
     info!("stopping");
     cache.queue().close();
-    if timeout(GRACE, working).await.is_err() {
+    // The Leases are renewed as long as anything is written.
+    let ended = async {
+        tokio::select! {
+            _ = &mut working => {}
+            _ = &mut electing, if !candidates.is_empty() => {}
+        }
+    };
+    if timeout(GRACE, ended).await.is_err() {
         warn!(?GRACE, "stopped with turns still under way");
     }
     join_all(candidates.iter().map(Candidate::release)).await;
     Ok(())
+}
+
+fn candidates(
+    operators: &[Box<dyn Operator>],
+    leadership: &Leadership,
+    api: &Api,
+    identity: &str,
+    home: &str,
+) -> Vec<Candidate> {
+    let Leadership::Elected { namespace } = leadership else {
+        return Vec::new();
+    };
+    let namespace = namespace.as_deref().unwrap_or(home);
+    let names = operators.iter().map(|operator| operator.name());
+    names
+        .map(|operator| Candidate {
+            api: api.clone(),
+            namespace: namespace.to_owned(),
+            operator,
+            identity: identity.to_owned(),
+            hold: Hold::default(),
+        })
+        .collect()
+}
+
+/// Health and metrics. A replica that doesn't lead is as ready as one that does.
+fn page(path: &str, cache: &Cache, registry: &Registry) -> Answer {
+    match path {
+        "/healthz" => Answer::Text("ok\n".to_owned()),
+        "/readyz" => match cache.unsettled() {
+            kinds if kinds.is_empty() => Answer::Text("ok\n".to_owned()),
+            kinds => Answer::Unavailable(format!("not looked at yet: {}\n", kinds.join(" "))),
+        },
+        "/metrics" => metrics(registry),
+        _ => Answer::NotFound,
+    }
 }
 
 /// Unlike any other replica's, and told apart from the last one of the same Pod.

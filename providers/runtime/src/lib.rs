@@ -13,10 +13,12 @@ mod lease;
 mod metrics;
 mod options;
 mod outside;
+mod process;
 mod queue;
 mod reconcile;
 
 pub use carry::carry;
 pub use driver::{Driver, DriverError};
 pub use error::CarryError;
-pub use options::{DEFAULT_ADDRESS, Options};
+pub use options::{DEFAULT_ADDRESS, Leadership, Options};
+pub use process::run;

@@ -1,6 +1,7 @@
 //! Where and how to carry operators.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 /// Where health and metrics are served.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8080);
@@ -8,17 +9,32 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNS
 /// Where and how to carry operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// The cluster; none: as `KUBECONFIG` says, or `~/.kube/config`, or the one that the process runs in.
+    pub kubeconfig: Option<PathBuf>,
     /// For `/healthz`, `/readyz` and `/metrics`; none: not served. Port 0 takes any free one.
     pub address: Option<SocketAddr>,
-    /// The namespace of the Leases by which replicas agree who leads; none: there is only one replica.
-    pub lease_namespace: Option<String>,
+    /// Who leads.
+    pub leadership: Leadership,
+}
+
+/// Who leads where there may be several replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leadership {
+    /// This process: there is no other.
+    Alone,
+    /// Whoever holds the operator's Lease.
+    Elected {
+        /// Where the Leases are; none: in the namespace that the process itself is in.
+        namespace: Option<String>,
+    },
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
+            kubeconfig: None,
             address: Some(DEFAULT_ADDRESS),
-            lease_namespace: None,
+            leadership: Leadership::Elected { namespace: None },
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use c5c3_process::PAUSE_AFTER_FAILED_ACCEPT;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -12,8 +13,6 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, warn};
-
-use crate::server::PAUSE_AFTER_FAILED_ACCEPT;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 

@@ -102,6 +102,14 @@ impl Cache {
         })
     }
 
+    /// The kinds that were not looked at yet.
+    pub(crate) fn unsettled(&self) -> Vec<&'static str> {
+        let kinds = self
+            .kinds()
+            .filter(|kind| self.state(*kind) == State::Starting);
+        kinds.map(|kind| kind.kind).collect()
+    }
+
     pub(crate) fn state(&self, kind: ResourceKind) -> State {
         match self.objects(kind) {
             Some(objects) => objects.state.clone(),

@@ -7,6 +7,7 @@ pub(crate) use report::Said;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
@@ -35,7 +36,7 @@ const AT_ONCE: usize = 8;
 pub(crate) struct Carrier {
     pub operators: Vec<Box<dyn Operator>>,
     pub holds: Vec<Hold>,
-    pub cache: Cache,
+    pub cache: Arc<Cache>,
     pub outsides: Outsides,
     pub api: Api,
     pub events: Events,

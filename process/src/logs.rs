@@ -1,5 +1,6 @@
 //! Logs.
 
+use std::env;
 use std::io::{self, IsTerminal};
 use std::panic;
 
@@ -10,10 +11,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Crates below this one: their debug events would drown ours.
-const NOISY: [&str; 7] = [
+const NOISY: [&str; 8] = [
     "h2",
     "hyper",
     "hyper_util",
+    "kube_client",
     "rustls",
     "tokio_rustls",
     "tonic",
@@ -31,7 +33,8 @@ pub enum LogFormat {
 }
 
 /// Writes log lines to stderr from now on, those of panics too. Debug shows every call; without it, only those that
-/// ended in an error. A second call changes nothing.
+/// ended in an error. `RUST_LOG`, if it is set, says instead what is shown: `info,provider_runtime=debug`. A second call
+/// changes nothing.
 pub fn init_logs(debug: bool, format: LogFormat) {
     let level = if debug {
         LevelFilter::DEBUG
@@ -39,7 +42,10 @@ pub fn init_logs(debug: bool, format: LogFormat) {
         LevelFilter::INFO
     };
     let targets = NOISY.into_iter().map(|target| (target, LevelFilter::INFO));
-    let filter = Targets::new().with_default(level).with_targets(targets);
+    let wanted = env::var("RUST_LOG")
+        .ok()
+        .and_then(|wanted| wanted.parse::<Targets>().ok());
+    let filter = wanted.unwrap_or_else(|| Targets::new().with_default(level).with_targets(targets));
     let lines = fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal());

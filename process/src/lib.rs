@@ -1,0 +1,9 @@
+//! What every long-running task of the program is as a process: its logs, its end, its HTTP port for metrics and health.
+
+mod http;
+mod logs;
+mod stop;
+
+pub use http::{Answer, ListenError, PAUSE_AFTER_FAILED_ACCEPT, listen, metrics, serve};
+pub use logs::{LogFormat, init_logs};
+pub use stop::stop_signal;
