@@ -181,4 +181,7 @@ pub struct CortexStatus {
     /// Services that Cortex schedules for now.
     #[serde(skip_serializing_if = "is_default")]
     pub active_pipelines: Vec<String>,
+    /// ID of the application credential that all pods run with. An older one is revoked only after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_credential: Option<String>,
 }

@@ -104,6 +104,9 @@ pub struct CredentialRotationStatus {
     /// K-ORC's ApplicationCredential in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_credential_ref: Option<NamedRef>,
+    /// K-ORC's ApplicationCredential that is being made to replace it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_credential_ref: Option<NamedRef>,
     /// K-ORC's ApplicationCredential that was in use before, as long as it is still valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_credential_ref: Option<NamedRef>,

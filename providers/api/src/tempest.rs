@@ -150,6 +150,9 @@ pub struct TempestStatus {
     /// What the last run found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<TestResults>,
+    /// ID of the application credential that runs authenticate with. An older one is revoked only after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_credential: Option<String>,
 }
 
 /// What a run found.

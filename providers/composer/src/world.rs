@@ -161,16 +161,7 @@ impl<'a> World<'a> {
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Seen<Vec<Live<T>>> {
-        let labels: BTreeMap<String, String> = labels
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
-        let seen = self.source.objects(T::KIND, namespace, &labels);
-        self.asks.borrow_mut().insert(Ask::Objects {
-            kind: T::KIND,
-            namespace: namespace.to_owned(),
-            labels,
-        });
+        let seen = self.objects(T::KIND, namespace, labels);
         match seen {
             Seen::Found(objects) => match objects.iter().map(|object| read(object)).collect() {
                 Ok(lives) => Seen::Found(lives),
@@ -179,6 +170,41 @@ impl<'a> World<'a> {
             Seen::Missing => Seen::Missing,
             Seen::Unread(why) => Seen::Unread(why),
         }
+    }
+
+    /// Which objects of a kind there are in one namespace with all these labels, by name.
+    pub fn keys(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &[(&str, &str)],
+    ) -> Seen<Vec<Key>> {
+        self.objects(kind, namespace, labels).map(|objects| {
+            let name = |object: &Arc<Value>| {
+                let name = object.pointer("/metadata/name")?.as_str()?;
+                Some(Key::new(kind, namespace, name))
+            };
+            objects.iter().filter_map(name).collect()
+        })
+    }
+
+    fn objects(
+        &self,
+        kind: ResourceKind,
+        namespace: &str,
+        labels: &[(&str, &str)],
+    ) -> Seen<Vec<Arc<Value>>> {
+        let labels: BTreeMap<String, String> = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let seen = self.source.objects(kind, namespace, &labels);
+        self.asks.borrow_mut().insert(Ask::Objects {
+            kind,
+            namespace: namespace.to_owned(),
+            labels,
+        });
+        seen
     }
 
     /// What an object's operator says of it under one type of condition. None: nothing yet, or nothing that holds for the

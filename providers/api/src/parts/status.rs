@@ -20,4 +20,7 @@ pub struct ServiceStatus {
     /// OpenStack release that runs, for instance 2025.2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
+    /// ID of the application credential that all pods run with. An older one is revoked only after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_credential: Option<String>,
 }

@@ -1,1 +1,112 @@
 //! SecretAggregate: one Secret from keys of several.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus, SecretSource};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{
+    Composer, Composition, Failure, Key, Owner, Progress, Resource, Seen, Subject, Use, World,
+};
+
+use crate::credentials::Sealed;
+
+/// Composes SecretAggregates.
+pub struct SecretAggregateComposer;
+
+impl Composer for SecretAggregateComposer {
+    type Spec = SecretAggregateSpec;
+    type Status = SecretAggregateStatus;
+    const OPERATOR: &'static str = "c5c3-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(Secret::KIND)]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<SecretAggregateSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<SecretAggregateStatus, Failure> {
+        if subject.is_deleted() {
+            return Ok(SecretAggregateStatus::default());
+        }
+        let namespace = subject.namespace();
+        let target = &subject.spec.target.name;
+        let joined = target_is_free(subject, world).and_then(|()| join(subject, world));
+        let progress = match joined {
+            Ok(values) => {
+                let secret = Secret {
+                    data: Some(values),
+                    type_: Some("Opaque".to_owned()),
+                    ..Secret::default()
+                };
+                composition.apply(namespace, target, &secret)?;
+                Progress::Ready
+            }
+            Err(progress) => {
+                composition.keep(Key::of::<Secret>(namespace, target));
+                progress
+            }
+        };
+        composition.conditions.set("SourcesResolved", &progress);
+        Ok(SecretAggregateStatus::default())
+    }
+}
+
+/// A Secret that somebody else made is never overwritten.
+fn target_is_free(
+    subject: &Subject<SecretAggregateSpec>,
+    world: &World<'_>,
+) -> Result<(), Progress> {
+    let name = &subject.spec.target.name;
+    let owner = Owner::of(Subject::<SecretAggregateSpec>::KIND, &subject.metadata);
+    match Sealed::look(world, subject.namespace(), name) {
+        Seen::Missing => Ok(()),
+        Seen::Found(sealed) if Owner::from_labels(&sealed.metadata.labels) == Some(owner) => Ok(()),
+        Seen::Found(_) => Err(Progress::failed(
+            "SecretInTheWay",
+            format!(
+                "there is a Secret {name} that was made by somebody else: name another target, or delete that Secret"
+            ),
+        )),
+        Seen::Unread(message) => Err(Progress::Unknown { message }),
+    }
+}
+
+/// The values of all sources, the later ones over the earlier.
+fn join(
+    subject: &Subject<SecretAggregateSpec>,
+    world: &World<'_>,
+) -> Result<BTreeMap<String, ByteString>, Progress> {
+    let mut joined = BTreeMap::new();
+    for source in &subject.spec.sources {
+        joined.extend(taken(source, subject.namespace(), world)?);
+    }
+    Ok(joined)
+}
+
+/// What is taken of one source.
+fn taken(
+    source: &SecretSource,
+    namespace: &str,
+    world: &World<'_>,
+) -> Result<BTreeMap<String, ByteString>, Progress> {
+    let name = &source.secret_ref.name;
+    let origin = "which spec.sources names: make it, or take it off the list";
+    let mut values = Sealed::read(world, namespace, name, origin)?.into_values();
+    if source.keys.is_empty() {
+        return Ok(values);
+    }
+    let pick = |key: &String| {
+        let value = values.remove(key).ok_or_else(|| {
+            Progress::failed(
+                "MissingKey",
+                format!("Secret {name} has no key {key}: add it, or take it off spec.sources"),
+            )
+        })?;
+        Ok((key.clone(), value))
+    };
+    source.keys.iter().map(pick).collect()
+}

@@ -1,8 +1,53 @@
-//! The service catalogue: what K-ORC imports and makes in Keystone.
+//! The service catalogue: what K-ORC imports and makes in Keystone, and the credentials that come of it.
+//!
+//! What has to exist before something else may be made only gates its making: what exists already is composed as it is,
+//! so a Keystone that can't be reached for a while takes nothing away.
 
-use provider_composer::{Composition, Failure, Progress, World};
+mod access;
+mod entries;
+mod farewell;
+mod imports;
+mod korc;
+mod users;
 
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Failure, Progress, Resource, ResourceKind, Use, World};
+
+use self::korc::Korc;
 use crate::Recipe;
+use crate::credentials::{ID, SECRET, Sealed, ServiceUser, service_users};
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::manifest::korc::{
+    ApplicationCredential, Domain, Endpoint, Managed, Project, Role, Service, User,
+};
+
+pub use farewell::{keep, may_exist, remains};
+
+/// Everything of K-ORC that is composed here.
+const KINDS: [ResourceKind; 7] = [
+    ApplicationCredential::KIND,
+    Endpoint::KIND,
+    Service::KIND,
+    User::KIND,
+    Role::KIND,
+    Project::KIND,
+    Domain::KIND,
+];
+
+/// The kinds that the catalogue composes and looks at.
+pub fn uses() -> Vec<Use> {
+    use c5c3_api::{credential_rotation::CredentialRotationSpec, keystone::KeystoneSpec};
+    let composed = [Secret::KIND, PushSecret::KIND, ExternalSecret::KIND];
+    let read = [
+        ResourceKind::of::<CredentialRotationSpec>(),
+        ResourceKind::of::<KeystoneSpec>(),
+    ];
+    let consumers = crate::credentials::consumers();
+    let composed = KINDS.into_iter().chain(composed).map(Use::composes);
+    composed
+        .chain(read.into_iter().chain(consumers).map(Use::reads))
+        .collect()
+}
 
 /// Composes the catalogue, and says how far it has come. It is called only once Keystone is ready, or what it makes is
 /// there already.
@@ -10,22 +55,62 @@ use crate::Recipe;
 /// # Errors
 /// The user has to change something; the failure says what.
 pub fn compose(
-    _recipe: &Recipe<'_>,
-    _world: &World<'_>,
-    _composition: &mut Composition,
+    recipe: &Recipe<'_>,
+    world: &World<'_>,
+    composition: &mut Composition,
 ) -> Result<Progress, Failure> {
-    Ok(Progress::Ready)
+    if !recipe.korc.enabled {
+        return Ok(abstain(recipe, world, composition));
+    }
+    let mut korc = Korc::new(recipe, world, composition);
+    let imports = imports::compose(&mut korc)?;
+    let access = access::compose(&mut korc, imports.admin)?;
+    let answer = korc.answer();
+    let entries = entries::compose(&mut korc, &imports, &answer)?;
+    let users = users::compose(&mut korc, &imports, &answer)?;
+    Ok(first_unready([access, imports.progress, entries, users]))
 }
 
-/// For a control plane that is being deleted, when nothing needs the catalogue any more: composes what has to stay until
-/// the rest is gone, and says whether any of it remains. What can't be read remains.
-///
-/// # Errors
-/// The user has to change something; the failure says what.
-pub fn remains(
-    _recipe: &Recipe<'_>,
-    _world: &World<'_>,
-    _composition: &mut Composition,
-) -> Result<bool, Failure> {
-    Ok(false)
+/// How far a service's credential has come: a service may go ahead as soon as its own is there, whatever else the
+/// catalogue lacks.
+pub fn credential(recipe: &Recipe<'_>, world: &World<'_>, user: &ServiceUser) -> Progress {
+    let origin = match recipe.korc.enabled {
+        true => "which comes with the service catalogue".to_owned(),
+        false => format!(
+            "with the keys {ID} and {SECRET}: make it, for korc.enabled is false and the catalogue is yours"
+        ),
+    };
+    let read = Sealed::read(world, recipe.namespace(), &user.credentials(), &origin);
+    let whole = read.and_then(|sealed| {
+        sealed.line(ID)?;
+        sealed.line(SECRET)
+    });
+    match whole {
+        Ok(_) => Progress::Ready,
+        Err(progress) => progress,
+    }
+}
+
+/// Somebody else keeps the catalogue. What was made before that was said stays: it may be in use.
+fn abstain(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) -> Progress {
+    keep(recipe, world, composition);
+    let credentials = service_users(recipe).map(|user| credential(recipe, world, user));
+    first_unready(credentials)
+}
+
+/// The first that isn't ready: a failure before anything that is only waited for.
+fn first_unready(all: impl IntoIterator<Item = Progress>) -> Progress {
+    let mut first = Progress::Ready;
+    for progress in all {
+        let worse = match (&first, &progress) {
+            (Progress::Ready, _) => true,
+            (Progress::Failed { .. }, _) => false,
+            (_, Progress::Failed { .. }) => true,
+            _ => false,
+        };
+        if worse {
+            first = progress;
+        }
+    }
+    first
 }

@@ -1,1 +1,17 @@
-//! The credentials of the services.
+//! The credentials of the services: whose they are, where they are kept, how they travel, and which of a user's is in use.
+
+mod clouds;
+mod delivery;
+pub mod keystone;
+mod rotations;
+mod sealed;
+mod standing;
+mod users;
+
+pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, Login, Site};
+pub(crate) use delivery::{deliver, hold};
+pub(crate) use rotations::Rotations;
+pub(crate) use sealed::{Line, Sealed};
+pub(crate) use standing::{Credential, SERVICE_USER, Standing, number, numbered};
+pub use users::{ID, SECRET, ServiceUser, service_users};
+pub(crate) use users::{by_name, consumers};

@@ -1,1 +1,255 @@
-//! The kinds of K-ORC.
+//! The kinds of K-ORC, openstack.k-orc.cloud/v1alpha1 as of 2.6: what is wanted of them, and what K-ORC says
+//! (<https://k-orc.cloud/>). All references are names of objects in the same namespace.
+
+use std::marker::PhantomData;
+
+use c5c3_api::control_plane::CloudCredentialsRef;
+use provider_composer::{Resource, ResourceKind};
+use serde::{Deserialize, Serialize};
+
+/// What K-ORC makes or imports in Keystone: the fields of a resource of one kind.
+pub trait Managed: Serialize {
+    /// The kind.
+    const KIND: ResourceKind;
+}
+
+/// Something that K-ORC looks for, by what it is called.
+pub trait Imported: Managed {
+    /// What it is looked for by.
+    type Filter: Serialize;
+}
+
+/// An object that K-ORC makes something of.
+#[derive(Clone, Serialize)]
+pub struct Made<R> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Labelled>,
+    spec: MadeSpec<R>,
+}
+
+#[derive(Clone, Serialize)]
+struct Labelled {
+    labels: std::collections::BTreeMap<&'static str, String>,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MadeSpec<R> {
+    cloud_credentials_ref: CloudCredentialsRef,
+    management_policy: &'static str,
+    resource: R,
+}
+
+impl<R: Managed> Made<R> {
+    /// K-ORC makes the resource, keeps it so, and deletes it with the object.
+    pub fn new(cloud: &CloudCredentialsRef, resource: R) -> Self {
+        Self {
+            metadata: None,
+            spec: MadeSpec {
+                cloud_credentials_ref: cloud.clone(),
+                management_policy: "managed",
+                resource,
+            },
+        }
+    }
+
+    /// With a label to find it by.
+    #[must_use]
+    pub fn labelled(mut self, label: &'static str, value: &str) -> Self {
+        let labels = [(label, value.to_owned())].into();
+        self.metadata = Some(Labelled { labels });
+        self
+    }
+}
+
+impl<R: Managed> Resource for Made<R> {
+    const KIND: ResourceKind = R::KIND;
+}
+
+/// An object by which K-ORC finds what is there already. It neither changes nor deletes that.
+#[derive(Clone, Serialize)]
+pub struct Import<R: Imported> {
+    spec: ImportSpec<R::Filter>,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ImportSpec<F> {
+    cloud_credentials_ref: CloudCredentialsRef,
+    management_policy: &'static str,
+    import: Filtered<F>,
+}
+
+#[derive(Clone, Serialize)]
+struct Filtered<F> {
+    filter: F,
+}
+
+impl<R: Imported> Import<R> {
+    /// What there is exactly one of.
+    pub fn of(cloud: &CloudCredentialsRef, filter: R::Filter) -> Self {
+        Self {
+            spec: ImportSpec {
+                cloud_credentials_ref: cloud.clone(),
+                management_policy: "unmanaged",
+                import: Filtered { filter },
+            },
+        }
+    }
+}
+
+impl<R: Imported> Resource for Import<R> {
+    const KIND: ResourceKind = R::KIND;
+}
+
+/// What K-ORC says of an object.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(bound = "")]
+pub struct Observed<R> {
+    #[serde(default)]
+    status: Status,
+    #[serde(skip)]
+    kind: PhantomData<R>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Status {
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl<R> Observed<R> {
+    /// Its ID in Keystone, as soon as it has one.
+    pub fn id(&self) -> Option<&str> {
+        self.status.id.as_deref().filter(|id| !id.is_empty())
+    }
+}
+
+impl<R: Managed> Resource for Observed<R> {
+    const KIND: ResourceKind = R::KIND;
+}
+
+const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
+    ResourceKind::namespaced("openstack.k-orc.cloud", "v1alpha1", kind, plural)
+}
+
+/// A domain.
+#[derive(Clone, Debug, Serialize)]
+pub struct Domain {}
+
+impl Managed for Domain {
+    const KIND: ResourceKind = kind("Domain", "domains");
+}
+
+impl Imported for Domain {
+    type Filter = Named;
+}
+
+/// A project.
+#[derive(Clone, Debug, Serialize)]
+pub struct Project {}
+
+impl Managed for Project {
+    const KIND: ResourceKind = kind("Project", "projects");
+}
+
+impl Imported for Project {
+    type Filter = InDomain;
+}
+
+/// A role.
+#[derive(Clone, Debug, Serialize)]
+pub struct Role {}
+
+impl Managed for Role {
+    const KIND: ResourceKind = kind("Role", "roles");
+}
+
+impl Imported for Role {
+    type Filter = Named;
+}
+
+/// Looked for by its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// The name in Keystone.
+    pub name: &'static str,
+}
+
+/// Looked for by its name, and by its domain if that is imported.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InDomain {
+    /// The name in Keystone.
+    pub name: String,
+    /// The Domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain_ref: Option<&'static str>,
+}
+
+/// A user.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    /// What it is for.
+    pub description: String,
+    /// The Domain; without it the one that K-ORC works in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain_ref: Option<&'static str>,
+    /// The Project that its tokens are for unless it says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_project_ref: Option<&'static str>,
+    /// Secret with the key `password`. K-ORC reads it when the user is made, or when another Secret is named.
+    pub password_ref: String,
+}
+
+impl Managed for User {
+    const KIND: ResourceKind = kind("User", "users");
+}
+
+impl Imported for User {
+    type Filter = InDomain;
+}
+
+/// A service of the catalogue. It is called as its object.
+#[derive(Clone, Debug, Serialize)]
+pub struct Service {
+    /// Its type, for instance `image`.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+}
+
+impl Managed for Service {
+    const KIND: ResourceKind = kind("Service", "services");
+}
+
+/// An endpoint of the catalogue. K-ORC knows no regions.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Endpoint {
+    /// Whom it is for: `public` or `internal`.
+    pub interface: &'static str,
+    /// Where it is.
+    pub url: String,
+    /// The Service.
+    pub service_ref: &'static str,
+}
+
+impl Managed for Endpoint {
+    const KIND: ResourceKind = kind("Endpoint", "endpoints");
+}
+
+/// A user's application credential, with all the roles that the user has in the project of the clouds.yaml. Only the user
+/// itself may make one, so the clouds.yaml has to be its own. Nothing of it can be changed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicationCredential {
+    /// The User.
+    pub user_ref: String,
+    /// Secret with the key `value`.
+    pub secret_ref: String,
+}
+
+impl Managed for ApplicationCredential {
+    const KIND: ResourceKind = kind("ApplicationCredential", "applicationcredentials");
+}

@@ -1,0 +1,189 @@
+//! How K-ORC gets at Keystone: first with the password of Keystone's first user, then with an application credential of
+//! its own; or as the user says.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::{control_plane::CloudCredentialsRef, keystone::KeystoneSpec};
+use provider_composer::{
+    Failure, Generated, GeneratedValue, Key, Progress, ResourceKind, Retention, Seen, World,
+};
+
+use super::korc::{CLOUDS, Korc};
+use crate::Recipe;
+use crate::credentials::{CLOUD, CLOUDS_YAML, Line, Login, Sealed, Site, deliver, hold};
+use crate::manifest::korc::{ApplicationCredential, Made};
+use crate::services::{ADMIN_CREDENTIALS, KEYSTONE};
+
+/// Secret with the clouds.yaml that K-ORC's own application credential is made with.
+const BOOTSTRAP: &str = "k-orc-bootstrap-clouds-yaml";
+/// K-ORC's own application credential.
+pub(super) const OWN: &str = "k-orc";
+/// Secret with its secret.
+const OWN_SECRET: &str = "k-orc-credential";
+/// The User that stands for Keystone's first user, and the project that it works in.
+pub(super) const ADMIN: &str = "admin";
+
+/// Keystone's first user.
+pub(super) struct Admin {
+    pub(super) name: String,
+    password: Line,
+}
+
+impl Admin {
+    pub(super) fn read(recipe: &Recipe<'_>, world: &World<'_>) -> Result<Self, Progress> {
+        let origin = "with the password of Keystone's first user";
+        let sealed = Sealed::read(world, recipe.namespace(), ADMIN_CREDENTIALS, origin)?;
+        let name = match sealed.get("username") {
+            Some(_) => sealed.line("username")?.expose().to_owned(),
+            None => ADMIN.to_owned(),
+        };
+        Ok(Self {
+            name,
+            password: sealed.line("password")?,
+        })
+    }
+}
+
+impl Site {
+    /// Where a control plane's Keystone is: where its resource says, or will say.
+    pub(super) fn of(recipe: &Recipe<'_>, world: &World<'_>) -> Result<Self, Progress> {
+        let namespace = recipe.namespace();
+        let keystone = ResourceKind::of::<KeystoneSpec>();
+        let said = match world.object(&Key::new(keystone, namespace, KEYSTONE.name)) {
+            Seen::Found(object) => {
+                let endpoint = object.pointer("/status/endpoint");
+                endpoint.and_then(|url| url.as_str()).map(versioned)
+            }
+            Seen::Missing => None,
+            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        };
+        let certificate = format!("{}-tls", KEYSTONE.name);
+        let ca = match Sealed::look(world, namespace, &certificate) {
+            _ if !recipe.subject.spec.global.tls.enabled => None,
+            Seen::Found(sealed) if sealed.get("ca.crt").is_some() => {
+                Some(sealed.text("ca.crt")?.to_owned())
+            }
+            Seen::Found(_) | Seen::Missing => None,
+            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        };
+        Ok(Self {
+            auth_url: said.unwrap_or_else(|| recipe.endpoint(&KEYSTONE)),
+            region: recipe.region().to_owned(),
+            ca,
+        })
+    }
+}
+
+/// A URL of Keystone with the version at its end.
+fn versioned(url: &str) -> String {
+    let url = url.trim_end_matches('/');
+    match url.ends_with(KEYSTONE.path) {
+        true => url.to_owned(),
+        false => format!("{url}{}", KEYSTONE.path),
+    }
+}
+
+/// Composes the clouds.yaml that K-ORC works with. `turn`: K-ORC knows Keystone's first user, so that its own application
+/// credential may be made.
+pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failure> {
+    if korc.recipe.korc.cloud_credentials_ref.is_some() {
+        return Ok(given(korc));
+    }
+    let site = Site::of(korc.recipe, korc.world);
+    let admin = Admin::read(korc.recipe, korc.world);
+    let own = own(korc, turn)?;
+    let (site, admin) = match (site, admin) {
+        (Ok(site), Ok(admin)) => (site, admin),
+        (Err(progress), _) | (_, Err(progress)) => {
+            hold(korc.recipe, korc.composition, BOOTSTRAP);
+            hold(korc.recipe, korc.composition, CLOUDS);
+            return Ok(progress);
+        }
+    };
+    let first = site.clouds(&Login::Password {
+        user: &admin.name,
+        password: &admin.password,
+        project: ADMIN,
+    })?;
+    let bootstrap = deliver(
+        korc.recipe,
+        korc.world,
+        korc.composition,
+        BOOTSTRAP,
+        first.clone(),
+    )?;
+    let values = match &own {
+        Own::There { id, secret } => site.clouds(&Login::ApplicationCredential { id, secret })?,
+        Own::Absent(_) => first,
+        Own::Unknown(message) => {
+            hold(korc.recipe, korc.composition, CLOUDS);
+            let message = message.clone();
+            return Ok(Progress::Unknown { message });
+        }
+    };
+    let works = deliver(korc.recipe, korc.world, korc.composition, CLOUDS, values)?;
+    Ok(match (bootstrap, works, own) {
+        (Progress::Ready, Progress::Ready, Own::Absent(progress)) if turn => progress,
+        (Progress::Ready, works, _) => works,
+        (bootstrap, ..) => bootstrap,
+    })
+}
+
+/// The clouds.yaml is the user's.
+fn given(korc: &Korc<'_>) -> Progress {
+    let name = &korc.cloud.secret_name;
+    let origin = "which korc.cloudCredentialsRef names: make it with the key clouds.yaml";
+    let read = Sealed::read(korc.world, korc.recipe.namespace(), name, origin);
+    match read.and_then(|sealed| sealed.text(CLOUDS_YAML).map(drop)) {
+        Ok(()) => Progress::Ready,
+        Err(progress) => progress,
+    }
+}
+
+/// K-ORC's own application credential.
+enum Own {
+    There { id: String, secret: Line },
+    Absent(Progress),
+    Unknown(String),
+}
+
+fn own(korc: &mut Korc<'_>, turn: bool) -> Result<Own, Failure> {
+    let namespace = korc.recipe.namespace();
+    let cloud = CloudCredentialsRef {
+        cloud_name: CLOUD.to_owned(),
+        secret_name: BOOTSTRAP.to_owned(),
+    };
+    let body = Made::new(
+        &cloud,
+        ApplicationCredential {
+            user_ref: ADMIN.to_owned(),
+            secret_ref: OWN_SECRET.to_owned(),
+        },
+    );
+    let state = korc.want(OWN, &body, turn)?;
+    let key = Key::of::<Made<ApplicationCredential>>(namespace, OWN);
+    if korc.composition.wants(&key) {
+        let secret = secret_value(BTreeMap::new());
+        korc.composition.generate(namespace, OWN_SECRET, secret);
+    }
+    let id = match (state.id, state.progress) {
+        (Some(id), _) => id,
+        (None, Progress::Unknown { message }) => return Ok(Own::Unknown(message)),
+        (None, progress) => return Ok(Own::Absent(progress)),
+    };
+    let sealed = Sealed::read(korc.world, namespace, OWN_SECRET, "which is made once");
+    match sealed.and_then(|sealed| sealed.line("value")) {
+        Ok(secret) => Ok(Own::There { id, secret }),
+        Err(Progress::Unknown { message }) => Ok(Own::Unknown(message)),
+        Err(progress) => Ok(Own::Absent(progress)),
+    }
+}
+
+/// The secret of an application credential, as K-ORC reads it.
+pub(super) fn secret_value(labels: BTreeMap<String, String>) -> Generated {
+    Generated {
+        values: [("value".to_owned(), GeneratedValue::Password(64))].into(),
+        labels,
+        retention: Retention::WhileWanted,
+    }
+}

@@ -1,0 +1,76 @@
+//! The catalogue itself: services and their endpoints. Keystone's own are made by its bootstrap.
+
+use provider_composer::{Failure, Progress};
+
+use super::first_unready;
+use super::imports::Imports;
+use super::korc::Korc;
+use crate::credentials::keystone::{Answer, Change};
+use crate::manifest::korc::{Endpoint, Made, Service};
+use crate::services::{self, KEYSTONE};
+
+const INTERFACES: [&str; 2] = ["public", "internal"];
+
+/// Composes the services and endpoints.
+pub(super) fn compose(
+    korc: &mut Korc<'_>,
+    imports: &Imports,
+    answer: &Result<Answer, Progress>,
+) -> Result<Progress, Failure> {
+    let turn = imports.progress.is_ready();
+    let enabled: Vec<&services::Service> = korc
+        .recipe
+        .enabled()
+        .filter(|service| **service != KEYSTONE)
+        .collect();
+    let mut progress = Vec::new();
+    for service in enabled {
+        let entry = Made::new(
+            &korc.cloud,
+            Service {
+                type_: service.type_,
+            },
+        );
+        progress.push(korc.want(service.name, &entry, turn)?.progress);
+        for interface in INTERFACES {
+            let endpoint = Made::new(
+                &korc.cloud,
+                Endpoint {
+                    interface,
+                    url: korc.recipe.endpoint(service),
+                    service_ref: service.name,
+                },
+            );
+            let name = format!("{}-{interface}", service.name);
+            let state = korc.want(&name, &endpoint, turn)?;
+            progress.push(state.progress);
+            if let Some(id) = state.id {
+                progress.push(place(korc, &name, id, answer)?);
+            }
+        }
+    }
+    Ok(first_unready(progress))
+}
+
+/// Clients that ask for a region find only endpoints that have it, and K-ORC gives them none.
+fn place(
+    korc: &mut Korc<'_>,
+    name: &str,
+    endpoint: String,
+    answer: &Result<Answer, Progress>,
+) -> Result<Progress, Failure> {
+    let regions = match answer {
+        Ok(answer) => &answer.regions,
+        Err(progress) => return Ok(progress.clone()),
+    };
+    let region = korc.recipe.region().to_owned();
+    if regions.get(&endpoint) == Some(&region) {
+        return Ok(Progress::Ready);
+    }
+    let progress = Progress::waiting(
+        "WaitingForKeystone",
+        format!("waits for endpoint {name} to be in region {region}"),
+    );
+    korc.change(Change::Place { endpoint, region })?;
+    Ok(progress)
+}

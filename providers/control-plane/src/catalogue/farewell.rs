@@ -1,0 +1,81 @@
+//! The catalogue when the control plane goes, or somebody else keeps it.
+
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Key, Owner, Resource, ResourceKind, Seen, World};
+
+use super::KINDS;
+use super::access::{ADMIN, OWN};
+use crate::Recipe;
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::manifest::korc::{ApplicationCredential, Domain, Managed, User};
+use crate::recipe::ControlPlane;
+
+/// What is kept beside K-ORC's objects.
+const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecret::KIND];
+
+/// For a control plane that is being deleted, when nothing needs the catalogue any more: composes what has to stay until
+/// the rest is gone, and says whether any of it remains. What can't be read remains.
+///
+/// K-ORC deletes with the credentials that it works with, so its own application credential goes last, and the Secrets
+/// after that.
+pub fn remains(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) -> bool {
+    let Some(objects) = ours(recipe, world, &KINDS) else {
+        keep(recipe, world, composition);
+        return true;
+    };
+    if objects.is_empty() {
+        return false;
+    }
+    let (last, rest): (Vec<Key>, Vec<Key>) = objects.into_iter().partition(is_own);
+    if !rest.is_empty() {
+        for key in last {
+            composition.keep(key);
+        }
+    }
+    hold(recipe, world, composition, &SECRETS);
+    true
+}
+
+/// Leaves everything of the catalogue as it is.
+pub fn keep(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) {
+    hold(recipe, world, composition, &KINDS);
+    hold(recipe, world, composition, &SECRETS);
+}
+
+/// Whether anything of the catalogue may be there.
+pub fn may_exist(recipe: &Recipe<'_>, world: &World<'_>) -> bool {
+    ours(recipe, world, &KINDS).is_none_or(|objects| !objects.is_empty())
+}
+
+/// K-ORC's own application credential, and what that needs.
+fn is_own(key: &Key) -> bool {
+    let is = |kind: ResourceKind, name: &str| key.kind == kind && key.name == name;
+    is(ApplicationCredential::KIND, OWN) || is(User::KIND, ADMIN) || key.kind == Domain::KIND
+}
+
+fn hold(
+    recipe: &Recipe<'_>,
+    world: &World<'_>,
+    composition: &mut Composition,
+    kinds: &[ResourceKind],
+) {
+    for kind in kinds {
+        for key in ours(recipe, world, &[*kind]).unwrap_or_default() {
+            composition.keep(key);
+        }
+    }
+}
+
+/// The control plane's objects of these kinds; none if some can't be read.
+fn ours(recipe: &Recipe<'_>, world: &World<'_>, kinds: &[ResourceKind]) -> Option<Vec<Key>> {
+    let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
+    let mut all = Vec::new();
+    for kind in kinds {
+        match world.keys(*kind, recipe.namespace(), &owner.labels()) {
+            Seen::Found(keys) => all.extend(keys),
+            Seen::Missing => {}
+            Seen::Unread(_) => return None,
+        }
+    }
+    Some(all)
+}

@@ -1,0 +1,175 @@
+//! What the parts of the catalogue share: wanting objects of K-ORC, reading what K-ORC says of them, asking Keystone.
+
+use std::sync::Arc;
+
+use c5c3_api::control_plane::CloudCredentialsRef;
+use provider_composer::{Composition, Failure, Key, Progress, Resource, Seen, World};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Recipe;
+use crate::credentials::keystone::{Access, Answer, Call, Change, Question};
+use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed};
+
+/// The project in the domain Default that service users work in.
+pub(super) const PROJECT: &str = "service";
+/// Secret with the clouds.yaml that K-ORC works with.
+pub(super) const CLOUDS: &str = "k-orc-clouds-yaml";
+
+/// The catalogue being composed.
+pub(super) struct Korc<'a> {
+    pub(super) recipe: &'a Recipe<'a>,
+    pub(super) world: &'a World<'a>,
+    pub(super) composition: &'a mut Composition,
+    /// The clouds.yaml that K-ORC works with.
+    pub(super) cloud: CloudCredentialsRef,
+}
+
+/// What K-ORC says of an object.
+pub(super) struct State {
+    /// Its ID in Keystone, if it can be used.
+    pub(super) id: Option<String>,
+    /// How far it has come.
+    pub(super) progress: Progress,
+}
+
+impl<'a> Korc<'a> {
+    pub(super) fn new(
+        recipe: &'a Recipe<'a>,
+        world: &'a World<'a>,
+        composition: &'a mut Composition,
+    ) -> Self {
+        let own = || CloudCredentialsRef {
+            cloud_name: CLOUD.to_owned(),
+            secret_name: CLOUDS.to_owned(),
+        };
+        let cloud = recipe.korc.cloud_credentials_ref.clone();
+        Self {
+            recipe,
+            world,
+            composition,
+            cloud: cloud.unwrap_or_else(own),
+        }
+    }
+
+    /// Wants an object of K-ORC: a new one only if it is its turn, one that exists in any case.
+    pub(super) fn want<T: Resource + Serialize>(
+        &mut self,
+        name: &str,
+        body: &T,
+        turn: bool,
+    ) -> Result<State, Failure> {
+        let namespace = self.recipe.namespace();
+        let key = Key::of::<T>(namespace, name);
+        match self.world.object(&key) {
+            Seen::Found(object) => {
+                self.composition.apply(namespace, name, body)?;
+                Ok(self.state(&key, &object))
+            }
+            Seen::Missing => {
+                if turn {
+                    self.composition.apply(namespace, name, body)?;
+                }
+                Ok(State {
+                    id: None,
+                    progress: waiting(&key, "it isn't there yet"),
+                })
+            }
+            Seen::Unread(message) => {
+                self.composition.keep(key);
+                Ok(State {
+                    id: None,
+                    progress: Progress::Unknown { message },
+                })
+            }
+        }
+    }
+
+    fn state(&self, key: &Key, object: &Value) -> State {
+        let condition = |type_| self.world.condition(key, type_).found().flatten();
+        let id = object.pointer("/status/id").and_then(Value::as_str);
+        let id = id.filter(|id| !id.is_empty());
+        if let (Some(id), Some(available)) = (id, condition("Available"))
+            && available.status == "True"
+        {
+            return State {
+                id: Some(id.to_owned()),
+                progress: Progress::Ready,
+            };
+        }
+        let progress = match condition("Progressing") {
+            Some(it) if is_final(&it.reason) => Progress::failed(
+                "RefusedByKORC",
+                format!(
+                    "K-ORC gave up on {key}: {}; set right what it says, and delete {key} to have it tried again",
+                    it.message
+                ),
+            ),
+            Some(it) => waiting(key, &it.message),
+            None => waiting(key, "K-ORC hasn't looked at it yet"),
+        };
+        State { id: None, progress }
+    }
+
+    /// What Keystone says of the roles in the services' project and of the endpoints.
+    pub(super) fn keystone(&self) -> Seen<Arc<Value>> {
+        let access = match self.access() {
+            Ok(access) => access,
+            Err(Progress::Waiting { message, .. } | Progress::Failed { message, .. }) => {
+                return Seen::Unread(message);
+            }
+            Err(Progress::Unknown { message }) => return Seen::Unread(message),
+            Err(Progress::Ready) => return Seen::Missing,
+        };
+        let question = Question {
+            access,
+            project: PROJECT.to_owned(),
+        };
+        match question.asked() {
+            Ok(question) => self.world.outside(question),
+            Err(failure) => Seen::Unread(failure.to_string()),
+        }
+    }
+
+    /// What Keystone says, or why that isn't known.
+    pub(super) fn answer(&self) -> Result<Answer, Progress> {
+        match self.keystone() {
+            Seen::Found(answer) => Answer::deserialize(answer.as_ref()).map_err(|_| {
+                let message = "Keystone's answer can't be understood".to_owned();
+                Progress::Unknown { message }
+            }),
+            Seen::Missing => Ok(Answer::default()),
+            Seen::Unread(message) => Err(Progress::Unknown { message }),
+        }
+    }
+
+    /// Changes something in Keystone.
+    pub(super) fn change(&mut self, change: Change) -> Result<(), Failure> {
+        if let Ok(access) = self.access() {
+            let call = Call { access, change };
+            self.composition.call(call.stated()?);
+        }
+        Ok(())
+    }
+
+    fn access(&self) -> Result<Access, Progress> {
+        let name = &self.cloud.secret_name;
+        let origin = "with the clouds.yaml that K-ORC works with";
+        let sealed = Sealed::read(self.world, self.recipe.namespace(), name, origin)?;
+        let ca = sealed.get(CA).map(|_| sealed.text(CA)).transpose()?;
+        Ok(Access {
+            clouds: sealed.text(CLOUDS_YAML)?.to_owned(),
+            cloud: self.cloud.cloud_name.clone(),
+            ca: ca.map(str::to_owned),
+        })
+    }
+}
+
+/// Reasons for which K-ORC doesn't try again until the spec changes (its api/v1alpha1/conditions.go).
+fn is_final(reason: &str) -> bool {
+    matches!(reason, "InvalidConfiguration" | "UnrecoverableError")
+}
+
+fn waiting(key: &Key, why: &str) -> Progress {
+    Progress::waiting("WaitingForKORC", format!("waits for {key} of K-ORC: {why}"))
+}

@@ -1,0 +1,243 @@
+//! One user for each service, its roles, and its application credential.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Failure, Generated, Key, Progress, Seen};
+
+use c5c3_api::control_plane::CloudCredentialsRef;
+
+use super::access::secret_value;
+use super::imports::Imports;
+use super::korc::{Korc, PROJECT};
+use super::{credential, first_unready};
+use crate::credentials::keystone::{Answer, Change};
+use crate::credentials::{
+    CLOUD, ID, Login, Rotations, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
+    deliver, hold, numbered, service_users,
+};
+use crate::manifest::korc::{ApplicationCredential, Made, User};
+
+/// Composes the users with all that is theirs. None waits for another.
+pub(super) fn compose(
+    korc: &mut Korc<'_>,
+    imports: &Imports,
+    answer: &Result<Answer, Progress>,
+) -> Result<Progress, Failure> {
+    let site = Site::of(korc.recipe, korc.world);
+    let mut progress = Vec::new();
+    for user in service_users(korc.recipe) {
+        progress.push(compose_one(korc, imports, answer, &site, user)?);
+    }
+    Ok(first_unready(progress))
+}
+
+fn compose_one(
+    korc: &mut Korc<'_>,
+    imports: &Imports,
+    answer: &Result<Answer, Progress>,
+    site: &Result<Site, Progress>,
+    user: &'static ServiceUser,
+) -> Result<Progress, Failure> {
+    let turn = imports.progress.is_ready();
+    if turn {
+        let password = Generated::credentials(user.name);
+        korc.composition
+            .generate(korc.recipe.namespace(), &user.password(), password);
+    }
+    let body = Made::new(
+        &korc.cloud,
+        User {
+            description: format!("Service user of {}", user.name),
+            domain_ref: imports.domain,
+            default_project_ref: imports.project,
+            password_ref: user.password(),
+        },
+    );
+    let made = korc.want(user.name, &body, turn)?;
+    let clouds = clouds(korc, site, user)?;
+    let granted = match &made.id {
+        Some(id) => grant(korc, answer, user, id)?,
+        None => made.progress.clone(),
+    };
+    let mut progress = vec![made.progress, clouds, granted.clone()];
+    progress.push(application_credential(korc, user, granted.is_ready())?);
+    progress.push(credential(korc.recipe, korc.world, user));
+    Ok(first_unready(progress))
+}
+
+/// The clouds.yaml by which K-ORC acts as the user.
+fn clouds(
+    korc: &mut Korc<'_>,
+    site: &Result<Site, Progress>,
+    user: &ServiceUser,
+) -> Result<Progress, Failure> {
+    let name = user.clouds();
+    let origin = "which is made once the imports are there";
+    let sealed = Sealed::read(
+        korc.world,
+        korc.recipe.namespace(),
+        &user.password(),
+        origin,
+    );
+    let password = sealed.and_then(|sealed| sealed.line("password"));
+    match (site, password) {
+        (Ok(site), Ok(password)) => {
+            let values = site.clouds(&Login::Password {
+                user: user.name,
+                password: &password,
+                project: PROJECT,
+            })?;
+            deliver(korc.recipe, korc.world, korc.composition, &name, values)
+        }
+        (Err(progress), _) => {
+            hold(korc.recipe, korc.composition, &name);
+            Ok(progress.clone())
+        }
+        (_, Err(progress)) => {
+            hold(korc.recipe, korc.composition, &name);
+            Ok(progress)
+        }
+    }
+}
+
+/// Grants the roles that the user lacks. Roles that it has besides stay.
+fn grant(
+    korc: &mut Korc<'_>,
+    answer: &Result<Answer, Progress>,
+    user: &ServiceUser,
+    id: &str,
+) -> Result<Progress, Failure> {
+    let roles = match answer {
+        Ok(answer) => answer.roles.get(id),
+        Err(progress) => return Ok(progress.clone()),
+    };
+    let lacks = |role: &&&str| roles.is_none_or(|roles| !roles.contains(**role));
+    let lacking: Vec<&str> = user.roles.iter().filter(lacks).copied().collect();
+    for role in &lacking {
+        korc.change(Change::Grant {
+            user: id.to_owned(),
+            role: (*role).to_owned(),
+            project: PROJECT.to_owned(),
+        })?;
+    }
+    Ok(match lacking.is_empty() {
+        true => Progress::Ready,
+        false => Progress::waiting(
+            "WaitingForKeystone",
+            format!(
+                "waits for user {} to have the roles {} in project {PROJECT}",
+                user.name,
+                lacking.join(", ")
+            ),
+        ),
+    })
+}
+
+/// The application credentials that the user should have now, and the Secret with the one that the service gets.
+fn application_credential(
+    korc: &mut Korc<'_>,
+    user: &'static ServiceUser,
+    turn: bool,
+) -> Result<Progress, Failure> {
+    let namespace = korc.recipe.namespace();
+    let known = Standing::of(korc.world, namespace, user)
+        .and_then(|standing| Ok((standing, Rotations::of(korc.world, namespace, user.name)?)));
+    let (standing, rotations) = match known {
+        Ok(known) => known,
+        Err(message) => {
+            hold_secrets(korc, user);
+            return Ok(Progress::Unknown { message });
+        }
+    };
+    let plan = standing.plan(rotations.next(user), &rotations.named(user));
+    let mut progress = Vec::new();
+    for number in plan.wanted {
+        progress.push(one_credential(korc, user, number, turn)?);
+    }
+    match plan.handed_out {
+        Some((number, id)) => progress.push(hand_out(korc, user, number, &id)?),
+        None => hold(korc.recipe, korc.composition, &user.credentials()),
+    }
+    Ok(first_unready(progress))
+}
+
+fn one_credential(
+    korc: &mut Korc<'_>,
+    user: &ServiceUser,
+    number: u32,
+    turn: bool,
+) -> Result<Progress, Failure> {
+    let namespace = korc.recipe.namespace();
+    let name = numbered(user.name, number);
+    let own = CloudCredentialsRef {
+        cloud_name: CLOUD.to_owned(),
+        secret_name: user.clouds(),
+    };
+    let body = Made::new(
+        &own,
+        ApplicationCredential {
+            user_ref: user.name.to_owned(),
+            secret_ref: user.secret(number),
+        },
+    )
+    .labelled(SERVICE_USER, user.name);
+    let state = korc.want(&name, &body, turn)?;
+    if korc
+        .composition
+        .wants(&Key::of::<Made<ApplicationCredential>>(namespace, &name))
+    {
+        let labels = BTreeMap::from([(SERVICE_USER.to_owned(), user.name.to_owned())]);
+        korc.composition
+            .generate(namespace, &user.secret(number), secret_value(labels));
+    }
+    Ok(state.progress)
+}
+
+/// Writes the Secret with a credential for the service.
+fn hand_out(
+    korc: &mut Korc<'_>,
+    user: &ServiceUser,
+    number: u32,
+    id: &str,
+) -> Result<Progress, Failure> {
+    let name = user.credentials();
+    let origin = "with the secret of an application credential";
+    let sealed = Sealed::read(
+        korc.world,
+        korc.recipe.namespace(),
+        &user.secret(number),
+        origin,
+    );
+    match sealed.and_then(|sealed| sealed.line("value")) {
+        Ok(secret) => {
+            let values = [(ID, id), (SECRET, secret.expose())]
+                .map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
+            deliver(
+                korc.recipe,
+                korc.world,
+                korc.composition,
+                &name,
+                values.into(),
+            )
+        }
+        Err(progress) => {
+            hold(korc.recipe, korc.composition, &name);
+            Ok(progress)
+        }
+    }
+}
+
+/// Leaves the Secrets of a user's application credentials as they are, whichever there are.
+fn hold_secrets(korc: &mut Korc<'_>, user: &ServiceUser) {
+    let namespace = korc.recipe.namespace();
+    hold(korc.recipe, korc.composition, &user.credentials());
+    let label = [(SERVICE_USER, user.name)];
+    if let Seen::Found(secrets) = korc.world.list::<Secret>(namespace, &label) {
+        for secret in secrets {
+            let key = Key::of::<Secret>(namespace, &secret.metadata.name);
+            korc.composition.keep(key);
+        }
+    }
+}

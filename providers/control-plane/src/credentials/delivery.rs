@@ -1,0 +1,87 @@
+//! How a Secret gets to whom it is for: written directly, or through a store of External Secrets.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Failure, Owner, Progress, Resource, Seen, World};
+
+use super::Sealed;
+use crate::Recipe;
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::recipe::ControlPlane;
+
+/// What a Secret that is pushed to a store is called, by the name of the one that comes back.
+pub(crate) fn source(name: &str) -> String {
+    format!("{name}-source")
+}
+
+/// Wants a Secret with these values. With a store they travel `<name>-source` -> PushSecret -> store -> ExternalSecret ->
+/// Secret, under a path with the control plane's namespace and name. Somebody else's Secret is never touched.
+///
+/// # Errors
+/// An object can't be written.
+pub(crate) fn deliver(
+    recipe: &Recipe<'_>,
+    world: &World<'_>,
+    composition: &mut Composition,
+    name: &str,
+    values: BTreeMap<String, ByteString>,
+) -> Result<Progress, Failure> {
+    let namespace = recipe.namespace();
+    let store = recipe.subject.spec.secret_store_ref.as_ref();
+    let written = match store {
+        Some(_) => source(name),
+        None => name.to_owned(),
+    };
+    match Sealed::look(world, namespace, &written) {
+        Seen::Unread(message) => {
+            hold(recipe, composition, name);
+            return Ok(Progress::Unknown { message });
+        }
+        Seen::Found(sealed) if !is_ours(recipe, &sealed) => {
+            return Ok(Progress::failed(
+                "SecretInTheWay",
+                format!(
+                    "there is a Secret {written} that isn't this control plane's: delete or rename it, or set \
+                     korc.enabled to false and keep the catalogue yourself"
+                ),
+            ));
+        }
+        Seen::Found(_) | Seen::Missing => {}
+    }
+    let keys: Vec<String> = values.keys().cloned().collect();
+    let secret = Secret {
+        data: Some(values),
+        type_: Some("Opaque".to_owned()),
+        ..Secret::default()
+    };
+    composition.apply(namespace, &written, &secret)?;
+    if let Some(store) = store {
+        let path = format!("{namespace}/{}/{name}", recipe.subject.name());
+        let push = PushSecret::new(store, &written, &path, &keys);
+        composition.apply(namespace, name, &push)?;
+        let external = ExternalSecret::new(store, name, &path, &keys);
+        composition.apply(namespace, name, &external)?;
+    }
+    Ok(Progress::Ready)
+}
+
+/// Leaves a Secret, and the way that it travels, as they are.
+pub(crate) fn hold(recipe: &Recipe<'_>, composition: &mut Composition, name: &str) {
+    let namespace = recipe.namespace();
+    for key in [
+        provider_composer::Key::of::<Secret>(namespace, name),
+        provider_composer::Key::of::<Secret>(namespace, &source(name)),
+        provider_composer::Key::new(PushSecret::KIND, namespace, name),
+        provider_composer::Key::new(ExternalSecret::KIND, namespace, name),
+    ] {
+        composition.keep(key);
+    }
+}
+
+/// Whether a Secret was written for this control plane.
+fn is_ours(recipe: &Recipe<'_>, sealed: &Sealed) -> bool {
+    let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
+    Owner::from_labels(&sealed.metadata.labels) == Some(owner)
+}

@@ -1,0 +1,101 @@
+//! Values of Secrets, which nobody can print.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Metadata, Progress, Seen, World};
+
+/// A secret text of one line.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Line(String);
+
+impl Line {
+    /// The text itself, to be put into another Secret and nowhere else.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A Secret that was read.
+pub(crate) struct Sealed {
+    name: String,
+    pub(crate) metadata: Metadata,
+    values: BTreeMap<String, ByteString>,
+}
+
+impl Sealed {
+    /// A Secret that may be missing.
+    pub(crate) fn look(world: &World<'_>, namespace: &str, name: &str) -> Seen<Self> {
+        world.get::<Secret>(namespace, name).map(|live| Self {
+            name: name.to_owned(),
+            metadata: live.metadata,
+            values: live.body.data.unwrap_or_default(),
+        })
+    }
+
+    /// A Secret that has to be there, else how far it has come. `origin` says who makes it.
+    pub(crate) fn read(
+        world: &World<'_>,
+        namespace: &str,
+        name: &str,
+        origin: &str,
+    ) -> Result<Self, Progress> {
+        match Self::look(world, namespace, name) {
+            Seen::Found(sealed) => Ok(sealed),
+            Seen::Missing => Err(Progress::waiting(
+                "WaitingForSecret",
+                format!("waits for Secret {name}, {origin}"),
+            )),
+            Seen::Unread(message) => Err(Progress::Unknown { message }),
+        }
+    }
+
+    /// One value, if the key is there.
+    pub(crate) fn get(&self, key: &str) -> Option<&[u8]> {
+        self.values.get(key).map(|value| value.0.as_slice())
+    }
+
+    /// One text, of as many lines as it has.
+    pub(crate) fn text(&self, key: &str) -> Result<&str, Progress> {
+        let name = &self.name;
+        let value = self.get(key).ok_or_else(|| {
+            Progress::failed(
+                "MissingKey",
+                format!("Secret {name} has no key {key}: add it"),
+            )
+        })?;
+        match std::str::from_utf8(value) {
+            Ok(text) if !text.trim().is_empty() => Ok(text),
+            Ok(_) => Err(Progress::failed(
+                "InvalidSecret",
+                format!("{key} of Secret {name} is empty: give it a value"),
+            )),
+            Err(_) => Err(Progress::failed(
+                "InvalidSecret",
+                format!("{key} of Secret {name} is no text in UTF-8: write it anew"),
+            )),
+        }
+    }
+
+    /// One text of one line.
+    pub(crate) fn line(&self, key: &str) -> Result<Line, Progress> {
+        let text = self.text(key)?;
+        if text.contains(|letter: char| letter.is_control()) {
+            return Err(Progress::failed(
+                "InvalidSecret",
+                format!(
+                    "{key} of Secret {} has a line break or another control character in it: write it without, for \
+                     instance with printf instead of echo",
+                    self.name
+                ),
+            ));
+        }
+        Ok(Line(text.to_owned()))
+    }
+
+    /// All values, by key.
+    pub(crate) fn into_values(self) -> BTreeMap<String, ByteString> {
+        self.values
+    }
+}

@@ -1,0 +1,212 @@
+//! The application credentials of one user: which there are, which was handed out, which is in use.
+//!
+//! All of it is read from the world, so nothing is forgotten by a restart. An application credential is an
+//! ApplicationCredential of K-ORC called `<user>-<number>`. The newest that was handed out is the one whose ID stands in the
+//! Secret that was written; it has been taken up as soon as the service's resource says in `status.applicationCredential`
+//! that all of its pods run with that ID.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use provider_composer::{Key, Seen, World};
+
+use super::{ID, Sealed, ServiceUser, delivery};
+use crate::manifest::korc::{ApplicationCredential, Observed};
+
+/// Label of an ApplicationCredential with the service user's name.
+pub(crate) const SERVICE_USER: &str = "c5c3.io/service-user";
+
+/// What a user's application credential of a number is called.
+pub(crate) fn numbered(user: &str, number: u32) -> String {
+    format!("{user}-{number}")
+}
+
+/// The number of an application credential that is called so.
+pub(crate) fn number(user: &str, name: &str) -> Option<u32> {
+    let number: u32 = name.strip_prefix(user)?.strip_prefix('-')?.parse().ok()?;
+    (numbered(user, number) == name).then_some(number)
+}
+
+/// One application credential.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Credential {
+    /// Counts a user's credentials.
+    pub(crate) number: u32,
+    /// Its ID in Keystone.
+    pub(crate) id: Option<String>,
+    /// Whether it can be used, as far as K-ORC knows.
+    pub(crate) usable: bool,
+    /// When its object was made.
+    pub(crate) made: Option<Timestamp>,
+    /// Whether it is going.
+    pub(crate) leaves: bool,
+}
+
+/// What a service runs with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Used {
+    /// There is no such service.
+    Nowhere,
+    /// The service doesn't say.
+    Unsaid,
+    /// The application credential with this ID, in all pods.
+    Id(String),
+}
+
+/// The application credentials of one user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Those that there are, by number.
+    pub(crate) credentials: Vec<Credential>,
+    /// The ID that was handed out.
+    pub(crate) sent: Option<String>,
+    /// The ID that has arrived.
+    pub(crate) delivered: Option<String>,
+    /// What the service runs with.
+    pub(crate) used: Used,
+}
+
+impl Standing {
+    /// How a user's credentials stand, or why that isn't known.
+    pub(crate) fn of(
+        world: &World<'_>,
+        namespace: &str,
+        user: &ServiceUser,
+    ) -> Result<Self, String> {
+        let label = [(SERVICE_USER, user.name)];
+        let listed = match world.list::<Observed<ApplicationCredential>>(namespace, &label) {
+            Seen::Found(listed) => listed,
+            Seen::Missing => Vec::new(),
+            Seen::Unread(why) => return Err(why),
+        };
+        let mut credentials = Vec::new();
+        for live in listed {
+            let Some(number) = number(user.name, &live.metadata.name) else {
+                continue;
+            };
+            let key = Key::of::<Observed<ApplicationCredential>>(namespace, &live.metadata.name);
+            let usable = match world.condition(&key, "Available") {
+                Seen::Found(condition) => condition.is_some_and(|it| it.status == "True"),
+                Seen::Missing => false,
+                Seen::Unread(why) => return Err(why),
+            };
+            let made = live.metadata.creation_timestamp.as_deref();
+            credentials.push(Credential {
+                number,
+                id: live.body.id().map(str::to_owned),
+                usable,
+                made: made.and_then(|made| made.parse().ok()),
+                leaves: live.metadata.deletion_timestamp.is_some(),
+            });
+        }
+        credentials.sort_by_key(|credential| credential.number);
+        let name = user.credentials();
+        let delivered = id_in(world, namespace, &name)?;
+        let sent = match id_in(world, namespace, &delivery::source(&name))? {
+            None => delivered.clone(),
+            sent => sent,
+        };
+        Ok(Self {
+            credentials,
+            sent,
+            delivered,
+            used: used(world, namespace, user)?,
+        })
+    }
+
+    /// The newest credential that was handed out.
+    pub(crate) fn current(&self) -> Option<&Credential> {
+        let sent = self.sent.as_ref()?;
+        let mut newest = self.credentials.iter().rev();
+        newest.find(|credential| credential.id.as_ref() == Some(sent))
+    }
+
+    /// Whether nobody needs another credential than this one any more.
+    pub(crate) fn is_taken_up(&self, credential: &Credential) -> bool {
+        let arrived = credential.id.is_some() && self.delivered == credential.id;
+        arrived
+            && match &self.used {
+                Used::Nowhere => true,
+                Used::Unsaid => false,
+                Used::Id(id) => credential.id.as_ref() == Some(id),
+            }
+    }
+
+    /// One of the credentials.
+    pub(crate) fn get(&self, number: u32) -> Option<&Credential> {
+        let mut all = self.credentials.iter();
+        all.find(|credential| credential.number == number)
+    }
+
+    /// Which credentials should exist, and which of them is handed out, when `next` is asked for and `named` are still
+    /// spoken of. There are never more than two.
+    pub(crate) fn plan(&self, next: Option<u32>, named: &BTreeSet<u32>) -> Plan {
+        let newest_usable = || {
+            let mut newest = self.credentials.iter().rev();
+            newest.find(|credential| credential.usable && !credential.leaves)
+        };
+        let base = self
+            .current()
+            .or_else(newest_usable)
+            .or(self.credentials.first());
+        let Some(base) = base else {
+            return Plan {
+                wanted: [1].into(),
+                handed_out: None,
+            };
+        };
+        let mut wanted: BTreeSet<u32> = [base.number].into();
+        let taken_up = self.is_taken_up(base);
+        for other in &self.credentials {
+            if !taken_up || named.contains(&other.number) {
+                wanted.insert(other.number);
+            }
+        }
+        let next = next.filter(|next| {
+            let room = wanted
+                .iter()
+                .all(|other| [base.number, *next].contains(other));
+            room && *next == base.number + 1
+        });
+        wanted.extend(next);
+        let usable = |number: u32| self.get(number).filter(|next| next.usable);
+        let handed_out = next.and_then(usable).or(Some(base));
+        Plan {
+            wanted,
+            handed_out: handed_out
+                .and_then(|credential| Some((credential.number, credential.id.clone()?))),
+        }
+    }
+}
+
+/// Which credentials a user should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Their numbers.
+    pub(crate) wanted: BTreeSet<u32>,
+    /// Number and ID of the one that the service gets, if there is one that can be used.
+    pub(crate) handed_out: Option<(u32, String)>,
+}
+
+fn id_in(world: &World<'_>, namespace: &str, secret: &str) -> Result<Option<String>, String> {
+    match Sealed::look(world, namespace, secret) {
+        Seen::Found(sealed) => {
+            let id = sealed.get(ID).and_then(|id| std::str::from_utf8(id).ok());
+            Ok(id.map(str::to_owned))
+        }
+        Seen::Missing => Ok(None),
+        Seen::Unread(why) => Err(why),
+    }
+}
+
+fn used(world: &World<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, String> {
+    match world.object(&Key::new(user.consumer, namespace, user.name)) {
+        Seen::Found(object) => {
+            let id = object.pointer("/status/applicationCredential");
+            let id = id.and_then(|id| id.as_str());
+            Ok(id.map_or(Used::Unsaid, |id| Used::Id(id.to_owned())))
+        }
+        Seen::Missing => Ok(Used::Nowhere),
+        Seen::Unread(why) => Err(why),
+    }
+}

@@ -1,0 +1,171 @@
+//! One step of a rotation: from how the credentials stand, what was remembered and the time, to what should be.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use provider_composer::Progress;
+
+use crate::credentials::{Credential, Standing, numbered};
+
+/// When credentials are replaced.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// How long a credential is valid.
+    pub(super) interval: Duration,
+    /// How long before its end the next one is made.
+    pub(super) ahead: Duration,
+    /// How long the old one stays after its end.
+    pub(super) grace: Duration,
+}
+
+/// What a rotation keeps in its status. Whatever of it is lost is found again in the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// The number of the credential that was handed out.
+    pub(super) current: Option<u32>,
+    /// The number of the credential that is asked for.
+    pub(super) next: Option<u32>,
+    /// The number of the credential that was handed out before, as long as it has to stay.
+    pub(super) previous: Option<u32>,
+    /// When the current one was handed out in place of another.
+    pub(super) rotated: Option<Timestamp>,
+}
+
+/// What comes of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) memory: Memory,
+    /// When the next credential is asked for.
+    pub(super) next_rotation: Option<Timestamp>,
+    /// When to look again though nothing changed.
+    pub(super) wake: Option<Timestamp>,
+    pub(super) progress: Stage,
+}
+
+/// How far a rotation has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// No credential was handed out yet.
+    First,
+    /// The credential of this number is being made.
+    Making(u32),
+    /// The service doesn't yet run with the credential of this number.
+    TakingUp(u32),
+    /// All is as it should be.
+    Settled,
+}
+
+impl Stage {
+    /// In words, of a user.
+    pub(super) fn worded(self, user: &str) -> Progress {
+        match self {
+            Self::First => Progress::waiting(
+                "WaitingForCredential",
+                format!(
+                    "waits for the control plane to make the first application credential of user {user}"
+                ),
+            ),
+            Self::Making(number) => Progress::waiting(
+                "MakingCredential",
+                format!(
+                    "waits for K-ORC to make ApplicationCredential {}; the present one stays in use",
+                    numbered(user, number)
+                ),
+            ),
+            Self::TakingUp(number) => Progress::waiting(
+                "WaitingForService",
+                format!(
+                    "waits for {user} to say in status.applicationCredential that all of it runs with \
+                     ApplicationCredential {}; no other credential goes before that",
+                    numbered(user, number)
+                ),
+            ),
+            Self::Settled => Progress::Ready,
+        }
+    }
+}
+
+/// One step. It never asks for a credential while there are two, nor lets one go that may be in use.
+pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timestamp) -> Step {
+    let Some(current) = standing.current() else {
+        return Step {
+            memory: *before,
+            next_rotation: None,
+            wake: None,
+            progress: before.next.map_or(Stage::First, Stage::Making),
+        };
+    };
+    let mut memory = handed_out(standing, before, current, now);
+    let taken_up = standing.is_taken_up(current);
+    let mut wake = None;
+    if let Some(previous) = memory.previous.and_then(|number| standing.get(number)) {
+        let end = end_of(previous, memory.rotated, pace);
+        match end {
+            Some(end) if end > now => wake = Some(end),
+            _ if taken_up => memory.previous = None,
+            _ => {}
+        }
+    }
+    let due = current.made.and_then(|made| {
+        made.checked_add(pace.interval.saturating_sub(pace.ahead))
+            .ok()
+    });
+    let is_alone = standing.credentials.len() == 1 && memory.previous.is_none();
+    if let Some(due) = due
+        && memory.next.is_none()
+        && is_alone
+        && taken_up
+        && !current.leaves
+    {
+        match due <= now {
+            true => memory.next = Some(current.number + 1),
+            false => wake = Some(due),
+        }
+    }
+    let progress = match memory.next {
+        Some(next) => Stage::Making(next),
+        None if !taken_up => Stage::TakingUp(current.number),
+        None => Stage::Settled,
+    };
+    Step {
+        memory,
+        next_rotation: due.filter(|_| memory.next.is_none()),
+        wake,
+        progress,
+    }
+}
+
+/// What is to be remembered when a credential is the one that is handed out.
+fn handed_out(
+    standing: &Standing,
+    before: &Memory,
+    current: &Credential,
+    now: Timestamp,
+) -> Memory {
+    let other = |number: &u32| *number != current.number && standing.get(*number).is_some();
+    let mut memory = *before;
+    if before.current != Some(current.number) {
+        let replaced = before.current.filter(other);
+        let found = || {
+            let mut others = standing.credentials.iter().map(|other| other.number);
+            others.find(|number| *number < current.number)
+        };
+        memory = Memory {
+            current: Some(current.number),
+            next: before.next,
+            previous: replaced.or_else(found),
+            rotated: before.current.map(|_| now).or(before.rotated),
+        };
+    }
+    memory.previous = memory.previous.filter(other);
+    // Asked for and there, or overtaken: nothing is asked for any more.
+    memory.next = memory.next.filter(|next| *next == current.number + 1);
+    memory
+}
+
+/// Until when a credential that was replaced has to stay.
+fn end_of(previous: &Credential, rotated: Option<Timestamp>, pace: Pace) -> Option<Timestamp> {
+    let end = previous.made?.checked_add(pace.interval).ok()?;
+    let end = rotated.map_or(end, |rotated| rotated.max(end));
+    end.checked_add(pace.grace).ok()
+}
