@@ -43,6 +43,7 @@
 
 mod audit;
 mod cache;
+mod charts;
 mod cluster;
 mod crossplane;
 mod definitions;

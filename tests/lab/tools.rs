@@ -42,17 +42,20 @@ pub enum Tool {
     RabbitmqOperator,
     /// K-ORC, the operator of what is inside an OpenStack.
     KOrc,
+    /// Helm, which renders charts.
+    Helm,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are best built: what most stories need first.
-    pub const ALL: [Tool; 14] = [
+    pub const ALL: [Tool; 15] = [
         Tool::Etcd,
         Tool::KubeApiserver,
         Tool::KubeControllerManager,
         Tool::MariadbOperator,
         Tool::RabbitmqOperator,
         Tool::KOrc,
+        Tool::Helm,
         Tool::ProviderKubernetes,
         Tool::CrossplaneV1,
         Tool::CrossplaneV2,
@@ -178,6 +181,13 @@ impl Tool {
                 folder: "k-orc",
                 module: "github.com/k-orc/openstack-resource-controller/v2",
                 package: "github.com/k-orc/openstack-resource-controller/v2/cmd/manager",
+                variables: &[],
+            },
+            Tool::Helm => Recipe {
+                name: "helm",
+                folder: "helm",
+                module: "helm.sh/helm/v3",
+                package: "helm.sh/helm/v3/cmd/helm",
                 variables: &[],
             },
         }
