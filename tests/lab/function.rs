@@ -34,26 +34,30 @@ impl FunctionProgram {
     /// # Errors
     /// When it doesn't build.
     pub fn c5c3() -> Result<Self> {
-        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--quiet", "--package", "c5c3", "--bin", "c5c3"])
-            .args(["--message-format", "json-render-diagnostics"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .stderr(Stdio::inherit())
-            .output()
-            .context("cannot run cargo")?;
-        ensure!(built.status.success(), "cargo could not build c5c3");
-        let program = String::from_utf8_lossy(&built.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Artifact>(line).ok()?.executable)
-            .next_back()
-            .context("cargo built c5c3 but doesn't say where")?;
         Ok(Self {
             name: "function-c5c3".to_owned(),
-            program,
+            program: our_program()?,
             arguments: vec!["function".to_owned()],
         })
     }
+}
+
+/// The project's own program, `c5c3`, built from the working tree first.
+pub(crate) fn our_program() -> Result<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "c5c3", "--bin", "c5c3"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot run cargo")?;
+    ensure!(built.status.success(), "cargo could not build c5c3");
+    String::from_utf8_lossy(&built.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok()?.executable)
+        .next_back()
+        .context("cargo built c5c3 but doesn't say where")
 }
 
 /// One of the messages that cargo prints for tools.

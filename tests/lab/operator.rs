@@ -1,4 +1,4 @@
-//! Operators of others, run outside the cluster that they serve.
+//! Operators, others' and ours, run outside the cluster that they serve.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::cluster::Cluster;
 use crate::eventually;
+use crate::function::our_program;
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -109,6 +110,29 @@ impl Operator {
             .flag("health-probe-bind-address", loopback(health))
             .env("KUBECONFIG", cluster.kubeconfig_file());
         Self::run(machine, "k-orc", program, Readiness::Asked(health)).await
+    }
+
+    /// Starts our own operators of these names, built from the working tree first, under a name of their process; with the
+    /// rights of whoever the cluster is seen as. Their kinds must be installed.
+    ///
+    /// # Errors
+    /// When they can't be built or started, or aren't ready in time.
+    pub async fn c5c3(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        process: &str,
+        names: &[&str],
+    ) -> Result<Self> {
+        let address = machine.port();
+        let mut program = Program::new(our_program()?).arg("operator");
+        for name in names {
+            program = program.arg(name);
+        }
+        let program = program
+            .flag("address", loopback(address))
+            .flag("kubeconfig", cluster.kubeconfig_file())
+            .env("RUST_LOG", "info");
+        Self::run(machine, process, program, Readiness::Asked(address)).await
     }
 
     async fn run(

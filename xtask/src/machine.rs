@@ -8,7 +8,11 @@ use anyhow::{Context, Result, bail, ensure};
 /// A program, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
-const LAB: [Packaged; 2] = [("ip", "iproute2"), ("setpriv", "util-linux")];
+const LAB: [Packaged; 3] = [
+    ("ip", "iproute2"),
+    ("python3", "python3-venv"),
+    ("setpriv", "util-linux"),
+];
 const BENCH: [Packaged; 1] = [("valgrind", "valgrind")];
 
 /// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
