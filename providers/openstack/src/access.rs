@@ -88,7 +88,7 @@ impl KeystoneAccess {
             section.list("memcached_servers", &self.memcached);
         }
         if let Some(authority) = &self.authority {
-            section.set("cafile", format!("{}/{AUTHORITY}", service.folder()));
+            section.set("cafile", format!("{}/{AUTHORITY}", service.about.folder));
             files.text(AUTHORITY, authority);
         }
     }

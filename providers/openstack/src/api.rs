@@ -141,8 +141,14 @@ impl Rollout {
             Seen::Found(deployment) if is_done(deployment) => image(deployment),
             _ => None,
         };
-        if done.is_none() {
-            files::keep(service, "config", world, composition);
+        match &seen {
+            // While its pods change, those of any revision may start again; after that only those of the last one do.
+            Seen::Found(deployment) if done.is_some() => {
+                for key in files::of(service, deployment) {
+                    composition.keep(key);
+                }
+            }
+            _ => keep_files(service, world, composition),
         }
         let annotations = match &seen {
             Seen::Found(deployment) => annotations(deployment),
@@ -158,7 +164,7 @@ impl Rollout {
     /// Leaves the API as it is, with the files that it needs.
     pub fn keep(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
         composition.keep(Key::of::<Deployment>(service.namespace, service.name));
-        files::keep(service, "config", world, composition);
+        keep_files(service, world, composition);
     }
 
     /// Whether all pods run this image and no others are left.
@@ -170,6 +176,12 @@ impl Rollout {
     pub fn annotation(&self, name: &str) -> Option<&str> {
         self.done.as_ref()?;
         self.annotations.get(name).map(String::as_str)
+    }
+}
+
+fn keep_files(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
+    for key in files::found(service, world) {
+        composition.keep(key);
     }
 }
 

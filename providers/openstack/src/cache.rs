@@ -1,6 +1,6 @@
 //! The cache of a service.
 
-use c5c3_api::parts::Cache;
+use c5c3_api::parts::{Cache, CacheBackend};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{Progress, Seen, World};
 
@@ -47,5 +47,15 @@ pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited
             format!("waits for StatefulSet {name}"),
         )),
         Seen::Unread(message) => Err(Progress::Unknown { message }),
+    }
+}
+
+/// How oslo.cache calls a backend.
+pub fn backend(backend: CacheBackend) -> &'static str {
+    match backend {
+        CacheBackend::Pymemcache => "dogpile.cache.pymemcache",
+        CacheBackend::Memcached => "dogpile.cache.memcached",
+        CacheBackend::Bmemcached => "dogpile.cache.bmemcached",
+        CacheBackend::Pool => "oslo_cache.memcache_pool",
     }
 }

@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
 
 use crate::awaited::Awaited;
+use crate::config::Section;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
 use crate::secret::Values;
@@ -14,7 +15,7 @@ use crate::service::Service;
 const MARIADB: &str = "openstack-db";
 /// Where MariaDB listens.
 const PORT: u16 = 3306;
-/// Most connections of one service's user: each process of each replica keeps up to 55, oslo.db's pool and overflow.
+/// Most connections of one service's user. Each process of each replica opens up to 25.
 const CONNECTIONS: u32 = 1000;
 
 /// A database that a service can use.
@@ -91,8 +92,19 @@ impl Database {
         }))
     }
 
-    /// The URL as oslo.db takes it; it holds the password.
-    pub fn url(&self) -> String {
+    /// Says in a service's configuration where its data is
+    /// (<https://docs.openstack.org/oslo.db/latest/reference/opts.html>).
+    pub fn configure(&self, section: &mut Section) {
+        section
+            .secret("connection", &self.url())
+            // Shorter than what proxies between let an idle connection live.
+            .set("connection_recycle_time", 280)
+            .set("max_pool_size", 5)
+            .set("max_overflow", 20);
+    }
+
+    /// The URL as SQLAlchemy takes it.
+    fn url(&self) -> String {
         let host = match self.server.host.contains(':') {
             true => format!("[{}]", self.server.host),
             false => self.server.host.clone(),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{Composition, Failure, Key, Resource, Seen, World};
+use provider_composer::{Composition, Failure, Key, Live, Resource, World};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -13,6 +14,8 @@ use crate::service::Service;
 
 /// Label of an object with files: what they are for.
 const FILES: &str = "c5c3.io/files";
+/// What they are for.
+const PURPOSE: &str = "config";
 
 /// Files of a service's pods. They stand in an immutable object that is named by its content, so a change rolls the pods
 /// and nothing else does; in a Secret as soon as one of them holds a secret.
@@ -58,22 +61,21 @@ impl Files {
         self.secret = true;
     }
 
-    /// Wants the object. `purpose` is part of its name, for instance `config`.
+    /// Wants the object.
     ///
     /// # Errors
     /// It can't be written.
     pub fn compose(
         &self,
         service: &Service<'_>,
-        purpose: &str,
         composition: &mut Composition,
     ) -> Result<Mounted, Failure> {
         let texts = self
             .texts
             .iter()
             .flat_map(|(name, text)| [name.as_str(), text.as_str()]);
-        let name = service.named(&format!("{purpose}-{}", digest(texts)));
-        let metadata = service.labelled(FILES, purpose);
+        let name = service.named(&format!("{PURPOSE}-{}", digest(texts)));
+        let metadata = service.labelled(FILES, PURPOSE);
         match self.secret {
             true => {
                 let data = self
@@ -106,31 +108,36 @@ impl Files {
     }
 }
 
-/// Leaves the objects with files of a purpose as they are: pods that run still need them when they start again.
-pub(crate) fn keep(
-    service: &Service<'_>,
-    purpose: &str,
-    world: &World<'_>,
-    composition: &mut Composition,
-) {
+/// The objects with files of a service, those of older revisions too: pods that run still need them when they start again.
+pub(crate) fn found(service: &Service<'_>, world: &World<'_>) -> Vec<Key> {
     let mut labels = service.labels();
-    labels.insert(FILES.to_owned(), purpose.to_owned());
+    labels.insert(FILES.to_owned(), PURPOSE.to_owned());
     let labels: Vec<(&str, &str)> = labels
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let secrets = names(world.list::<Secret>(service.namespace, &labels))
-        .into_iter()
-        .map(|name| (Secret::KIND, name));
-    let maps = names(world.list::<ConfigMap>(service.namespace, &labels))
-        .into_iter()
-        .map(|name| (ConfigMap::KIND, name));
-    for (kind, name) in secrets.chain(maps) {
-        composition.keep(Key::new(kind, service.namespace, &name));
-    }
+    let keys = |kind| world.keys(kind, service.namespace, &labels).found();
+    let kinds = [Secret::KIND, ConfigMap::KIND];
+    kinds.into_iter().filter_map(keys).flatten().collect()
 }
 
-fn names<T>(seen: Seen<Vec<provider_composer::Live<T>>>) -> Vec<String> {
-    let found = seen.found().unwrap_or_default();
-    found.into_iter().map(|live| live.metadata.name).collect()
+/// The objects with files that a Deployment's pods see.
+pub(crate) fn of(service: &Service<'_>, deployment: &Live<Deployment>) -> Vec<Key> {
+    let pod = deployment.body.spec.template.spec.as_ref();
+    let volumes = pod
+        .and_then(|pod| pod.volumes.as_deref())
+        .unwrap_or_default();
+    let sources = volumes.iter().filter_map(|volume| {
+        let secret = volume
+            .secret
+            .as_ref()
+            .and_then(|secret| secret.secret_name.as_ref());
+        let map = volume.config_map.as_ref().map(|map| &map.name);
+        let secret = secret.map(|name| Key::of::<Secret>(service.namespace, name));
+        secret.or_else(|| map.map(|name| Key::of::<ConfigMap>(service.namespace, name)))
+    });
+    let prefix = service.named(PURPOSE);
+    sources
+        .filter(|key| key.name.starts_with(&prefix))
+        .collect()
 }

@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
 
 use crate::digest::digest;
+use crate::files;
 use crate::pod::{Program, pod};
 use crate::service::Service;
 
@@ -31,6 +32,8 @@ pub struct Task {
 /// The Jobs of one service, as they were seen.
 pub struct Jobs<'a> {
     service: &'a Service<'a>,
+    /// Files that they may need as long as they run.
+    files: Vec<Key>,
     seen: Seen<Vec<Live<Job>>>,
 }
 
@@ -44,6 +47,7 @@ impl<'a> Jobs<'a> {
             .collect();
         Self {
             service,
+            files: files::found(service, world),
             seen: world.list::<Job>(service.namespace, &labels),
         }
     }
@@ -77,15 +81,13 @@ impl<'a> Jobs<'a> {
             return Ok(Progress::Ready);
         }
         if let Some(running) = same.find(|job| runs(job)) {
-            composition.keep(self.key(running));
-            return Ok(self.waits(running));
+            return Ok(self.waits(running, composition));
         }
         if let Some(other) = self
             .found()
             .find(|job| runs(job) && !composition.wants(&self.key(job)) && !is_for(job, task))
         {
-            composition.keep(self.key(other));
-            return Ok(self.waits(other));
+            return Ok(self.waits(other, composition));
         }
         let job = self.job(task)?;
         let key = composition.apply(
@@ -107,9 +109,10 @@ impl<'a> Jobs<'a> {
         })
     }
 
-    /// Leaves all Jobs as they are.
-    pub fn keep(&self, composition: &mut Composition) {
-        for job in self.found() {
+    /// Leaves the Jobs of some tasks as they are.
+    pub fn keep(&self, tasks: &[&str], composition: &mut Composition) {
+        let kept = |job: &&Live<Job>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
+        for job in self.found().filter(kept) {
             composition.keep(self.key(job));
         }
     }
@@ -126,11 +129,13 @@ impl<'a> Jobs<'a> {
         Key::of::<Job>(self.service.namespace, &job.metadata.name)
     }
 
-    fn waits(&self, job: &Live<Job>) -> Progress {
-        Progress::waiting(
-            "WaitingForJob",
-            format!("waits for Job {}, which runs", job.metadata.name),
-        )
+    /// Leaves a Job that runs to its end, with the files that it needs.
+    fn waits(&self, job: &Live<Job>, composition: &mut Composition) -> Progress {
+        for key in self.files.iter().cloned().chain([self.key(job)]) {
+            composition.keep(key);
+        }
+        let name = &job.metadata.name;
+        Progress::waiting("WaitingForJob", format!("waits for Job {name}, which runs"))
     }
 
     fn job(&self, task: &Task) -> Result<Job, Failure> {

@@ -8,6 +8,13 @@ use crate::pod::Program;
 use crate::release::Release;
 use crate::service::Service;
 
+/// The tasks that migrate a database.
+pub(crate) const TASKS: [&str; 4] = [SYNC, EXPAND, MIGRATE, CONTRACT];
+const SYNC: &str = "db-sync";
+const EXPAND: &str = "db-expand";
+const MIGRATE: &str = "db-migrate";
+const CONTRACT: &str = "db-contract";
+
 /// How a service's database comes to a release.
 pub struct Migrations {
     /// Which database: what was done to another one counts for nothing.
@@ -51,11 +58,11 @@ impl Migrations {
             purpose: purpose.clone(),
             program,
         };
-        let sync = task("db-sync", self.sync);
-        let contract = self.contract.map(|program| task("db-contract", program));
+        let sync = task(SYNC, self.sync);
+        let contract = self.contract.map(|program| task(CONTRACT, program));
         let before: Vec<Task> = [
-            self.expand.map(|program| task("db-expand", program)),
-            self.migrate.map(|program| task("db-migrate", program)),
+            self.expand.map(|program| task(EXPAND, program)),
+            self.migrate.map(|program| task(MIGRATE, program)),
         ]
         .into_iter()
         .flatten()
@@ -74,7 +81,7 @@ impl Migrations {
                 }
                 return Ok(Schema::at(service.release));
             }
-            if service.installed.is_some() && jobs.has_begun("db-contract") {
+            if service.installed.is_some() && jobs.has_begun(CONTRACT) {
                 return Err(Failure::new(
                     "TooLateToGoBack",
                     format!(

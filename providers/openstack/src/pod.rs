@@ -58,12 +58,11 @@ pub enum Source {
 }
 
 impl Program {
-    /// A command.
-    pub fn new<'a>(command: impl IntoIterator<Item = &'a str>) -> Self {
-        Self {
-            command: command.into_iter().map(str::to_owned).collect(),
-            ..Self::default()
-        }
+    /// Runs a command.
+    #[must_use]
+    pub fn command(mut self, command: impl IntoIterator<Item = String>) -> Self {
+        self.command = command.into_iter().collect();
+        self
     }
 
     /// Shows it a folder.

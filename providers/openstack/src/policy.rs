@@ -46,7 +46,7 @@ pub fn policy(
     files.text(FILE, lines.collect::<String>());
     config
         .section("oslo_policy")
-        .set("policy_file", format!("{}/{FILE}", service.folder()));
+        .set("policy_file", format!("{}/{FILE}", service.about.folder));
     Ok(Ok(()))
 }
 

@@ -21,9 +21,14 @@ pub struct Cron {
 const LONGEST: usize = 8 * 366;
 
 impl Cron {
-    /// The schedule, if it can be understood; one that was checked always can.
+    /// A schedule of a resource; one that was checked can always be understood.
     pub fn of(schedule: &Schedule) -> Option<Self> {
-        let text = match schedule.as_str() {
+        Self::parse(schedule.as_str())
+    }
+
+    /// A schedule, if it can be understood.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = match text {
             "@yearly" | "@annually" => "0 0 1 1 *",
             "@monthly" => "0 0 1 * *",
             "@weekly" => "0 0 * * 0",

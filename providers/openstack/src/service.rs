@@ -29,6 +29,8 @@ pub struct About {
     pub module: &'static str,
     /// Path that its API answers without a token.
     pub health: &'static str,
+    /// Where its configuration is in a pod.
+    pub folder: &'static str,
 }
 
 /// One OpenStack service, as every part of its recipe looks at it.
@@ -151,11 +153,6 @@ impl<'a> Service<'a> {
             false => "http",
         };
         format!("{scheme}://{}:{}", self.host(), self.about.port)
-    }
-
-    /// The folder that its configuration is in.
-    pub fn folder(&self) -> String {
-        format!("/etc/{}/config", self.about.name)
     }
 }
 

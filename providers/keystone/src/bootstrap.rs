@@ -1,0 +1,75 @@
+//! What is made in an empty Keystone: the first user, roles, projects, region, and Keystone's own entries of the catalogue.
+
+use c5c3_api::keystone::KeystoneSpec;
+use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
+use provider_composer::{Composition, Failure, Progress, World};
+use provider_openstack::{Awaited, Jobs, Program, Service, Task, Values, digest};
+
+use crate::file;
+
+/// The task that does it.
+const BOOTSTRAP: &str = "bootstrap";
+
+/// Makes what an empty Keystone lacks, and gives the first user the password of its Secret, whenever that changes. Nothing
+/// that is there is made again (<https://docs.openstack.org/keystone/latest/admin/bootstrap.html>).
+///
+/// # Errors
+/// The Job can't be written.
+pub fn bootstrap(
+    service: &Service<'_>,
+    spec: &KeystoneSpec,
+    jobs: &Jobs<'_>,
+    program: Awaited<&Program>,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<Progress, Failure> {
+    let reference = &spec.bootstrap.admin_password_secret_ref;
+    let values = Values::read(
+        world,
+        service.namespace,
+        &reference.name,
+        "the first user's password",
+    );
+    let password = values.and_then(|values| {
+        let password = values.required(&reference.key)?;
+        Ok(digest([values.uid(), password]))
+    });
+    let (password, program) = match (password, program) {
+        (Ok(password), Ok(program)) => (password, program),
+        (Err(progress), _) | (_, Err(progress)) => {
+            jobs.keep(&[BOOTSTRAP], composition);
+            return Ok(progress);
+        }
+    };
+    let (user, region) = (&spec.bootstrap.admin_user, &spec.bootstrap.region);
+    let url = format!("{}/v3", service.endpoint());
+    let manage = format!("keystone-manage --config-file {}", file());
+    let script =
+        format!("{manage} bootstrap && exec {manage} project_setup --project-name service");
+    let mut program = program
+        .clone()
+        .command(["sh", "-ec", &script].map(str::to_owned))
+        .variable("OS_BOOTSTRAP_USERNAME", user)
+        .variable("OS_BOOTSTRAP_REGION_ID", region)
+        .variable("OS_BOOTSTRAP_ADMIN_URL", &url)
+        .variable("OS_BOOTSTRAP_INTERNAL_URL", &url)
+        .variable("OS_BOOTSTRAP_PUBLIC_URL", &url);
+    program.env.push(EnvVar {
+        name: "OS_BOOTSTRAP_PASSWORD".to_owned(),
+        value: None,
+        value_from: Some(EnvVarSource {
+            secret_key_ref: Some(SecretKeySelector {
+                name: reference.name.clone(),
+                key: reference.key.clone(),
+                optional: None,
+            }),
+            ..EnvVarSource::default()
+        }),
+    });
+    let task = Task {
+        name: BOOTSTRAP,
+        purpose: format!("{user} {region} {url} {password}"),
+        program,
+    };
+    jobs.once(&task, composition)
+}

@@ -1,0 +1,79 @@
+//! keystone.conf, section by section.
+
+use c5c3_api::keystone::KeystoneSpec;
+use provider_composer::Failure;
+use provider_openstack::{Config, Database, backend};
+
+/// Where the keys of tokens are.
+pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
+/// Where the keys of credentials are.
+pub const CREDENTIAL_KEYS: &str = "/var/lib/keystone/credential-keys";
+
+/// Loggers that say more than is of use, and how much they may. The one of the keys warns at each token that the folder of
+/// a mounted Secret can be listed by everybody in the container.
+const LOGGERS: [&str; 8] = [
+    "keystone.common.fernet_utils=ERROR",
+    "dogpile=INFO",
+    "iso8601=WARN",
+    "oslo_policy=INFO",
+    "requests=WARN",
+    "sqlalchemy=WARN",
+    "stevedore=WARN",
+    "urllib3=WARN",
+];
+
+/// The configuration of Keystone.
+///
+/// # Errors
+/// `extraConfig` says something that can't be.
+pub fn keystone_conf(
+    spec: &KeystoneSpec,
+    database: &Database,
+    cache: &[String],
+) -> Result<Config, Failure> {
+    let mut config = Config::default();
+    config
+        .section("DEFAULT")
+        .set("use_stderr", true)
+        .list("default_log_levels", LOGGERS);
+    database.configure(config.section("database"));
+    config
+        .section("cache")
+        .set("enabled", true)
+        .set("backend", backend(spec.cache.backend))
+        .list("memcache_servers", cache);
+    config
+        .section("auth")
+        .list("methods", methods(spec.federation.enabled));
+    config
+        .section("token")
+        .set("provider", "fernet")
+        // Seconds. Keys are kept as long as tokens live, whatever is given here.
+        .set("expiration", 3600)
+        .set("allow_expired_window", 172_800);
+    for section in ["fernet_tokens", "fernet_receipts"] {
+        config
+            .section(section)
+            .owned("fernet")
+            .set("key_repository", FERNET_KEYS)
+            .set("max_active_keys", spec.fernet.max_active_keys);
+    }
+    config
+        .section("credential")
+        .owned("nothing: credential keys are the operator's alone")
+        .set("provider", "fernet")
+        .set("key_repository", CREDENTIAL_KEYS);
+    config
+        .section("oslo_middleware")
+        .set("enable_proxy_headers_parsing", true);
+    config.merge(&spec.common.extra_config)?;
+    Ok(config)
+}
+
+/// How users may prove who they are. Those of other identity providers need a proxy before Keystone that speaks with them.
+fn methods(federation: bool) -> impl Iterator<Item = &'static str> {
+    let own = ["password", "token", "totp", "application_credential"];
+    let others = ["mapped", "openid", "saml2"];
+    own.into_iter()
+        .chain(others.into_iter().filter(move |_| federation))
+}

@@ -1,0 +1,278 @@
+//! The Secrets that keys are in: one for each key, made once, and one that the pods see.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{
+    Composition, Failure, Generated, GeneratedValue, Key, Live, Progress, Retention, Seen, World,
+};
+use provider_openstack::{Awaited, Service};
+
+use crate::keyring::{Keyring, Rules};
+
+/// Annotation of the Secret that the pods see: which keys are in it, and since when.
+const KEYRING: &str = "keystone.openstack.c5c3.io/keyring";
+/// Label of a Secret with one key: the repository that it is for.
+const REPOSITORY: &str = "keystone.openstack.c5c3.io/key-of";
+/// Key of a Secret with one key.
+const KEY: &str = "key";
+
+/// What keys are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Tokens. A key that no token needs any more goes.
+    Tokens,
+    /// Credentials in the database. Its keys stay, as the database does: without them the data is lost.
+    Credentials,
+}
+
+impl Purpose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tokens => "fernet",
+            Self::Credentials => "credential",
+        }
+    }
+
+    fn retention(self) -> Retention {
+        match self {
+            Self::Tokens => Retention::WhileWanted,
+            Self::Credentials => Retention::Forever,
+        }
+    }
+
+    /// Name of the Secret that the pods see.
+    pub fn mounted(self, service: &Service<'_>) -> String {
+        service.named(&format!("{}-keys", self.name()))
+    }
+
+    fn single(self, service: &Service<'_>, number: u32) -> String {
+        service.named(&format!("{}-key-{number}", self.name()))
+    }
+}
+
+/// The keys of one repository as they are. Their values are never shown.
+pub struct Keys {
+    purpose: Purpose,
+    ring: Option<Keyring>,
+    values: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Keys {
+    /// Looks at the keys. What the pods have counts; where that is lost, it is made again from the single keys.
+    ///
+    /// # Errors
+    /// They can't be read; then they are left as they are.
+    pub fn read(
+        service: &Service<'_>,
+        purpose: Purpose,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Awaited<Self> {
+        let mounted = purpose.mounted(service);
+        let singles = singles(service, purpose, world);
+        let (mounted, singles) = match (world.get::<Secret>(service.namespace, &mounted), singles) {
+            (Seen::Unread(message), singles) => {
+                hold(
+                    service,
+                    purpose,
+                    singles.found().unwrap_or_default(),
+                    composition,
+                );
+                return Err(Progress::Unknown { message });
+            }
+            (_, Seen::Unread(message)) => {
+                hold(service, purpose, BTreeMap::new(), composition);
+                return Err(Progress::Unknown { message });
+            }
+            (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
+        };
+        let files = mounted.as_ref().map(files).unwrap_or_default();
+        let ring = match mounted.as_ref().and_then(annotated) {
+            Some(ring) => Some(ring),
+            None => {
+                let known: BTreeSet<u32> = numbered(&files)
+                    .into_keys()
+                    .chain(singles.keys().copied())
+                    .collect();
+                Keyring::restored(&known.into_iter().collect::<Vec<_>>(), world.now())
+            }
+        };
+        let mut values = singles;
+        match &ring {
+            Some(ring) if mounted.as_ref().and_then(annotated).is_some() => {
+                let seen = ring
+                    .files()
+                    .into_iter()
+                    .filter_map(|(file, number)| Some((number, files.get(&file)?.clone())));
+                values.extend(seen);
+            }
+            _ => values.extend(numbered(&files)),
+        }
+        Ok(Self {
+            purpose,
+            ring,
+            values,
+        })
+    }
+
+    /// Which keys the pods see, if they see any.
+    pub fn ring(&self) -> Option<&Keyring> {
+        self.ring.as_ref()
+    }
+
+    /// Turns the keys as the rules say, and says whether the pods can have them. A new key is made first, and shown to the
+    /// pods when it is there.
+    ///
+    /// # Errors
+    /// The Secret can't be written.
+    pub fn turn(
+        self,
+        service: &Service<'_>,
+        rules: &Rules<'_>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Progress, Failure> {
+        let now = world.now();
+        let next = match &self.ring {
+            Some(ring) => ring.turned(rules, now),
+            None => Keyring::first(now),
+        };
+        let wanted: BTreeSet<u32> = next
+            .numbers()
+            .chain(self.ring.iter().flat_map(Keyring::numbers))
+            .collect();
+        let is_there = next
+            .numbers()
+            .all(|number| self.values.contains_key(&number));
+        let shown = match is_there {
+            true => Some(next),
+            false => self.ring.clone(),
+        };
+        // What goes, goes when the pods don't see it any more.
+        let still = wanted.iter().filter(|number| {
+            !is_there
+                || shown
+                    .iter()
+                    .any(|ring| ring.numbers().any(|shown| shown == **number))
+        });
+        for number in still {
+            let generated = Generated {
+                values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Key(32))]),
+                labels: labels(service, self.purpose),
+                retention: self.purpose.retention(),
+            };
+            composition.generate(
+                service.namespace,
+                &self.purpose.single(service, *number),
+                generated,
+            );
+        }
+        let Some(ring) = shown else {
+            return Ok(Progress::waiting(
+                "WaitingForKeys",
+                format!(
+                    "waits for Secret {} to be made",
+                    self.purpose.single(service, 1)
+                ),
+            ));
+        };
+        if let Some(due) = ring.due(rules) {
+            composition.wake_at(due);
+        }
+        composition.apply(
+            service.namespace,
+            &self.purpose.mounted(service),
+            &self.mounted(service, &ring)?,
+        )?;
+        Ok(Progress::Ready)
+    }
+
+    fn mounted(&self, service: &Service<'_>, ring: &Keyring) -> Result<Secret, Failure> {
+        let written = serde_json::to_string(ring).map_err(|error| {
+            Failure::new(
+                "NotComposed",
+                format!("the keys' times can't be written: {error}"),
+            )
+        })?;
+        let mut metadata = service.metadata();
+        metadata.annotations = Some(BTreeMap::from([(KEYRING.to_owned(), written)]));
+        let files = ring.files().into_iter();
+        let data = files.filter_map(|(file, number)| {
+            Some((
+                file.to_string(),
+                ByteString(self.values.get(&number)?.clone()),
+            ))
+        });
+        Ok(Secret {
+            metadata,
+            data: Some(data.collect()),
+            type_: Some("Opaque".to_owned()),
+            ..Secret::default()
+        })
+    }
+}
+
+fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
+    let mut labels = service.selector();
+    labels.insert(REPOSITORY.to_owned(), purpose.name().to_owned());
+    labels
+}
+
+/// The single keys by number.
+fn singles(
+    service: &Service<'_>,
+    purpose: Purpose,
+    world: &World<'_>,
+) -> Seen<BTreeMap<u32, Vec<u8>>> {
+    let labels = labels(service, purpose);
+    let labels: Vec<(&str, &str)> = labels
+        .iter()
+        .map(|(label, value)| (label.as_str(), value.as_str()))
+        .collect();
+    let prefix = service.named(&format!("{}-key-", purpose.name()));
+    let number = |secret: &Live<Secret>| secret.metadata.name.strip_prefix(&prefix)?.parse().ok();
+    world
+        .list::<Secret>(service.namespace, &labels)
+        .map(|secrets| {
+            let keys = secrets.into_iter().filter_map(|secret| {
+                let number = number(&secret)?;
+                Some((number, secret.body.data?.remove(KEY)?.0))
+            });
+            keys.collect()
+        })
+}
+
+fn hold(
+    service: &Service<'_>,
+    purpose: Purpose,
+    singles: BTreeMap<u32, Vec<u8>>,
+    composition: &mut Composition,
+) {
+    let names = singles
+        .into_keys()
+        .map(|number| purpose.single(service, number));
+    for name in names.chain([purpose.mounted(service)]) {
+        composition.keep(Key::of::<Secret>(service.namespace, &name));
+    }
+}
+
+fn annotated(mounted: &Live<Secret>) -> Option<Keyring> {
+    serde_json::from_str(mounted.metadata.annotations.get(KEYRING)?).ok()
+}
+
+fn files(mounted: &Live<Secret>) -> BTreeMap<u32, Vec<u8>> {
+    let data = mounted.body.data.iter().flatten();
+    data.filter_map(|(file, value)| Some((file.parse().ok()?, value.0.clone())))
+        .collect()
+}
+
+/// Keys by number, where only the files are known: the staged one, in file 0, comes after all others.
+fn numbered(files: &BTreeMap<u32, Vec<u8>>) -> BTreeMap<u32, Vec<u8>> {
+    let last = files.keys().next_back().copied().unwrap_or_default();
+    let staged_is_new = files.get(&0) != files.get(&last);
+    let keys = files.iter().filter(|(file, _)| **file > 0 || staged_is_new);
+    keys.map(|(file, value)| (if *file == 0 { last + 1 } else { *file }, value.clone()))
+        .collect()
+}

@@ -1,0 +1,168 @@
+//! The keystone-operator's composer: identity.
+
+mod bootstrap;
+mod config;
+pub mod keyring;
+mod keys;
+mod rotation;
+
+use c5c3_api::keystone::KeystoneSpec;
+use c5c3_api::parts::ServiceStatus;
+use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
+use provider_openstack::{
+    About, Awaited, Config, Database, Files, Ground, Migrations, Program, Service, Source,
+    Workload, cache, policy, progress, uses,
+};
+
+use keys::Purpose;
+
+/// What is always so of Keystone.
+pub const ABOUT: About = About {
+    name: "keystone",
+    type_: "identity",
+    port: 5000,
+    module: "keystone.wsgi.api",
+    health: "/healthcheck",
+    folder: "/etc/keystone/config",
+};
+/// Its configuration file.
+const CONFIG: &str = "keystone.conf";
+
+/// Composes Keystones.
+pub struct Keystone;
+
+impl Composer for Keystone {
+    type Spec = KeystoneSpec;
+    type Status = ServiceStatus;
+    const OPERATOR: &'static str = "keystone-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        uses()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<KeystoneSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ServiceStatus, Failure> {
+        let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
+        let scale = (spec.replicas, &spec.resources);
+        let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
+        let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
+        let database = Database::resolve(&service, &spec.database, world, composition)?;
+        let configured = configured(&service, spec, &database, world)?;
+        let program = match &configured {
+            Ok((_, files)) => Ok(program(&service, files, composition)?),
+            Err(awaited) => Err(awaited.clone()),
+        };
+        let config = configured.as_ref().ok().map(|(config, _)| config);
+        let tokens = rotation::tokens(&service, &spec.fernet, config, world, composition)?;
+        let usable = program.as_ref().ok();
+        let credentials =
+            rotation::credentials(&service, &ground.jobs, usable, world, composition)?;
+        let workload = workload(&program, &database, [&tokens, &credentials]);
+        let status = ground.run(progress(&database), workload, world, composition)?;
+        composition.conditions.set("FernetKeysReady", &tokens);
+        composition
+            .conditions
+            .set("CredentialKeysReady", &credentials);
+        let migrated =
+            program
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|program| match &status.release {
+                    Some(_) => Ok(program),
+                    None => Err(Progress::waiting(
+                        "WaitingForDatabase",
+                        "waits for the database's tables",
+                    )),
+                });
+        let bootstrapped =
+            bootstrap::bootstrap(&service, spec, &ground.jobs, migrated, world, composition)?;
+        composition.conditions.set("Bootstrapped", &bootstrapped);
+        Ok(status)
+    }
+}
+
+/// What Keystone reads.
+fn configured(
+    service: &Service<'_>,
+    spec: &KeystoneSpec,
+    database: &Awaited<Database>,
+    world: &World<'_>,
+) -> Result<Awaited<(Config, Files)>, Failure> {
+    let (database, cache) = match (database, cache(service, &spec.cache, world)) {
+        (Ok(database), Ok(cache)) => (database, cache),
+        (Err(awaited), _) => return Ok(Err(awaited.clone())),
+        (_, Err(awaited)) => return Ok(Err(awaited)),
+    };
+    let mut config = config::keystone_conf(spec, database, &cache)?;
+    let mut files = Files::default();
+    let ruled = policy(service, world, &mut config, &mut files)?;
+    files.config(CONFIG, &config);
+    Ok(ruled.map(|()| (config, files)))
+}
+
+/// What every program of Keystone sees.
+fn program(
+    service: &Service<'_>,
+    files: &Files,
+    composition: &mut Composition,
+) -> Result<Program, Failure> {
+    let config = files.compose(service, composition)?;
+    let keys = |purpose: Purpose| Source::Secret(purpose.mounted(service));
+    Ok(Program::default()
+        .mount("config", ABOUT.folder, config.source())
+        .mount("fernet-keys", config::FERNET_KEYS, keys(Purpose::Tokens))
+        .mount(
+            "credential-keys",
+            config::CREDENTIAL_KEYS,
+            keys(Purpose::Credentials),
+        ))
+}
+
+fn workload(
+    program: &Awaited<Program>,
+    database: &Awaited<Database>,
+    keys: [&Progress; 2],
+) -> Awaited<Workload> {
+    let (program, database) = (program.clone()?, database.as_ref().map_err(Clone::clone)?);
+    if let Some(unready) = keys
+        .into_iter()
+        .find(|keys| matches!(keys, Progress::Waiting { .. } | Progress::Unknown { .. }))
+    {
+        return Err(unready.clone());
+    }
+    let sync = |phase: &[&str]| {
+        program
+            .clone()
+            .command(manage(&[&["db_sync"], phase].concat()))
+    };
+    Ok(Workload {
+        migrations: Migrations {
+            database: database.place(),
+            sync: sync(&[]),
+            expand: Some(sync(&["--expand"])),
+            migrate: Some(sync(&["--migrate"])),
+            contract: Some(sync(&["--contract"])),
+        },
+        program: program.variable("OS_KEYSTONE_CONFIG_FILES", file()),
+        application_credential: None,
+    })
+}
+
+/// A command of keystone-manage.
+fn manage(command: &[&str]) -> Vec<String> {
+    let file = file();
+    let words = ["keystone-manage", "--config-file", &file];
+    words
+        .iter()
+        .chain(command)
+        .map(|word| (*word).to_owned())
+        .collect()
+}
+
+fn file() -> String {
+    format!("{}/{CONFIG}", ABOUT.folder)
+}

@@ -1,0 +1,137 @@
+//! When keys change.
+
+use c5c3_api::keystone::Fernet;
+use jiff::{SignedDuration, Timestamp};
+use provider_composer::{Composition, Failure, Progress, World};
+use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
+
+use crate::keyring::{Keyring, Rules, settled};
+use crate::keys::{Keys, Purpose};
+
+/// When the keys of credentials change: seldom, since every credential is encrypted anew.
+const MONTHLY: &str = "@monthly";
+/// Most keys of credentials: one to come, one in use, one before it
+/// (<https://docs.openstack.org/keystone/latest/admin/credential-encryption.html>).
+const CREDENTIAL_KEYS: usize = 3;
+
+/// Turns the keys that tokens are encrypted with, as their schedule says. A key stays until no token needs it any more:
+/// where `maxActiveKeys` has no room for that, the next rotation is put off.
+///
+/// # Errors
+/// The schedule is none, there is no room for three keys, or the Secret can't be written.
+pub fn tokens(
+    service: &Service<'_>,
+    fernet: &Fernet,
+    config: Option<&Config>,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<Progress, Failure> {
+    let schedule = Cron::of(&fernet.rotation_schedule);
+    let schedule = schedule.filter(|schedule| schedule.after(world.now()).is_some()).ok_or_else(|| {
+        Failure::new(
+            "InvalidSchedule",
+            format!(
+                "fernet.rotationSchedule {:?} is never due: write minute, hour, day of the month, month and day of the week, \
+                 for instance \"0 0 * * 0\"",
+                fernet.rotation_schedule.as_str()
+            ),
+        )
+    })?;
+    if fernet.max_active_keys < 3 {
+        return Err(Failure::new(
+            "Invalid",
+            format!(
+                "fernet.maxActiveKeys is {}, and a key to come, one in use and one before it are 3: give at least 3",
+                fernet.max_active_keys
+            ),
+        ));
+    }
+    let keys = match Keys::read(service, Purpose::Tokens, world, composition) {
+        Ok(keys) => keys,
+        Err(progress) => return Ok(progress),
+    };
+    let lifetime = config.map(lifetime);
+    let spent = |since: Timestamp| {
+        let last = lifetime.and_then(|lifetime| settled(since).checked_add(lifetime).ok());
+        last.is_some_and(|last| last <= world.now())
+    };
+    let most = usize::try_from(fernet.max_active_keys).unwrap_or(usize::MAX);
+    keys.turn(
+        service,
+        &Rules {
+            schedule: &schedule,
+            most,
+            spent: &spent,
+        },
+        world,
+        composition,
+    )
+}
+
+/// How long a token may be asked about: until it expires, and by services, which finish what they began, for some time
+/// after. Keystone's defaults count where the configuration doesn't say.
+fn lifetime(config: &Config) -> SignedDuration {
+    let seconds = |option, default| config.number("token", option).unwrap_or(default);
+    let (expiration, window) = (
+        seconds("expiration", 3600),
+        seconds("allow_expired_window", 172_800),
+    );
+    SignedDuration::from_secs(i64::from(expiration) + i64::from(window))
+}
+
+/// Turns the keys that credentials in the database are encrypted with. After each turn a Job encrypts all of them with the
+/// new key; only then a key that nothing needs any more goes.
+///
+/// # Errors
+/// The Secret or the Job can't be written.
+pub fn credentials(
+    service: &Service<'_>,
+    jobs: &Jobs<'_>,
+    program: Option<&Program>,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<Progress, Failure> {
+    let Some(schedule) = Cron::parse(MONTHLY) else {
+        return Err(Failure::new(
+            "NotComposed",
+            format!("{MONTHLY} is no schedule"),
+        ));
+    };
+    let keys = match Keys::read(service, Purpose::Credentials, world, composition) {
+        Ok(keys) => keys,
+        Err(progress) => return Ok(progress),
+    };
+    let turned = keys
+        .ring()
+        .filter(|ring| ring.has_older() && ring.is_settled(world.now()));
+    let migrated = match (turned, program, service.installed) {
+        (Some(ring), Some(program), Some(_)) => {
+            jobs.once(&migration(ring, program), composition)?
+        }
+        _ => Progress::Ready,
+    };
+    let done =
+        turned.is_some() && program.is_some() && service.installed.is_some() && migrated.is_ready();
+    let spent = |_| done;
+    let rules = Rules {
+        schedule: &schedule,
+        most: CREDENTIAL_KEYS,
+        spent: &spent,
+    };
+    let shown = keys.turn(service, &rules, world, composition)?;
+    Ok(match (&shown, &migrated) {
+        // Old keys are still there while the Job works, so nothing is missing.
+        (Progress::Ready, Progress::Failed { .. }) => migrated,
+        _ => shown,
+    })
+}
+
+fn migration(ring: &Keyring, program: &Program) -> Task {
+    Task {
+        name: "recrypt",
+        purpose: format!("credential key {}", ring.primary()),
+        program: program
+            .clone()
+            .command(crate::manage(&["credential_migrate"])),
+    }
+}
