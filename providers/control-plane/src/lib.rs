@@ -3,10 +3,29 @@
 
 pub mod aggregate;
 pub mod catalogue;
+mod composer;
 pub mod credentials;
+mod deletion;
+pub mod graph;
+mod infrastructure;
 pub mod manifest;
 mod recipe;
+pub mod release;
 pub mod rotation;
 pub mod services;
+mod status;
+mod survey;
 
+use provider_composer::{Carried, Operator};
+
+pub use composer::ControlPlaneComposer;
 pub use recipe::{ControlPlane, Recipe};
+
+/// Everything that the c5c3-operator carries.
+pub fn operators() -> Vec<Box<dyn Operator>> {
+    vec![
+        Box::new(Carried(ControlPlaneComposer)),
+        Box::new(Carried(rotation::CredentialRotationComposer)),
+        Box::new(Carried(aggregate::SecretAggregateComposer)),
+    ]
+}

@@ -1,8 +1,9 @@
 //! One control plane, and what everything of it is called.
 
-use c5c3_api::control_plane::{ControlPlaneServices, ControlPlaneSpec, Korc};
+use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneSpec, Korc};
 use provider_composer::Subject;
 
+use crate::graph::Graph;
 use crate::services::{self, Service};
 
 /// The resource that all is composed for.
@@ -12,6 +13,8 @@ pub type ControlPlane = Subject<ControlPlaneSpec>;
 pub struct Recipe<'a> {
     /// The resource.
     pub subject: &'a ControlPlane,
+    /// What it consists of.
+    pub graph: Graph,
     /// Its services, by whichever name they are called.
     pub services: ControlPlaneServices,
     /// Its catalogue.
@@ -23,6 +26,7 @@ impl<'a> Recipe<'a> {
     pub fn of(subject: &'a ControlPlane) -> Self {
         Self {
             subject,
+            graph: Graph::of(&subject.spec),
             services: subject.spec.services(),
             korc: subject.spec.korc(),
         }
@@ -35,36 +39,39 @@ impl<'a> Recipe<'a> {
 
     /// Keystone's region.
     pub fn region(&self) -> &str {
-        &self.subject.spec.global.region
+        &self.spec().global.region
     }
 
     /// The services of the catalogue that run, Keystone first.
     pub fn enabled(&self) -> impl Iterator<Item = &'static Service> {
-        services::ALL.iter().filter(|service| self.runs(service))
-    }
-
-    /// Whether a service runs.
-    pub fn runs(&self, service: &Service) -> bool {
-        match service.name {
-            "keystone" => self.services.keystone.enabled,
-            "glance" => self.services.glance.enabled,
-            "placement" => self.services.placement.enabled,
-            "nova" => self.services.nova.enabled,
-            "neutron" => self.services.neutron.enabled,
-            "cinder" => self.services.cinder.enabled,
-            _ => false,
-        }
+        let each = services::ALL.iter();
+        each.filter(|service| self.graph.contains(service.node))
     }
 
     /// The URL of a service's API within the cluster, as the catalogue has it, for instance
     /// `https://keystone.openstack.svc.cluster.local:5000/v3`.
     pub fn endpoint(&self, service: &Service) -> String {
-        let scheme = match self.subject.spec.global.tls.enabled {
+        format!("{}{}", self.url(service.name, service.port), service.path)
+    }
+
+    /// The URL of an API within the cluster, by the name of its Service.
+    pub(crate) fn url(&self, name: &str, port: u16) -> String {
+        let scheme = match self.spec().global.tls.enabled {
             true => "https",
             false => "http",
         };
-        let (name, namespace, port) = (service.name, self.namespace(), service.port);
-        let path = service.path;
-        format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}{path}")
+        let namespace = self.namespace();
+        format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}")
+    }
+
+    /// What is wanted.
+    pub(crate) fn spec(&self) -> &'a ControlPlaneSpec {
+        &self.subject.spec
+    }
+
+    /// Names of the pools in Ceph, as far as they are said.
+    pub(crate) fn pools(&self) -> Option<&'a CephPoolNames> {
+        let ceph = self.spec().storage.as_ref()?.ceph.as_ref()?;
+        Some(&ceph.pools)
     }
 }

@@ -26,7 +26,7 @@ pub use self::{
         CinderService, ControlPlaneServices, KeystoneService, NeutronService, NovaService,
         OtherService, Overrides, RotationInterval, Service, ServiceFernet,
     },
-    status::{ControlPlaneStatus, ServiceState, UpdatePhase},
+    status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase},
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
 };
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};

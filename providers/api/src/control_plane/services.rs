@@ -150,6 +150,18 @@ pub enum RotationInterval {
     Week,
 }
 
+impl From<RotationInterval> for Schedule {
+    fn from(interval: RotationInterval) -> Self {
+        Self::known(match interval {
+            RotationInterval::Hour => "0 * * * *",
+            RotationInterval::SixHours => "0 */6 * * *",
+            RotationInterval::HalfDay => "0 */12 * * *",
+            RotationInterval::Day => "0 0 * * *",
+            RotationInterval::Week => "0 0 * * 0",
+        })
+    }
+}
+
 /// Nova in a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -22,6 +22,9 @@ pub struct ControlPlaneStatus {
     /// The last release that ran well, and that a failed change returns to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
+    /// The change of release that goes on, or that failed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<ReleaseUpdate>,
     /// The services, by name.
     #[serde(skip_serializing_if = "is_default")]
     pub services: BTreeMap<String, ServiceState>,
@@ -44,8 +47,28 @@ pub struct ServiceState {
     pub message: Option<String>,
 }
 
+/// A change of release.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ReleaseUpdate {
+    /// The release that is changed to.
+    pub release: String,
+    /// When the present step began, RFC 3339. A step that takes too long fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub since: Option<String>,
+    /// Why it failed. It isn't tried again until the spec changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Generation of the spec that it failed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_generation: Option<i64>,
+}
+
 /// Steps of a change of release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum UpdatePhase {
     /// Nothing changes.
     Idle,

@@ -1,8 +1,28 @@
-//! The OpenStack services: one table of what each is called and needs.
+//! The OpenStack services: one table of what each is called and needs, and what is passed on to each.
+
+mod ceph;
+mod cinder;
+mod common;
+mod cortex;
+mod glance;
+mod keystone;
+mod neutron;
+mod nova;
+mod passwords;
+mod placement;
+mod tempest;
+
+use provider_composer::{Composition, Failure};
+
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
 
 /// An OpenStack service with an API in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
+    /// What it is in the graph.
+    pub node: Node,
     /// Its name, its user's in Keystone and its resource's, for instance `glance`.
     pub name: &'static str,
     /// Its type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
@@ -19,6 +39,7 @@ pub struct Service {
 
 /// Identity. Its own entries of the catalogue are made by its bootstrap.
 pub const KEYSTONE: Service = Service {
+    node: Node::Keystone,
     name: "keystone",
     type_: "identity",
     port: 5000,
@@ -29,6 +50,7 @@ pub const KEYSTONE: Service = Service {
 
 /// Images.
 pub const GLANCE: Service = Service {
+    node: Node::Glance,
     name: "glance",
     type_: "image",
     port: 9292,
@@ -39,6 +61,7 @@ pub const GLANCE: Service = Service {
 
 /// Inventory of resources.
 pub const PLACEMENT: Service = Service {
+    node: Node::Placement,
     name: "placement",
     type_: "placement",
     port: 8778,
@@ -49,6 +72,7 @@ pub const PLACEMENT: Service = Service {
 
 /// Compute.
 pub const NOVA: Service = Service {
+    node: Node::Nova,
     name: "nova",
     type_: "compute",
     port: 8774,
@@ -59,6 +83,7 @@ pub const NOVA: Service = Service {
 
 /// Networks.
 pub const NEUTRON: Service = Service {
+    node: Node::Neutron,
     name: "neutron",
     type_: "network",
     port: 9696,
@@ -69,6 +94,7 @@ pub const NEUTRON: Service = Service {
 
 /// Volumes.
 pub const CINDER: Service = Service {
+    node: Node::Cinder,
     name: "cinder",
     type_: "volumev3",
     port: 8776,
@@ -93,7 +119,44 @@ impl Service {
 
     /// Secret with its application credential.
     pub fn keystone_credentials(&self) -> String {
-        format!("{}-keystone-credentials", self.name)
+        keystone_credentials(self.name)
+    }
+
+    /// The service of a node, if it has an API in the catalogue.
+    pub(crate) fn of(node: Node) -> Option<&'static Self> {
+        ALL.iter().find(|service| service.node == node)
+    }
+}
+
+/// Secret with a service's application credential.
+pub(crate) fn keystone_credentials(name: &str) -> String {
+    format!("{name}-keystone-credentials")
+}
+
+impl Recipe<'_> {
+    /// Wants a node's objects, as they are with a release.
+    pub(crate) fn node(
+        &self,
+        node: Node,
+        tags: &Tags,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        match node {
+            Node::MariaDb => self.mariadb(composition),
+            Node::RabbitMq => self.rabbitmq(composition),
+            Node::Valkey => self.valkey(composition),
+            Node::Memcached => self.memcached(composition),
+            Node::Keystone => self.keystone(tags, composition),
+            Node::Catalogue => Ok(()),
+            Node::Glance => self.glance(tags, composition),
+            Node::Placement => self.placement(tags, composition),
+            Node::Ovn => self.ovn(composition),
+            Node::Nova => self.nova(tags, composition),
+            Node::Neutron => self.neutron(tags, composition),
+            Node::Cinder => self.cinder(tags, composition),
+            Node::Cortex => self.cortex(composition),
+            Node::Tempest => self.tempest(tags, composition),
+        }
     }
 }
 

@@ -1,0 +1,171 @@
+//! The composer of a ControlPlane: the recipe, from infrastructure to tests.
+
+use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use provider_composer::{
+    Composer, Composition, Failure, Metadata, Progress, ResourceKind, Seen, Subject, Use, World,
+};
+
+use crate::catalogue;
+use crate::deletion;
+use crate::graph::{GRAPH, Node, Step};
+use crate::recipe::{ControlPlane, Recipe};
+use crate::release::Rollout;
+use crate::release::table::Tags;
+use crate::status;
+use crate::survey::{Sight, Survey, survey};
+
+/// Composes ControlPlanes.
+pub struct ControlPlaneComposer;
+
+impl Composer for ControlPlaneComposer {
+    type Spec = ControlPlaneSpec;
+    type Status = ControlPlaneStatus;
+    const OPERATOR: &'static str = "c5c3-operator";
+    const ORDERED_DELETION: bool = true;
+
+    fn uses(&self) -> Vec<Use> {
+        let objects = GRAPH.iter().flat_map(|step| step.objects);
+        let composed = objects.map(|(kind, _)| Use::composes(*kind));
+        let alone = Use::reads(ResourceKind::of::<ControlPlaneSpec>());
+        let mut uses: Vec<Use> = composed.chain(catalogue::uses()).chain([alone]).collect();
+        uses.sort();
+        uses.dedup();
+        uses
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<ControlPlaneSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ControlPlaneStatus, Failure> {
+        let recipe = Recipe::of(subject);
+        if subject.is_deleted() {
+            return deletion::dissolve(&recipe, world, composition);
+        }
+        alone(subject, world)?;
+        recipe.graph.check()?;
+        let mut survey = survey(&recipe, world, recipe.graph.steps());
+        catalogue(&recipe, &mut survey, world, composition)?;
+        let rollout = Rollout::decide(&recipe, &survey, world.now())?;
+        for step in recipe.graph.steps() {
+            if let Some(tags) = rollout.tags(step.node) {
+                compose(step, tags, &recipe, &mut survey, world, composition)?;
+            }
+        }
+        if let Some(moment) = rollout.wake {
+            composition.wake_at(moment);
+        }
+        let conditions = &mut composition.conditions;
+        Ok(status::write(&recipe, &rollout, &survey, conditions))
+    }
+}
+
+/// Two control planes in one namespace would be one another's: the younger is refused.
+fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
+    let all = match world.list::<ControlPlane>(subject.namespace(), &[]) {
+        Seen::Found(all) => all,
+        Seen::Missing => Vec::new(),
+        Seen::Unread(why) => return Err(Failure::new("Unread", why)),
+    };
+    let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
+    let elder = all
+        .iter()
+        .map(|other| &other.metadata)
+        .find(|other| age(other) < age(&subject.metadata));
+    match elder {
+        None => Ok(()),
+        Some(elder) => Err(Failure::new(
+            "NotAlone",
+            format!(
+                "ControlPlane {} is in this namespace already, and one namespace holds one control plane: delete this one, \
+                 and make it in another namespace",
+                elder.name
+            ),
+        )),
+    }
+}
+
+/// Composes the catalogue as soon as Keystone is ready, and from then on. One that somebody else keeps is no node, but what
+/// was made before that was said is still looked after.
+fn catalogue(
+    recipe: &Recipe<'_>,
+    survey: &mut Survey,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<(), Failure> {
+    let step = Node::Catalogue.step();
+    let keystone =
+        blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe, world));
+    let progress = match keystone {
+        Some(need) => held(step, need, survey),
+        None => catalogue::compose(recipe, world, composition)?,
+    };
+    if recipe.graph.contains(step.node) {
+        survey.insert(step.node, Sight::of_itself(progress));
+    }
+    Ok(())
+}
+
+/// Composes a node if its turn has come, or if it is there already. Notes what it waits for else.
+fn compose(
+    step: &'static Step,
+    tags: &'static Tags,
+    recipe: &Recipe<'_>,
+    survey: &mut Survey,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<(), Failure> {
+    let Some(sight) = survey.get(&step.node) else {
+        return Ok(());
+    };
+    if sight.is_taken {
+        return Ok(());
+    }
+    if let Seen::Unread(_) = sight.object {
+        for key in step.keys(recipe.namespace()) {
+            composition.keep(key);
+        }
+        return Ok(());
+    }
+    let exists = sight.may_exist();
+    let blocker = blocker(step, recipe, survey).filter(|_| !exists);
+    if let Some(need) = blocker {
+        let progress = held(step, need, survey);
+        note(step, progress, survey);
+        return Ok(());
+    }
+    let secrets = [
+        recipe.passwords(step.node, world, composition),
+        recipe.credential(step, world),
+    ];
+    let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
+    if exists || lacking.is_none() {
+        recipe.node(step.node, tags, composition)?;
+    }
+    if let Some(progress) = lacking {
+        note(step, progress, survey);
+    }
+    Ok(())
+}
+
+/// The first need of a node that isn't ready.
+fn blocker(step: &Step, recipe: &Recipe<'_>, survey: &Survey) -> Option<&'static Step> {
+    recipe.graph.needs(step).find(|need| {
+        let sight = survey.get(&need.node);
+        !sight.is_some_and(|sight| sight.progress.is_ready())
+    })
+}
+
+/// How far a node has come that isn't made yet, for want of another.
+fn held(step: &Step, need: &Step, survey: &Survey) -> Progress {
+    let why = survey.get(&need.node).map_or("", |sight| sight.message());
+    let message = format!("{} waits for {}: {why}", step.title(), need.title());
+    Progress::waiting(format!("WaitingFor{}", need.word), message)
+}
+
+fn note(step: &Step, progress: Progress, survey: &mut Survey) {
+    if let Some(sight) = survey.get_mut(&step.node) {
+        sight.progress = progress;
+    }
+}

@@ -1,0 +1,161 @@
+//! Memcached, which no operator runs but this one.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
+use k8s_openapi::api::core::v1::{
+    Affinity, Capabilities, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec,
+    Probe, ResourceRequirements, SeccompProfile, SecurityContext, Service, ServicePort,
+    ServiceSpec, TCPSocketAction,
+};
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_composer::{Composition, Failure};
+
+use super::{MEMCACHED, placement};
+use crate::recipe::Recipe;
+
+/// Where the protocol is spoken.
+const PORT: i32 = 11211;
+/// The user `memcache` of the image (<https://github.com/docker-library/memcached>).
+const USER: i64 = 11211;
+/// Most clients at once, for each member.
+const CONNECTIONS: &str = "4096";
+
+impl Recipe<'_> {
+    /// Wants Memcached: members with names of their own, since clients choose one by the key.
+    pub(crate) fn memcached(&self, composition: &mut Composition) -> Result<(), Failure> {
+        let labels = BTreeMap::from([
+            (
+                "app.kubernetes.io/instance".to_owned(),
+                MEMCACHED.to_owned(),
+            ),
+            ("app.kubernetes.io/name".to_owned(), "memcached".to_owned()),
+        ]);
+        let (namespace, metadata) = (self.namespace(), labelled(&labels));
+        let set = StatefulSet {
+            metadata: metadata.clone(),
+            spec: StatefulSetSpec {
+                service_name: Some(MEMCACHED.to_owned()),
+                replicas: Some(
+                    i32::try_from(self.spec().infrastructure.memcached.replicas).unwrap_or(1),
+                ),
+                pod_management_policy: Some("Parallel".to_owned()),
+                selector: placement::selector(&labels),
+                template: PodTemplateSpec {
+                    metadata: Some(metadata.clone()),
+                    spec: Some(self.pod(&labels)),
+                },
+                ..StatefulSetSpec::default()
+            },
+            ..StatefulSet::default()
+        };
+        composition.apply(namespace, MEMCACHED, &set)?;
+        let service = Service {
+            metadata: metadata.clone(),
+            spec: Some(ServiceSpec {
+                cluster_ip: Some("None".to_owned()),
+                selector: Some(labels.clone()),
+                ports: Some(vec![ServicePort {
+                    name: Some("memcache".to_owned()),
+                    port: PORT,
+                    ..ServicePort::default()
+                }]),
+                ..ServiceSpec::default()
+            }),
+            ..Service::default()
+        };
+        composition.apply(namespace, MEMCACHED, &service)?;
+        let budget = PodDisruptionBudget {
+            metadata,
+            spec: Some(PodDisruptionBudgetSpec {
+                max_unavailable: Some(IntOrString::Int(1)),
+                selector: Some(placement::selector(&labels)),
+                ..PodDisruptionBudgetSpec::default()
+            }),
+            ..PodDisruptionBudget::default()
+        };
+        composition.apply(namespace, MEMCACHED, &budget)?;
+        Ok(())
+    }
+
+    fn pod(&self, labels: &BTreeMap<String, String>) -> PodSpec {
+        let topology = &self.spec().global.topology;
+        let memory = &self.spec().infrastructure.memcached.memory;
+        let mebibytes = memory.bytes() >> 20;
+        let request = |resource: &str, amount: String| (resource.to_owned(), Quantity(amount));
+        let probe = Probe {
+            tcp_socket: Some(TCPSocketAction {
+                port: IntOrString::Int(PORT),
+                ..TCPSocketAction::default()
+            }),
+            ..Probe::default()
+        };
+        let container = Container {
+            name: "memcached".to_owned(),
+            image: Some(self.memcached_image()),
+            args: Some(
+                ["-m", &mebibytes.to_string(), "-c", CONNECTIONS]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
+            ports: Some(vec![ContainerPort {
+                name: Some("memcache".to_owned()),
+                container_port: PORT,
+                ..ContainerPort::default()
+            }]),
+            resources: Some(ResourceRequirements {
+                requests: Some(BTreeMap::from([
+                    request("cpu", "500m".to_owned()),
+                    request("memory", memory.to_string()),
+                ])),
+                ..ResourceRequirements::default()
+            }),
+            readiness_probe: Some(probe.clone()),
+            liveness_probe: Some(probe),
+            security_context: Some(SecurityContext {
+                allow_privilege_escalation: Some(false),
+                read_only_root_filesystem: Some(true),
+                capabilities: Some(Capabilities {
+                    drop: Some(vec!["ALL".to_owned()]),
+                    ..Capabilities::default()
+                }),
+                ..SecurityContext::default()
+            }),
+            ..Container::default()
+        };
+        PodSpec {
+            automount_service_account_token: Some(false),
+            containers: vec![container],
+            image_pull_secrets: Some(self.pull_secrets()).filter(|secrets| !secrets.is_empty()),
+            security_context: Some(PodSecurityContext {
+                run_as_non_root: Some(true),
+                run_as_user: Some(USER),
+                run_as_group: Some(USER),
+                seccomp_profile: Some(SeccompProfile {
+                    type_: "RuntimeDefault".to_owned(),
+                    ..SeccompProfile::default()
+                }),
+                ..PodSecurityContext::default()
+            }),
+            affinity: Some(Affinity {
+                pod_anti_affinity: Some(placement::apart(topology, labels)),
+                ..Affinity::default()
+            }),
+            topology_spread_constraints: Some(placement::spread(topology, labels)),
+            node_selector: Some(topology.node_selector.clone()).filter(|labels| !labels.is_empty()),
+            tolerations: Some(placement::tolerations(topology)).filter(|all| !all.is_empty()),
+            priority_class_name: topology.priority_class_name.clone(),
+            ..PodSpec::default()
+        }
+    }
+}
+
+fn labelled(labels: &BTreeMap<String, String>) -> ObjectMeta {
+    ObjectMeta {
+        labels: Some(labels.clone()),
+        ..ObjectMeta::default()
+    }
+}

@@ -1,0 +1,101 @@
+//! Databases, message bus and caches: what is made, and what services are told of it.
+
+mod mariadb;
+mod memcached;
+mod placement;
+mod rabbitmq;
+mod valkey;
+
+use c5c3_api::parts::{Cache, CredentialsRef, Database, Messaging, NamedRef, Resources};
+use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::recipe::Recipe;
+use crate::services::Service;
+
+/// The MariaDB.
+pub const MARIADB: &str = "openstack-db";
+/// The RabbitmqCluster.
+pub const RABBITMQ: &str = "openstack-rabbitmq";
+/// The Valkey.
+pub const VALKEY: &str = "openstack-valkey";
+/// Memcached's StatefulSet, Service and PodDisruptionBudget.
+pub const MEMCACHED: &str = "openstack-memcached";
+
+impl Recipe<'_> {
+    /// Where a service keeps its data.
+    pub(crate) fn database(&self, service: &Service) -> Database {
+        let external = self.spec().infrastructure.mariadb.external.as_ref();
+        Database {
+            cluster_ref: external.is_none().then(|| named(MARIADB)),
+            host: external.map(|server| server.host.clone()),
+            port: external.map(|server| server.port),
+            database: None,
+            secret_ref: Some(credentials(service.database_credentials())),
+        }
+    }
+
+    /// Where a service's parts talk to each other.
+    pub(crate) fn messaging(&self, service: &Service) -> Messaging {
+        let external = self.spec().infrastructure.rabbitmq.external.as_ref();
+        Messaging {
+            cluster_ref: external.is_none().then(|| named(RABBITMQ)),
+            hosts: external.map(|bus| bus.hosts.clone()).unwrap_or_default(),
+            vhost: None,
+            secret_ref: Some(credentials(service.messaging_credentials())),
+        }
+    }
+
+    /// Where services keep what they would otherwise compute or ask again.
+    pub(crate) fn cache(&self) -> Cache {
+        let external = self.spec().infrastructure.memcached.external.as_ref();
+        Cache {
+            cluster_ref: external.is_none().then(|| named(MEMCACHED)),
+            servers: external
+                .map(|cache| cache.servers.clone())
+                .unwrap_or_default(),
+            ..Cache::default()
+        }
+    }
+
+    /// Secrets with the registry's credentials, as pods have them.
+    fn pull_secrets(&self) -> Vec<LocalObjectReference> {
+        let secrets = self.spec().global.images.pull_secrets.iter();
+        secrets
+            .map(|secret| LocalObjectReference {
+                name: secret.name.clone(),
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn named(name: &str) -> NamedRef {
+    NamedRef {
+        name: name.to_owned(),
+    }
+}
+
+fn credentials(name: String) -> CredentialsRef {
+    CredentialsRef {
+        name,
+        key: "password".to_owned(),
+    }
+}
+
+/// CPU and memory as Kubernetes has them; none where nothing is said.
+fn requirements(resources: &Resources) -> Option<ResourceRequirements> {
+    if *resources == Resources::default() {
+        return None;
+    }
+    let quantities = |amounts: &std::collections::BTreeMap<String, c5c3_api::parts::Quantity>| {
+        let each = amounts
+            .iter()
+            .map(|(resource, amount)| (resource.clone(), Quantity(amount.to_string())));
+        Some(each.collect()).filter(|_| !amounts.is_empty())
+    };
+    Some(ResourceRequirements {
+        requests: quantities(&resources.requests),
+        limits: quantities(&resources.limits),
+        ..ResourceRequirements::default()
+    })
+}

@@ -1,0 +1,47 @@
+//! Valkey, by SAP's valkey-operator.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Affinity;
+use provider_composer::{Composition, Failure};
+
+use super::{VALKEY, placement, requirements};
+use crate::manifest::valkey::{Enabled, Metrics, Valkey, ValkeySpec};
+use crate::recipe::Recipe;
+
+impl Recipe<'_> {
+    /// Wants the Valkey.
+    pub(crate) fn valkey(&self, composition: &mut Composition) -> Result<(), Failure> {
+        let wanted = &self.spec().infrastructure.valkey;
+        let global = &self.spec().global;
+        let labels = BTreeMap::from([("c5c3.io/component".to_owned(), VALKEY.to_owned())]);
+        let monitoring = Enabled {
+            enabled: global.monitoring.enabled,
+        };
+        let spec = ValkeySpec {
+            replicas: wanted.replicas,
+            sentinel: Enabled {
+                enabled: wanted.sentinel.enabled,
+            },
+            tls: Enabled {
+                enabled: wanted.tls.map_or(global.tls.enabled, |tls| tls.enabled),
+            },
+            metrics: Metrics {
+                enabled: monitoring.enabled,
+                monitor: monitoring,
+            },
+            resources: requirements(&wanted.resources),
+            node_selector: global.topology.node_selector.clone(),
+            affinity: Some(Affinity {
+                pod_anti_affinity: Some(placement::apart(&global.topology, &labels)),
+                ..Affinity::default()
+            }),
+            tolerations: placement::tolerations(&global.topology),
+            priority_class_name: global.topology.priority_class_name.clone(),
+            topology_spread_constraints: placement::spread(&global.topology, &labels),
+            pod_labels: labels,
+        };
+        composition.apply(self.namespace(), VALKEY, &Valkey { spec })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! The kinds of mariadb-operator (<https://github.com/mariadb-operator/mariadb-operator>, 0.38.1).
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    LocalObjectReference, ResourceRequirements, Toleration, TopologySpreadConstraint,
+};
+use provider_composer::ResourceKind;
+use serde::Serialize;
+
+use super::{Manifest, Spec};
+
+/// A MariaDB server, or a Galera cluster of them. Its condition Ready says nothing of a generation.
+pub type MariaDb = Manifest<MariaDbSpec>;
+
+/// Label of a Secret whose changes the operator is to follow.
+pub const WATCH: &str = "k8s.mariadb.com/watch";
+
+/// The wanted MariaDB.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MariaDbSpec {
+    /// Members.
+    pub replicas: u32,
+    /// The password of root. It can't be changed.
+    pub root_password_secret_key_ref: PasswordRef,
+    /// The members' volumes.
+    pub storage: Storage,
+    /// Replication between the members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub galera: Option<Galera>,
+    /// MaxScale before the members.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_scale: Option<MaxScale>,
+    /// Encryption. Without it the operator switches it on.
+    pub tls: Enabled,
+    /// An exporter, and a ServiceMonitor for it.
+    pub metrics: Enabled,
+    /// CPU and memory of each member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<ResourceRequirements>,
+    /// Secrets with a registry's credentials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub image_pull_secrets: Vec<LocalObjectReference>,
+    /// Labels that a node must have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that are put up with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+    /// PriorityClass of the pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority_class_name: Option<String>,
+    /// How members are spread.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+}
+
+/// Where a password is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PasswordRef {
+    /// The Secret.
+    pub name: String,
+    /// The key in it.
+    pub key: String,
+    /// Whether the operator makes one where there is none.
+    pub generate: bool,
+}
+
+/// The members' volumes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Storage {
+    /// Size of each.
+    pub size: String,
+    /// StorageClass; it can't be changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_class_name: Option<String>,
+}
+
+/// Replication between the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Galera {
+    /// Whether they replicate.
+    pub enabled: bool,
+}
+
+/// MaxScale before the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MaxScale {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Replicas.
+    pub replicas: u32,
+}
+
+/// Something that is on or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Enabled {
+    /// Whether it is on.
+    pub enabled: bool,
+}
+
+impl Spec for MariaDbSpec {
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", "MariaDB", "mariadbs");
+}

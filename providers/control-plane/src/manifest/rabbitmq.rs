@@ -1,0 +1,63 @@
+//! The kinds of RabbitMQ's cluster operator (<https://github.com/rabbitmq/cluster-operator>, 2.16.0).
+
+use k8s_openapi::api::core::v1::{
+    Affinity, LocalObjectReference, ResourceRequirements, Toleration,
+};
+use provider_composer::ResourceKind;
+use serde::Serialize;
+
+use super::{Manifest, Spec};
+
+/// A RabbitMQ cluster.
+pub type RabbitmqCluster = Manifest<RabbitmqClusterSpec>;
+
+/// The wanted RabbitMQ.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RabbitmqClusterSpec {
+    /// Members.
+    pub replicas: u32,
+    /// The members' volumes.
+    pub persistence: Persistence,
+    /// CPU and memory of each member.
+    pub resources: ResourceRequirements,
+    /// RabbitMQ's configuration.
+    pub rabbitmq: Configuration,
+    /// Secrets with a registry's credentials.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub image_pull_secrets: Vec<LocalObjectReference>,
+    /// Where members run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub affinity: Option<Affinity>,
+    /// Taints that are put up with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tolerations: Vec<Toleration>,
+}
+
+/// The members' volumes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Persistence {
+    /// StorageClass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_class_name: Option<String>,
+    /// Size of each.
+    pub storage: String,
+}
+
+/// RabbitMQ's configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Configuration {
+    /// Lines of rabbitmq.conf.
+    pub additional_config: String,
+}
+
+impl Spec for RabbitmqClusterSpec {
+    const KIND: ResourceKind = ResourceKind::namespaced(
+        "rabbitmq.com",
+        "v1beta1",
+        "RabbitmqCluster",
+        "rabbitmqclusters",
+    );
+}

@@ -1,0 +1,80 @@
+//! The images of each release: the one place that has them.
+
+use super::Release;
+
+/// Where the images of all services are published.
+pub const REGISTRY: &str = "ghcr.io/c5c3";
+
+/// Tags of the images of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tags {
+    /// The release.
+    pub release: Release,
+    /// Keystone.
+    pub keystone: &'static str,
+    /// Glance.
+    pub glance: &'static str,
+    /// Placement.
+    pub placement: &'static str,
+    /// Nova.
+    pub nova: &'static str,
+    /// Neutron.
+    pub neutron: &'static str,
+    /// Cinder.
+    pub cinder: &'static str,
+    /// Tempest, which tests several releases; this one is made for it.
+    pub tempest: &'static str,
+}
+
+/// The known releases, oldest first.
+pub const RELEASES: [Tags; 4] = [
+    Tags {
+        release: Release::new(2025, 1),
+        keystone: "27.0.0",
+        glance: "30.0.0",
+        placement: "13.0.0",
+        nova: "31.0.0",
+        neutron: "26.0.0",
+        cinder: "26.0.0",
+        tempest: "41.0.0",
+    },
+    Tags {
+        release: Release::new(2025, 2),
+        keystone: "28.0.0",
+        glance: "31.0.0",
+        placement: "14.0.0",
+        nova: "32.1.0",
+        neutron: "27.0.1",
+        cinder: "27.0.0",
+        tempest: "41.0.0",
+    },
+    Tags {
+        release: Release::new(2026, 1),
+        keystone: "29.0.0",
+        glance: "32.0.0",
+        placement: "15.0.0",
+        nova: "33.0.0",
+        neutron: "28.0.0",
+        cinder: "28.0.0",
+        tempest: "46.0.0",
+    },
+    Tags {
+        release: Release::new(2026, 2),
+        keystone: "30.0.0",
+        glance: "33.0.0",
+        placement: "16.0.0",
+        nova: "34.0.0",
+        neutron: "29.0.0",
+        cinder: "29.0.0",
+        tempest: "47.0.0",
+    },
+];
+
+/// OVN, whatever the release.
+pub const OVN: &str = "24.03.4";
+/// Open vSwitch, whatever the release.
+pub const OVS: &str = "3.4.1";
+/// Cortex, whatever the release.
+pub const CORTEX: &str = "0.5.0";
+/// Memcached, whatever the release.
+pub const MEMCACHED: &str = "1.6";

@@ -1,0 +1,45 @@
+//! Cinder of a control plane.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::cinder::{Backend, CinderSpec};
+use provider_composer::{Composition, Custom, Failure};
+
+use super::CINDER;
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
+
+impl Recipe<'_> {
+    /// Wants Cinder.
+    pub(super) fn cinder(&self, tags: &Tags, composition: &mut Composition) -> Result<(), Failure> {
+        let (step, said) = (Node::Cinder.step(), &self.services.cinder);
+        let spec = CinderSpec {
+            api: said.api.clone(),
+            scheduler: said.scheduler.clone(),
+            volume: said.volume.clone().unwrap_or_default(),
+            database: self.database(&CINDER),
+            messaging: self.messaging(&CINDER),
+            keystone: self.keystone_access(step),
+            backends: self.backends(),
+            default_volume_type: self.storage_clusters().first().cloned(),
+            common: self.common(step, tags.release, tags.cinder, &said.overrides),
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+
+    /// Each storage pool is a backend, and a volume type of its name.
+    fn backends(&self) -> Vec<Backend> {
+        let pool = self.pools().and_then(|pools| pools.volumes.as_ref());
+        let clusters = self.storage_clusters().iter();
+        clusters
+            .map(|cluster| Backend {
+                name: cluster.clone(),
+                driver: "cinder.volume.drivers.rbd.RBDDriver".to_owned(),
+                rbd: Some(self.rbd("cinder", "volumes", pool, cluster)),
+                options: BTreeMap::new(),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,154 @@
+//! What is passed on to every service alike.
+
+use c5c3_api::control_plane::Overrides;
+use c5c3_api::parts::{
+    AppCredentialRef, Common, Dependency, Image, KeystoneAccess, PolicyOverrides, Tls,
+};
+
+use super::KEYSTONE;
+use crate::graph::{Node, Step};
+use crate::infrastructure::named;
+use crate::recipe::Recipe;
+use crate::release::Release;
+use crate::release::table::{self, REGISTRY};
+
+impl Recipe<'_> {
+    /// What every service has.
+    pub(crate) fn common(
+        &self,
+        step: &Step,
+        release: Release,
+        tag: &str,
+        overrides: &Overrides,
+    ) -> Common {
+        let global = &self.spec().global;
+        Common {
+            release: Some(release.to_string()),
+            image: self.image(step.name, tag, &overrides.image),
+            tls: self.tls(),
+            topology: global.topology.clone(),
+            monitoring: global.monitoring,
+            policy_overrides: merged(
+                global.policy_overrides.as_ref(),
+                overrides.policy_overrides.as_ref(),
+            ),
+            extra_config: overrides.extra_config.clone(),
+            depends_on: self.depends_on(step),
+        }
+    }
+
+    /// An image of the release, but for what its user says.
+    pub(crate) fn image(&self, name: &str, tag: &str, said: &Image) -> Image {
+        let images = &self.spec().global.images;
+        let registry = images.registry.as_deref().unwrap_or(REGISTRY);
+        Image {
+            repository: Some(
+                said.repository
+                    .clone()
+                    .unwrap_or_else(|| format!("{registry}/{name}")),
+            ),
+            tag: Some(said.tag.clone().unwrap_or_else(|| tag.to_owned())),
+            pull_secrets: match said.pull_secrets.is_empty() {
+                true => images.pull_secrets.clone(),
+                false => said.pull_secrets.clone(),
+            },
+            ..said.clone()
+        }
+    }
+
+    /// Memcached's image, which is Docker's own unless there is a mirror.
+    pub(crate) fn memcached_image(&self) -> String {
+        let registry = self.spec().global.images.registry.as_deref();
+        let registry = registry.unwrap_or("docker.io/library");
+        format!("{registry}/memcached:{}", table::MEMCACHED)
+    }
+
+    /// Encryption of a service's endpoint.
+    pub(crate) fn tls(&self) -> Tls {
+        let tls = &self.spec().global.tls;
+        Tls {
+            enabled: tls.enabled,
+            issuer_ref: tls.issuer_ref.clone().filter(|_| tls.enabled),
+            cert_secret_ref: None,
+        }
+    }
+
+    /// How a service authenticates to Keystone.
+    pub(crate) fn keystone_access(&self, step: &Step) -> KeystoneAccess {
+        self.access(AppCredentialRef {
+            secret_name: super::keystone_credentials(step.name),
+        })
+    }
+
+    /// How whatever refers to its credential by `Credential` authenticates to Keystone.
+    pub(crate) fn access<Credential>(&self, credential: Credential) -> KeystoneAccess<Credential> {
+        KeystoneAccess {
+            auth_url: Some(self.endpoint(&KEYSTONE)),
+            region: self.region().to_owned(),
+            app_credential_ref: Some(credential),
+        }
+    }
+
+    /// What a service waits for, as its own operator is told.
+    pub(crate) fn depends_on(&self, step: &Step) -> Vec<Dependency> {
+        let needs = self.graph.needs(step).filter_map(|need| {
+            Some(Dependency {
+                kind: need.dependency?,
+                name: need.objects.first()?.1.to_owned(),
+                condition: "Ready".to_owned(),
+            })
+        });
+        needs.collect()
+    }
+
+    /// The user of a service that another one proves itself to, if it runs.
+    pub(crate) fn service_user(&self, node: Node) -> Option<c5c3_api::parts::NamedRef> {
+        self.graph.contains(node).then(|| named(node.step().name))
+    }
+}
+
+/// Rules of the control plane, and those of a service, which win.
+fn merged(
+    global: Option<&PolicyOverrides>,
+    service: Option<&PolicyOverrides>,
+) -> Option<PolicyOverrides> {
+    let (Some(global), Some(service)) = (global, service) else {
+        return global.or(service).cloned();
+    };
+    let mut merged = global.clone();
+    merged.rules.extend(service.rules.clone());
+    if service.config_map_ref.is_some() {
+        merged.config_map_ref = service.config_map_ref.clone();
+    }
+    Some(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(rules: &[(&str, &str)], map: Option<&str>) -> PolicyOverrides {
+        let each = rules.iter();
+        PolicyOverrides {
+            rules: each
+                .map(|(rule, who)| ((*rule).to_owned(), (*who).to_owned()))
+                .collect(),
+            config_map_ref: map.map(named),
+        }
+    }
+
+    #[test]
+    fn a_services_own_rule_wins() {
+        let global = rules(&[("a", "role:admin"), ("b", "role:admin")], Some("global"));
+        let service = rules(&[("b", "!"), ("c", "@")], None);
+        assert_eq!(
+            merged(Some(&global), Some(&service)),
+            Some(rules(
+                &[("a", "role:admin"), ("b", "!"), ("c", "@")],
+                Some("global")
+            ))
+        );
+        assert_eq!(merged(None, Some(&service)), Some(service));
+        assert_eq!(merged(None, None), None);
+    }
+}

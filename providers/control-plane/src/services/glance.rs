@@ -1,0 +1,46 @@
+//! Glance of a control plane.
+
+use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage};
+use c5c3_api::parts::Volume;
+use provider_composer::{Composition, Custom, Failure};
+
+use super::GLANCE;
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
+
+impl Recipe<'_> {
+    /// Wants Glance.
+    pub(super) fn glance(&self, tags: &Tags, composition: &mut Composition) -> Result<(), Failure> {
+        let (step, said) = (Node::Glance.step(), &self.services.glance);
+        let spec = GlanceSpec {
+            replicas: said.replicas,
+            resources: said.resources.clone(),
+            database: self.database(&GLANCE),
+            keystone: self.keystone_access(step),
+            storage: self.image_storage(),
+            common: self.common(step, tags.release, tags.glance, &said.overrides),
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+
+    /// Images live in the first storage pool, or on a volume where there is none.
+    fn image_storage(&self) -> ImageStorage {
+        let pool = self.pools().and_then(|pools| pools.images.as_ref());
+        match self.storage_clusters().first() {
+            Some(cluster) => ImageStorage {
+                backend: ImageBackend::Rbd,
+                rbd: Some(self.rbd("glance", "images", pool, cluster)),
+                file: None,
+                s3: None,
+            },
+            None => ImageStorage {
+                backend: ImageBackend::File,
+                rbd: None,
+                file: Some(Volume::default()),
+                s3: None,
+            },
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Keystone of a control plane.
+
+use c5c3_api::control_plane::ServiceFernet;
+use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
+use c5c3_api::parts::{Schedule, SecretKeyRef, Switch};
+use provider_composer::{Composition, Custom, Failure};
+
+use super::{ADMIN_CREDENTIALS, KEYSTONE};
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
+
+impl Recipe<'_> {
+    /// Wants Keystone.
+    pub(super) fn keystone(
+        &self,
+        tags: &Tags,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        let (step, said) = (Node::Keystone.step(), &self.services.keystone);
+        let spec = KeystoneSpec {
+            replicas: said.replicas,
+            resources: said.resources.clone(),
+            database: self.database(&KEYSTONE),
+            cache: self.cache(),
+            fernet: said.fernet.as_ref().map(fernet).unwrap_or_default(),
+            federation: Switch::default(),
+            bootstrap: Bootstrap {
+                admin_user: "admin".to_owned(),
+                admin_password_secret_ref: SecretKeyRef {
+                    name: ADMIN_CREDENTIALS.to_owned(),
+                    key: "password".to_owned(),
+                },
+                region: self.region().to_owned(),
+            },
+            common: self.common(step, tags.release, tags.keystone, &said.overrides),
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+}
+
+fn fernet(said: &ServiceFernet) -> Fernet {
+    let usual = Fernet::default();
+    let interval = said.rotation_interval.map(Schedule::from);
+    Fernet {
+        rotation_schedule: said
+            .rotation_schedule
+            .clone()
+            .or(interval)
+            .unwrap_or(usual.rotation_schedule),
+        max_active_keys: said.max_active_keys.unwrap_or(usual.max_active_keys),
+    }
+}

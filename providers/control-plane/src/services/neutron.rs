@@ -1,0 +1,62 @@
+//! Neutron of a control plane, and the virtual network that it drives.
+
+use c5c3_api::neutron::{Ml2, NeutronSpec, Ovn};
+use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
+use c5c3_api::parts::{Image, NamespacedRef};
+use provider_composer::{Composition, Custom, Failure};
+
+use super::NEUTRON;
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::{self, Tags};
+
+impl Recipe<'_> {
+    /// Wants the OVNCluster. Its databases have as many members as MariaDB: both need a majority.
+    pub(super) fn ovn(&self, composition: &mut Composition) -> Result<(), Failure> {
+        let step = Node::Ovn.step();
+        let database = OvnDatabase {
+            replicas: self.spec().infrastructure.mariadb.replicas.min(3),
+            ..OvnDatabase::default()
+        };
+        let spec = OvnClusterSpec {
+            ovn_image: self.image("ovn", table::OVN, &Image::default()),
+            ovs_image: self.image("ovs", table::OVS, &Image::default()),
+            northbound: database.clone(),
+            southbound: database,
+            tls: self.tls(),
+            topology: self.spec().global.topology.clone(),
+            ..OvnClusterSpec::default()
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+
+    /// Wants Neutron.
+    pub(super) fn neutron(
+        &self,
+        tags: &Tags,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        let (step, said) = (Node::Neutron.step(), &self.services.neutron);
+        let spec = NeutronSpec {
+            api: said.api.clone(),
+            database: self.database(&NEUTRON),
+            messaging: self.messaging(&NEUTRON),
+            keystone: self.keystone_access(step),
+            ovn: Ovn {
+                cluster_ref: Some(NamespacedRef {
+                    name: Node::Ovn.step().name.to_owned(),
+                    namespace: None,
+                }),
+                ..Ovn::default()
+            },
+            ml2: Ml2 {
+                mtu: self.spec().global.network.mtu,
+                ..Ml2::default()
+            },
+            common: self.common(step, tags.release, tags.neutron, &said.overrides),
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! Nova of a control plane.
+
+use c5c3_api::nova::{
+    Aggregate, Cell, ExternalScheduler, NovaDatabase, NovaSpec, Scheduler, ServiceAuth,
+};
+use c5c3_api::parts::Rbd;
+use provider_composer::{Composition, Custom, Failure};
+
+use super::NOVA;
+use crate::graph::Node;
+use crate::infrastructure::named;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
+
+impl Recipe<'_> {
+    /// Wants Nova.
+    pub(super) fn nova(&self, tags: &Tags, composition: &mut Composition) -> Result<(), Failure> {
+        let (step, said) = (Node::Nova.step(), &self.services.nova);
+        let server = self.database(&NOVA);
+        let spec = NovaSpec {
+            api: said.api.clone(),
+            scheduler: Scheduler {
+                replicas: said.scheduler.replicas,
+                resources: said.scheduler.resources.clone(),
+                external_scheduler: self.external_scheduler(),
+            },
+            conductor: said.conductor.clone(),
+            database: NovaDatabase {
+                cluster_ref: server.cluster_ref,
+                host: server.host,
+                port: server.port,
+                secret_ref: server.secret_ref,
+                ..NovaDatabase::default()
+            },
+            messaging: self.messaging(&NOVA),
+            cache: Some(self.cache()),
+            keystone: self.keystone_access(step),
+            service_auth: ServiceAuth {
+                placement_service_user_ref: self.service_user(Node::Placement),
+                neutron_service_user_ref: self.service_user(Node::Neutron),
+                glance_service_user_ref: self.service_user(Node::Glance),
+                cinder_service_user_ref: self.service_user(Node::Cinder),
+            },
+            cells: vec![self.cell()],
+            aggregates: self.aggregates(),
+            ephemeral: self.ephemeral(),
+            common: self.common(step, tags.release, tags.nova, &said.overrides),
+            ..NovaSpec::default()
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+
+    /// Cortex, where it runs and schedules for Nova.
+    fn external_scheduler(&self) -> ExternalScheduler {
+        let asked = self.graph.contains(Node::Cortex)
+            && self.pipelines().iter().any(|pipeline| pipeline == "nova");
+        ExternalScheduler {
+            enabled: asked,
+            endpoint: asked.then(|| self.cortex_endpoint()),
+        }
+    }
+
+    /// One cell has the hosts of all pools: a host that changed its cell would lose its servers, and pools come and go.
+    fn cell(&self) -> Cell {
+        let compute_ref = match self.hypervisor_clusters() {
+            [pool] => Some(named(pool)),
+            _ => None,
+        };
+        Cell {
+            compute_ref,
+            ..Cell::named("cell1")
+        }
+    }
+
+    /// Each pool is an aggregate of its hosts.
+    fn aggregates(&self) -> Vec<Aggregate> {
+        let pools = self.hypervisor_clusters().iter();
+        pools
+            .map(|pool| Aggregate {
+                name: pool.clone(),
+                compute_ref: Some(named(pool)),
+                availability_zone: None,
+                metadata: Default::default(),
+                traits: Vec::new(),
+            })
+            .collect()
+    }
+
+    /// Ephemeral disks live in the first storage pool, where it has a place for them.
+    fn ephemeral(&self) -> Option<Rbd> {
+        let pool = self.pools()?.ephemeral.as_ref();
+        let cluster = self.storage_clusters().first()?;
+        Some(self.rbd("nova", "ephemeral", Some(pool?), cluster))
+    }
+
+    fn hypervisor_clusters(&self) -> &[String] {
+        let compute = self.spec().compute.as_ref();
+        compute.map_or(&[], |compute| &compute.hypervisor_clusters)
+    }
+}

@@ -1,0 +1,132 @@
+//! Passwords of the services: made once, or given by whoever runs the server.
+
+use provider_composer::{Composition, Generated, Progress, Seen, World};
+
+use super::{ADMIN_CREDENTIALS, Service};
+use crate::catalogue;
+use crate::credentials::{Sealed, by_name};
+use crate::graph::{Node, Step};
+use crate::manifest::mariadb::WATCH;
+use crate::recipe::Recipe;
+
+/// Where a Secret comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// It is made here, unless its user was faster.
+    Made,
+    /// Its user makes it, for the server is theirs.
+    Given(&'static str),
+}
+
+/// A Secret with a password that a node needs.
+struct Password {
+    secret: String,
+    key: String,
+    username: &'static str,
+    origin: Origin,
+    watched: bool,
+}
+
+impl Recipe<'_> {
+    /// Wants the passwords that a node needs. What is wrong with one, if anything is.
+    pub(crate) fn passwords(
+        &self,
+        node: Node,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Progress {
+        let mut progress = Progress::Ready;
+        for password in self.needed_passwords(node) {
+            if password.origin == Origin::Made {
+                let mut generated = Generated::credentials(password.username);
+                if password.watched {
+                    generated.labels.insert(WATCH.to_owned(), String::new());
+                }
+                composition.generate(self.namespace(), &password.secret, generated);
+            }
+            if progress.is_ready() {
+                progress = self.checked(&password, world);
+            }
+        }
+        progress
+    }
+
+    /// A service's application credential, where the catalogue isn't ours and doesn't bring it.
+    pub(crate) fn credential(&self, step: &Step, world: &World<'_>) -> Progress {
+        let user = by_name(step.name).filter(|_| !self.korc.enabled);
+        user.map_or(Progress::Ready, |user| {
+            catalogue::credential(self, world, user)
+        })
+    }
+
+    fn needed_passwords(&self, node: Node) -> Vec<Password> {
+        let infrastructure = &self.spec().infrastructure;
+        let mut needed = Vec::new();
+        if let Some(service) = Service::of(node) {
+            let password = |secret, origin| Password {
+                secret,
+                key: "password".to_owned(),
+                username: service.name,
+                origin,
+                watched: false,
+            };
+            if service.database {
+                let origin = match infrastructure.mariadb.external {
+                    Some(_) => Origin::Given("infrastructure.mariadb is external"),
+                    None => Origin::Made,
+                };
+                needed.push(Password {
+                    watched: true,
+                    ..password(service.database_credentials(), origin)
+                });
+            }
+            if service.messaging {
+                let origin = match infrastructure.rabbitmq.external {
+                    Some(_) => Origin::Given("infrastructure.rabbitmq is external"),
+                    None => Origin::Made,
+                };
+                needed.push(password(service.messaging_credentials(), origin));
+            }
+        }
+        if node == Node::Keystone {
+            needed.push(Password {
+                secret: ADMIN_CREDENTIALS.to_owned(),
+                key: "password".to_owned(),
+                username: "admin",
+                origin: Origin::Made,
+                watched: false,
+            });
+        }
+        if node == Node::Cortex && self.cortex_component().database.cluster_ref.is_none() {
+            let secret = self.cortex_database_secret();
+            needed.push(Password {
+                secret: secret.name,
+                key: secret.key,
+                username: "cortex",
+                origin: Origin::Given("Cortex's PostgreSQL is yours"),
+                watched: false,
+            });
+        }
+        needed
+    }
+
+    /// A Secret that exists has to have a password of one line; one that is given has to exist.
+    fn checked(&self, password: &Password, world: &World<'_>) -> Progress {
+        let Password { secret, key, .. } = password;
+        match (
+            Sealed::look(world, self.namespace(), secret),
+            password.origin,
+        ) {
+            (Seen::Found(sealed), _) => match sealed.line(key) {
+                Ok(_) => Progress::Ready,
+                Err(progress) => progress,
+            },
+            (Seen::Missing, Origin::Made) => Progress::Ready,
+            (Seen::Missing, Origin::Given(why)) => Progress::failed(
+                "MissingSecret",
+                format!("{why}, and Secret {secret} is missing: make it, with the key {key}"),
+            ),
+            (Seen::Unread(message), _) => Progress::Unknown { message },
+        }
+    }
+}

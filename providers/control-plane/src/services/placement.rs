@@ -1,0 +1,29 @@
+//! Placement of a control plane.
+
+use c5c3_api::placement::PlacementSpec;
+use provider_composer::{Composition, Custom, Failure};
+
+use super::PLACEMENT;
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::release::table::Tags;
+
+impl Recipe<'_> {
+    /// Wants Placement.
+    pub(super) fn placement(
+        &self,
+        tags: &Tags,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        let (step, said) = (Node::Placement.step(), &self.services.placement);
+        let spec = PlacementSpec {
+            replicas: said.replicas,
+            resources: said.resources.clone(),
+            database: self.database(&PLACEMENT),
+            keystone: self.keystone_access(step),
+            common: self.common(step, tags.release, tags.placement, &said.overrides),
+        };
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
+        Ok(())
+    }
+}

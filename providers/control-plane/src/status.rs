@@ -1,0 +1,88 @@
+//! What is said of a control plane.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::control_plane::{ControlPlaneStatus, ServiceState};
+use provider_composer::{Conditions, Progress};
+
+use crate::graph::{Node, Step};
+use crate::recipe::Recipe;
+use crate::release::Rollout;
+use crate::survey::Survey;
+
+/// The last of the infrastructure's phases.
+const INFRASTRUCTURE: u8 = 1;
+/// The first of the phases of services other than Keystone.
+const SERVICES: u8 = 4;
+
+/// Writes the status, and what holds: of the infrastructure, of Keystone, of the catalogue, of the services all and each, and
+/// of the release.
+pub fn write(
+    recipe: &Recipe<'_>,
+    rollout: &Rollout,
+    survey: &Survey,
+    conditions: &mut Conditions,
+) -> ControlPlaneStatus {
+    let sum = |belongs: &dyn Fn(&Step) -> bool| {
+        let steps = recipe.graph.steps().filter(|step| belongs(step));
+        let mut each = steps.filter_map(|step| survey.get(&step.node));
+        let unready = each.find(|sight| !sight.progress.is_ready());
+        unready.map_or(Progress::Ready, |sight| sight.progress.clone())
+    };
+    conditions.set(
+        "InfrastructureReady",
+        &sum(&|step| step.phase == INFRASTRUCTURE),
+    );
+    for node in [Node::Keystone, Node::Catalogue] {
+        if recipe.graph.contains(node) {
+            conditions.set(node.step().condition, &sum(&|step| step.node == node));
+        }
+    }
+    conditions.set("ServicesReady", &sum(&|step| step.phase >= SERVICES));
+    for step in recipe.graph.steps().filter(|step| step.phase >= SERVICES) {
+        conditions.set(step.condition, &sum(&|other| other.node == step.node));
+    }
+    conditions.set("UpToDate", &rollout.progress);
+    ControlPlaneStatus {
+        conditions: Vec::new(),
+        update_phase: Some(rollout.phase),
+        release: rollout.good.map(|release| release.to_string()),
+        update: rollout.update.clone(),
+        services: services(recipe, survey),
+        endpoints: endpoints(recipe, survey),
+    }
+}
+
+fn services(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, ServiceState> {
+    let steps = steps(recipe);
+    let states = steps.filter_map(|step| {
+        let sight = survey.get(&step.node)?;
+        let ready = sight.progress.is_ready();
+        let before = recipe.subject.status.services.get(step.name);
+        let version = match ready {
+            true => sight.text("/spec/image/tag").map(str::to_owned),
+            false => before.and_then(|before| before.version.clone()),
+        };
+        let state = ServiceState {
+            ready,
+            version,
+            message: Some(sight.message().to_owned()).filter(|message| !message.is_empty()),
+        };
+        Some((step.name.to_owned(), state))
+    });
+    states.collect()
+}
+
+fn endpoints(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, String> {
+    let endpoints = steps(recipe).filter_map(|step| {
+        let endpoint = survey.get(&step.node)?.text("/status/endpoint")?;
+        Some((step.name.to_owned(), endpoint.to_owned()))
+    });
+    endpoints.collect()
+}
+
+/// Keystone and the other services.
+fn steps<'a>(recipe: &'a Recipe<'_>) -> impl Iterator<Item = &'static Step> + 'a {
+    let is_service = |step: &&Step| step.phase > INFRASTRUCTURE && step.node != Node::Catalogue;
+    recipe.graph.steps().filter(is_service)
+}

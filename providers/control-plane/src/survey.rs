@@ -1,0 +1,197 @@
+//! What there is of a control plane, and how it is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use provider_composer::{Key, Owner, Progress, Resource, Seen, World};
+use serde_json::Value;
+
+use crate::graph::{Node, Step};
+use crate::recipe::{ControlPlane, Recipe};
+
+/// How reasons of conditions end that say that something is wrong, and not only not yet done.
+const FAILED: &str = "Failed";
+
+/// What there is of one node.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// Its first object, if that is this control plane's.
+    pub object: Seen<Arc<Value>>,
+    /// Whether there is an object of that name that isn't.
+    pub is_taken: bool,
+    /// How far it has come.
+    pub progress: Progress,
+}
+
+impl Sight {
+    /// What says itself how it is.
+    pub fn of_itself(progress: Progress) -> Self {
+        Self {
+            object: Seen::Missing,
+            is_taken: false,
+            progress,
+        }
+    }
+
+    /// What is waited for, or what is wrong; empty if it is ready.
+    pub fn message(&self) -> &str {
+        match &self.progress {
+            Progress::Ready => "",
+            Progress::Waiting { message, .. }
+            | Progress::Failed { message, .. }
+            | Progress::Unknown { message } => message,
+        }
+    }
+
+    /// Whether it may exist: then it mustn't be taken for missing.
+    pub fn may_exist(&self) -> bool {
+        !self.object.is_missing()
+    }
+
+    /// A text of its first object.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        match &self.object {
+            Seen::Found(object) => object.pointer(pointer)?.as_str(),
+            Seen::Missing | Seen::Unread(_) => None,
+        }
+    }
+
+    /// Whether it is ready, and with this release: wanted, and, where it says so, running.
+    pub fn serves(&self, release: &str) -> bool {
+        let is = |text: Option<&str>| text.is_none_or(|text| text == release);
+        self.progress.is_ready()
+            && is(self.text("/spec/release"))
+            && is(self.text("/status/release"))
+    }
+}
+
+/// What there is of a control plane, by node.
+pub type Survey = BTreeMap<Node, Sight>;
+
+/// Looks at some nodes. The catalogue says itself how it is.
+pub fn survey<'a>(
+    recipe: &Recipe<'_>,
+    world: &World<'_>,
+    steps: impl Iterator<Item = &'a Step>,
+) -> Survey {
+    let each = steps.filter_map(|step| {
+        let key = step.keys(recipe.namespace()).next()?;
+        Some((step.node, sight(step, &key, recipe.subject, world)))
+    });
+    each.collect()
+}
+
+fn sight(step: &Step, key: &Key, subject: &ControlPlane, world: &World<'_>) -> Sight {
+    let mut is_taken = false;
+    let (object, progress) = match world.object(key) {
+        Seen::Found(object) if is_ours(&object, subject) => {
+            let progress = progress(step, key, &object, world);
+            (Seen::Found(object), progress)
+        }
+        Seen::Found(_) => {
+            is_taken = true;
+            let message = format!(
+                "{key} exists already and isn't this ControlPlane's: delete it, or say in the ControlPlane that somebody \
+                 else runs it"
+            );
+            (Seen::Missing, Progress::failed("NameTaken", message))
+        }
+        Seen::Missing => {
+            let message = format!("{key} is being made");
+            (Seen::Missing, waiting(step, message))
+        }
+        Seen::Unread(why) => (
+            Seen::Unread(why.clone()),
+            Progress::Unknown { message: why },
+        ),
+    };
+    Sight {
+        object,
+        is_taken,
+        progress,
+    }
+}
+
+/// Whether an object was composed for this control plane: its labels say so, or its ownerReference.
+fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
+    let labels = object.pointer("/metadata/labels");
+    let labels = labels.and_then(|labels| serde_json::from_value(labels.clone()).ok());
+    let owner = labels.and_then(|labels| Owner::from_labels(&labels));
+    let references = object.pointer("/metadata/ownerReferences");
+    let mut references = references.and_then(Value::as_array).into_iter().flatten();
+    owner == Some(Owner::of(ControlPlane::KIND, &subject.metadata))
+        || subject
+            .metadata
+            .uid
+            .as_deref()
+            .is_some_and(|uid| references.any(|reference| reference["uid"].as_str() == Some(uid)))
+}
+
+/// How far an object has come, by what its own operator says of it.
+fn progress(step: &Step, key: &Key, object: &Value, world: &World<'_>) -> Progress {
+    match step.node {
+        Node::RabbitMq => conditions(step, key, world, &["AllReplicasReady", "ClusterAvailable"]),
+        Node::Valkey => valkey(step, key, object),
+        Node::Memcached => replicas(step, key, object),
+        _ => conditions(step, key, world, &["Ready"]),
+    }
+}
+
+fn conditions(step: &Step, key: &Key, world: &World<'_>, types: &[&str]) -> Progress {
+    for type_ in types {
+        let condition = match world.condition(key, type_) {
+            Seen::Found(Some(condition)) if condition.status == "True" => continue,
+            Seen::Found(condition) => condition,
+            Seen::Missing => None,
+            Seen::Unread(message) => return Progress::Unknown { message },
+        };
+        let Some(condition) = condition else {
+            return waiting(step, format!("{key} hasn't said yet whether it is {type_}"));
+        };
+        let (reason, message) = (condition.reason, condition.message);
+        let why = if message.is_empty() {
+            &reason
+        } else {
+            &message
+        };
+        let message = format!("{key} isn't {type_}: {why}");
+        return match reason.ends_with(FAILED) {
+            true => Progress::failed(reason, message),
+            false => waiting(step, message),
+        };
+    }
+    Progress::Ready
+}
+
+/// SAP's operators say how a resource is in one word.
+fn valkey(step: &Step, key: &Key, object: &Value) -> Progress {
+    let state = object.pointer("/status/state").and_then(Value::as_str);
+    match state {
+        Some("Ready") if is_current(object) => Progress::Ready,
+        Some(state) => waiting(step, format!("{key} isn't Ready but {state}")),
+        None => waiting(step, format!("{key} hasn't said yet whether it is Ready")),
+    }
+}
+
+fn replicas(step: &Step, key: &Key, object: &Value) -> Progress {
+    let number = |pointer| object.pointer(pointer).and_then(Value::as_u64);
+    let wanted = number("/spec/replicas").unwrap_or(1);
+    let ready = number("/status/readyReplicas").unwrap_or(0);
+    match ready >= wanted && is_current(object) {
+        true => Progress::Ready,
+        false => waiting(
+            step,
+            format!("{key} has {ready} of {wanted} replicas ready"),
+        ),
+    }
+}
+
+/// Whether a status is of the present generation.
+fn is_current(object: &Value) -> bool {
+    let number = |pointer| object.pointer(pointer).and_then(Value::as_i64);
+    number("/status/observedGeneration") >= number("/metadata/generation")
+}
+
+fn waiting(step: &Step, message: String) -> Progress {
+    Progress::waiting(format!("WaitingFor{}", step.word), message)
+}

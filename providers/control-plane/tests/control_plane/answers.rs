@@ -1,0 +1,227 @@
+//! What a control plane becomes, all of it.
+
+use std::collections::BTreeMap;
+
+use crate::stage::{NAMESPACE, Stage, given, node_of, secret};
+use provider_control_plane::graph::Node;
+use serde_json::{Value, json};
+
+/// What the nodes but the catalogue consist of, and their passwords, as they are wanted.
+fn wanted(stage: &Stage) -> BTreeMap<String, Value> {
+    let is_password = |name: &str| {
+        [
+            "-db-credentials",
+            "-rabbitmq-credentials",
+            "-admin-credentials",
+            "-db-root",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end))
+    };
+    let objects = stage
+        .cluster
+        .objects()
+        .iter()
+        .filter(|(key, _)| match node_of(key) {
+            Some(node) => node != Node::Catalogue,
+            None => is_password(&key.name),
+        });
+    objects
+        .map(|(key, object)| {
+            let mut shown = json!({});
+            for (field, value) in object.as_object().unwrap() {
+                if !["apiVersion", "kind", "metadata", "status"].contains(&field.as_str()) {
+                    shown[field] = value.clone();
+                }
+            }
+            if let Some(values) = shown["data"].as_object() {
+                shown["data"] = values.keys().cloned().collect();
+            }
+            for field in ["labels", "annotations"] {
+                let mut marks = object["metadata"][field].clone();
+                if let Some(marks) = marks.as_object_mut() {
+                    marks.retain(|mark, _| !mark.starts_with("c5c3.io/owner"));
+                    shown[field] = json!(marks);
+                }
+            }
+            (
+                format!("{} {}", object["apiVersion"].as_str().unwrap(), key),
+                shown,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_small_one() {
+    let stage = Stage::running(json!({
+        "infrastructure": {
+            "mariadb": { "replicas": 1, "storageSize": "10Gi" },
+            "rabbitmq": { "replicas": 1, "storageSize": "5Gi" },
+            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
+            "memcached": { "replicas": 1, "memory": "256Mi" },
+        },
+        "global": { "tls": { "enabled": false } },
+    }));
+    insta::assert_yaml_snapshot!(wanted(&stage));
+}
+
+#[test]
+fn a_large_one() {
+    let stage = Stage::running(json!({
+        "openStackRelease": "2026.1",
+        "compute": { "hypervisorClusters": ["hv-pool-a", "hv-pool-b"] },
+        "storage": {
+            "storageClusters": ["st-pool-a", "st-pool-b"],
+            "ceph": {
+                "pools": { "volumes": "prod-volumes", "images": "prod-images", "ephemeral": "prod-ephemeral" },
+                "clients": [
+                    { "service": "glance", "storageCluster": "st-pool-a", "user": "prod-glance",
+                      "secretRef": { "name": "ceph-glance-st-pool-a" } },
+                    { "service": "cinder", "storageCluster": "st-pool-b", "user": "prod-cinder",
+                      "secretRef": { "name": "ceph-cinder-st-pool-b" } },
+                ],
+            },
+        },
+        "infrastructure": {
+            "mariadb": { "replicas": 5, "storageClass": "fast", "maxScale": { "replicas": 2 },
+                "resources": { "requests": { "cpu": 2, "memory": "8Gi" } } },
+            "rabbitmq": { "storageClass": "fast", "resources": { "limits": { "memory": "4Gi" } } },
+        },
+        "services": {
+            "keystone": { "replicas": 5, "fernet": { "rotationInterval": "24h", "maxActiveKeys": 5 },
+                "policyOverrides": { "rules": { "identity:list_users": "role:reader" } } },
+            "glance": { "replicas": 4, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } } },
+            "nova": { "api": { "replicas": 7 }, "image": { "repository": "registry.example.com/fork/nova", "fork": "sap" } },
+            "cinder": { "volume": { "replicas": 2 } },
+        },
+        "cortex": { "enabled": true, "pipelines": ["nova"], "database": { "host": "postgres.example.com" } },
+        "tempest": { "enabled": true, "schedule": "0 3 * * *" },
+        "global": {
+            "region": "eu-de-1",
+            "tls": { "issuerRef": { "name": "internal", "kind": "ClusterIssuer" } },
+            "network": { "mtu": 9000 },
+            "monitoring": { "enabled": true },
+            "images": { "registry": "registry.example.com/mirror", "pullSecrets": [{ "name": "mirror" }] },
+            "topology": {
+                "nodeSelector": { "role": "control" },
+                "tolerations": [{ "key": "control", "operator": "Exists", "effect": "NoSchedule" }],
+                "spreadOver": ["rack"],
+                "priorityClassName": "control",
+            },
+            "policyOverrides": { "rules": { "identity:list_users": "role:admin", "admin": "role:admin" } },
+        },
+    }));
+    insta::assert_yaml_snapshot!(wanted(&stage));
+}
+
+/// A control plane whose infrastructure is somebody else's.
+fn brownfield() -> Value {
+    json!({
+        "infrastructure": {
+            "mariadb": { "external": { "host": "db.example.com" } },
+            "rabbitmq": { "external": { "hosts": ["rabbitmq-0.rabbitmq:5672", "rabbitmq-1.rabbitmq:5672"] } },
+            "valkey": { "external": { "servers": ["valkey.example.com:6379"] } },
+            "memcached": { "external": { "servers": ["memcached-0.memcached:11211"] } },
+        },
+    })
+}
+
+#[test]
+fn a_brownfield_one() {
+    let mut stage = Stage::new(brownfield());
+    for service in [
+        "keystone",
+        "glance",
+        "placement",
+        "nova",
+        "neutron",
+        "cinder",
+    ] {
+        stage.cluster.put(
+            &secret(&format!("{service}-db-credentials")),
+            &given("from-the-dba"),
+        );
+    }
+    for service in ["nova", "neutron", "cinder"] {
+        stage.cluster.put(
+            &secret(&format!("{service}-rabbitmq-credentials")),
+            &given("from-the-bus"),
+        );
+    }
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    insta::assert_yaml_snapshot!(wanted(&stage));
+}
+
+#[test]
+fn a_brownfield_one_asks_for_its_passwords() {
+    let mut stage = Stage::new(brownfield());
+    stage.play();
+    let (status, reason, message) = stage.condition("KeystoneReady");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "MissingSecret")
+    );
+    assert!(message.contains("keystone-db-credentials"), "{message}");
+    assert!(stage.object(Node::Keystone).is_none());
+    assert!(stage.object(Node::MariaDb).is_none());
+}
+
+#[test]
+fn one_with_less() {
+    let stage = Stage::running(json!({
+        "services": {
+            "glance": { "enabled": false },
+            "cinder": { "enabled": false },
+            "neutron": { "enabled": false },
+        },
+    }));
+    for node in [Node::Glance, Node::Cinder, Node::Neutron, Node::Ovn] {
+        assert!(stage.object(node).is_none(), "{node:?}");
+    }
+    let nova = stage.object(Node::Nova).unwrap();
+    insta::assert_yaml_snapshot!(
+        json!({ "dependsOn": nova["spec"]["dependsOn"], "serviceAuth": nova["spec"]["serviceAuth"] })
+    );
+    insta::assert_yaml_snapshot!(stage.status());
+}
+
+#[test]
+fn the_same_twice() {
+    let spec = json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } });
+    let (one, mut other) = (Stage::running(spec.clone()), Stage::running(spec));
+    crate::stage::assert_same(&one.world(), &other.world());
+    let text = |stage: &Stage| serde_json::to_string(&stage.world()).unwrap();
+    assert!(text(&one) == text(&other), "the same, but not byte by byte");
+    let before = other.cluster.writes();
+    other.settle();
+    assert_eq!(
+        other.cluster.writes(),
+        before,
+        "nothing changed, so nothing is written"
+    );
+}
+
+#[test]
+fn without_our_catalogue_services_wait_for_their_own_credentials() {
+    let mut stage = Stage::new(json!({ "korc": { "enabled": false } }));
+    stage.play();
+    let (_, reason, message) = stage.condition("GlanceReady");
+    assert!(
+        message.contains("glance-keystone-credentials"),
+        "{reason}: {message}"
+    );
+    assert!(stage.object(Node::Glance).is_none());
+    assert!(stage.nodes().contains(&Node::Keystone));
+    assert!(!stage.nodes().contains(&Node::Catalogue));
+    let status = stage.status().to_string();
+    assert!(!status.contains("KORCReady"), "{status}");
+    assert!(
+        stage
+            .cluster
+            .objects()
+            .keys()
+            .all(|key| key.namespace.as_deref() == Some(NAMESPACE))
+    );
+}

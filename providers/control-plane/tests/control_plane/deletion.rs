@@ -1,0 +1,150 @@
+//! A control plane goes in the reverse order of the graph.
+
+use std::collections::BTreeSet;
+
+use crate::stage::{Stage, node_of};
+use provider_composer::Key;
+use provider_control_plane::graph::{GRAPH, Node, needed_by};
+use serde_json::json;
+
+/// One of everything, whose objects' operators take their time to let go.
+fn leaving() -> Stage {
+    let mut stage =
+        Stage::running(json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } }));
+    let kinds: BTreeSet<_> = stage
+        .cluster
+        .objects()
+        .keys()
+        .filter(|key| node_of(key).is_some())
+        .map(|key| key.kind)
+        .collect();
+    for kind in kinds {
+        stage.cluster.hold(kind);
+    }
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    stage
+}
+
+/// What is being deleted.
+fn going(stage: &Stage) -> Vec<Key> {
+    let objects = stage.cluster.objects().iter();
+    objects
+        .filter(|(key, object)| {
+            **key != stage.key && object["metadata"].get("deletionTimestamp").is_some()
+        })
+        .map(|(key, _)| key.clone())
+        .collect()
+}
+
+#[test]
+fn what_needs_others_goes_before_them() {
+    let mut stage = leaving();
+    let mut order = Vec::new();
+    for _ in 0..256 {
+        stage.settle();
+        let Some(key) = going(&stage).into_iter().next() else {
+            break;
+        };
+        let node = node_of(&key).unwrap();
+        let present = stage.nodes();
+        for step in needed_by(node) {
+            assert!(
+                !present.contains(&step.node),
+                "{key} goes while {} is there",
+                step.name
+            );
+        }
+        order.push(node);
+        stage.cluster.release(&key);
+    }
+    assert_eq!(stage.nodes(), BTreeSet::new());
+    assert!(
+        stage.cluster.get(&stage.key).is_none(),
+        "the ControlPlane goes last"
+    );
+    let gone: BTreeSet<Node> = order.into_iter().collect();
+    assert_eq!(gone, GRAPH.iter().map(|step| step.node).collect());
+}
+
+#[test]
+fn passwords_stay_as_long_as_volumes_do() {
+    let mut stage = leaving();
+    let made: Vec<Key> = stage.cluster.generated().keys().cloned().collect();
+    for _ in 0..256 {
+        stage.settle();
+        for key in going(&stage) {
+            stage.cluster.release(&key);
+        }
+    }
+    assert!(stage.cluster.get(&stage.key).is_none());
+    let databases = made
+        .iter()
+        .filter(|key| key.name == "openstack-db-root" || key.name.ends_with("-db-credentials"));
+    let mut count = 0;
+    for key in databases {
+        assert!(stage.cluster.get(key).is_some(), "{key} is gone");
+        count += 1;
+    }
+    assert_eq!(count, 7);
+}
+
+#[test]
+fn what_cannot_be_read_counts_as_there() {
+    let mut stage = leaving();
+    let nova = Node::Nova
+        .step()
+        .keys(crate::stage::NAMESPACE)
+        .next()
+        .unwrap();
+    stage.cluster.set_readable(&nova, false);
+    for _ in 0..64 {
+        stage.settle();
+        for key in going(&stage) {
+            if key != nova {
+                stage.cluster.release(&key);
+            }
+        }
+    }
+    for node in [
+        Node::MariaDb,
+        Node::RabbitMq,
+        Node::Keystone,
+        Node::Placement,
+        Node::Glance,
+    ] {
+        let object = stage.object(node).unwrap();
+        assert!(
+            object["metadata"].get("deletionTimestamp").is_none(),
+            "{node:?} goes"
+        );
+    }
+    stage.cluster.set_readable(&nova, true);
+    for _ in 0..64 {
+        stage.settle();
+        for key in going(&stage) {
+            stage.cluster.release(&key);
+        }
+    }
+    assert!(stage.cluster.get(&stage.key).is_none());
+}
+
+#[test]
+fn one_that_was_refused_goes_without_touching_the_elder() {
+    let mut stage = Stage::running(json!({}));
+    let younger = crate::stage::key("younger");
+    stage.cluster.wait(jiff::SignedDuration::from_secs(1));
+    let before = stage.world();
+    stage.cluster.put(&younger, &json!({ "spec": {} }));
+    stage.cluster.settle(&crate::stage::OPERATOR, &younger);
+    let status = &stage.cluster.get(&younger).unwrap()["status"];
+    assert_eq!(status["conditions"][0]["reason"], "NotAlone");
+    let message = status["conditions"][0]["message"].as_str().unwrap();
+    assert!(message.contains("production"), "{message}");
+
+    stage.cluster.delete(&younger);
+    stage.cluster.settle(&crate::stage::OPERATOR, &younger);
+    assert!(stage.cluster.get(&younger).is_none());
+    stage.settle();
+    crate::stage::assert_same(&stage.world(), &before);
+}

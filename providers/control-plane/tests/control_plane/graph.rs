@@ -1,0 +1,103 @@
+//! The graph, walked: what waits for what, and for nothing else.
+
+use std::collections::BTreeSet;
+
+use crate::stage::Stage;
+use provider_control_plane::graph::{GRAPH, Node, needed_by};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// Everything that a control plane can have.
+fn everything() -> Value {
+    json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } })
+}
+
+fn all() -> BTreeSet<Node> {
+    GRAPH.iter().map(|step| step.node).collect()
+}
+
+/// A node, and all that can't be made before it is ready.
+fn behind(node: Node) -> BTreeSet<Node> {
+    let mut behind = BTreeSet::new();
+    let mut next = vec![node];
+    while let Some(node) = next.pop() {
+        for step in needed_by(node) {
+            if behind.insert(step.node) {
+                next.push(step.node);
+            }
+        }
+    }
+    behind
+}
+
+#[test]
+fn the_graph_is_in_order() {
+    for (position, step) in GRAPH.iter().enumerate() {
+        assert_eq!(step.node as usize, position);
+        for need in step.needs {
+            assert!(
+                (*need as usize) < position,
+                "{} needs what comes later",
+                step.name
+            );
+            assert!(need.step().phase <= step.phase);
+        }
+    }
+}
+
+#[test]
+fn all_becomes_ready() {
+    let stage = Stage::running(everything());
+    assert_eq!(stage.nodes(), all());
+}
+
+#[rstest]
+fn what_needs_a_node_waits_for_it_and_nothing_else_does(
+    #[values(
+        Node::MariaDb,
+        Node::RabbitMq,
+        Node::Valkey,
+        Node::Memcached,
+        Node::Keystone,
+        Node::Catalogue,
+        Node::Glance,
+        Node::Placement,
+        Node::Ovn,
+        Node::Nova,
+        Node::Neutron,
+        Node::Cinder,
+        Node::Cortex,
+        Node::Tempest
+    )]
+    held: Node,
+) {
+    let mut stage = Stage::new(everything());
+    stage.held.insert(held);
+    stage.play();
+    let waiting = behind(held);
+    let made: BTreeSet<Node> = all().difference(&waiting).copied().collect();
+    assert_eq!(stage.nodes(), made);
+    for node in &waiting {
+        let (status, reason, message) = stage.condition(node.step().condition);
+        assert_eq!(status, "False", "{node:?}");
+        assert!(
+            reason.starts_with("WaitingFor"),
+            "{node:?}: {reason}: {message}"
+        );
+    }
+    let direct = needed_by(held).map(|step| stage.condition(step.condition));
+    for (_, reason, message) in direct.filter(|_| held != Node::Catalogue) {
+        assert!(
+            waiting
+                .iter()
+                .chain([&held])
+                .any(|node| reason == format!("WaitingFor{}", node.step().word)),
+            "{reason}: {message}"
+        );
+    }
+
+    stage.held.clear();
+    stage.play();
+    assert_eq!(stage.nodes(), all());
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+}

@@ -1,0 +1,10 @@
+//! The composer of ControlPlanes, in a cluster in memory.
+
+#![cfg(test)]
+
+mod answers;
+mod deletion;
+mod graph;
+mod mistakes;
+mod release;
+mod stage;

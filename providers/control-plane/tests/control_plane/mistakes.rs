@@ -1,0 +1,135 @@
+//! What users get wrong, and what they are told.
+
+use crate::stage::{Stage, given, secret, without_control_planes};
+use k8s_openapi::ByteString;
+use provider_control_plane::graph::Node;
+use rstest::rstest;
+use serde_json::json;
+
+#[test]
+fn nothing_can_be_without_keystone() {
+    let mut stage = Stage::new(json!({ "services": { "keystone": { "enabled": false } } }));
+    stage.play();
+    let (_, reason, message) = stage.condition("Ready");
+    assert_eq!(reason, "KeystoneDisabled");
+    assert!(message.contains("enable it"), "{message}");
+    assert!(stage.nodes().is_empty());
+}
+
+#[test]
+fn infrastructure_can_be_without_keystone() {
+    let off = json!({ "enabled": false });
+    let services = [
+        "keystone",
+        "glance",
+        "placement",
+        "nova",
+        "neutron",
+        "cinder",
+    ];
+    let services: serde_json::Map<_, _> = services
+        .map(|name| (name.to_owned(), off.clone()))
+        .into_iter()
+        .collect();
+    let stage = Stage::running(json!({ "services": services, "korc": off }));
+    assert_eq!(stage.nodes().len(), 4);
+}
+
+#[rstest]
+#[case::line_break(json!({ "password": ByteString(b"s3cret\n".to_vec()) }), "InvalidSecret", "line break")]
+#[case::empty(json!({ "password": ByteString(Vec::new()) }), "InvalidSecret", "empty")]
+#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "MissingKey", "no key password")]
+fn a_secret_that_cannot_be_used_is_named(
+    #[case] data: serde_json::Value,
+    #[case] expected: &str,
+    #[case] why: &str,
+) {
+    let mut stage = Stage::new(json!({}));
+    stage
+        .cluster
+        .put(&secret("glance-db-credentials"), &json!({ "data": data }));
+    stage.play();
+    let (_, reason, message) = stage.condition("GlanceReady");
+    assert_eq!(reason, expected, "{message}");
+    assert!(
+        message.contains("glance-db-credentials") && message.contains(why),
+        "{message}"
+    );
+    assert!(!message.contains("s3cret"), "{message}");
+    assert!(stage.object(Node::Glance).is_none());
+    assert!(stage.object(Node::Cinder).is_some(), "others go ahead");
+
+    stage
+        .cluster
+        .put(&secret("glance-db-credentials"), &given("s3cret"));
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    let stored = stage.cluster.get(&secret("glance-db-credentials")).unwrap();
+    assert_eq!(
+        stored["data"],
+        given("s3cret")["data"],
+        "a user's Secret stays as it is"
+    );
+    assert!(
+        !stage
+            .cluster
+            .generated()
+            .contains_key(&secret("glance-db-credentials"))
+    );
+}
+
+#[test]
+fn what_somebody_else_made_is_not_taken_over() {
+    let mut stage = Stage::new(json!({}));
+    let key = Node::MariaDb
+        .step()
+        .keys(crate::stage::NAMESPACE)
+        .next()
+        .unwrap();
+    let theirs = json!({ "spec": { "replicas": 1, "image": "theirs" } });
+    stage.cluster.put(&key, &theirs);
+    stage.play();
+    let (_, reason, message) = stage.condition("InfrastructureReady");
+    assert_eq!(reason, "NameTaken");
+    assert!(message.contains("MariaDB openstack-db"), "{message}");
+    assert_eq!(stage.object(Node::MariaDb).unwrap()["spec"], theirs["spec"]);
+    assert!(stage.object(Node::RabbitMq).is_some());
+    assert!(stage.object(Node::Keystone).is_none());
+
+    stage.cluster.delete(&key);
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn what_cannot_be_read_is_neither_made_anew_nor_deleted() {
+    let mut stage = Stage::running(json!({}));
+    let before = stage.world();
+    let key = Node::Keystone
+        .step()
+        .keys(crate::stage::NAMESPACE)
+        .next()
+        .unwrap();
+    stage.cluster.set_readable(&key, false);
+    stage.settle();
+    assert_eq!(stage.condition("KeystoneReady").0, "Unknown");
+    crate::stage::assert_same(
+        &without_control_planes(stage.world()),
+        &without_control_planes(before),
+    );
+    stage.cluster.set_readable(&key, true);
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn a_node_that_exists_changes_though_its_needs_are_unready() {
+    let mut stage = Stage::running(json!({}));
+    stage.held.insert(Node::MariaDb);
+    stage.grant();
+    stage.want(|spec| spec["services"] = json!({ "glance": { "replicas": 5 } }));
+    stage.play();
+    assert_eq!(stage.object(Node::Glance).unwrap()["spec"]["replicas"], 5);
+    assert_eq!(stage.condition("Ready").1, "WaitingForMariaDB");
+    assert_eq!(stage.condition("GlanceReady").0, "True");
+}
