@@ -235,9 +235,6 @@ proptest! {
         let mut tokens: Vec<Token> = Vec::new();
         for step in steps {
             now += SignedDuration::from_mins(step.minutes);
-            for ring in visible(&history, now) {
-                tokens.push(Token { key: ring.primary(), issued: now });
-            }
             if step.operator_runs {
                 let mut ring = history.last().unwrap().1.clone();
                 if step.restart {
@@ -248,6 +245,9 @@ proptest! {
                 if next != ring {
                     history.push((now, next));
                 }
+            }
+            for ring in visible(&history, now) {
+                tokens.push(Token { key: ring.primary(), issued: now });
             }
             tokens.retain(|token| token.issued + LIFETIME > now);
             for ring in visible(&history, now) {
