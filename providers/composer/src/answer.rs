@@ -17,7 +17,7 @@ use crate::world::Outside;
 /// What a carrier of composers has to make so: objects applied, Secrets generated where there are none, what else is the
 /// subject's deleted, calls made, the status written; in this order.
 pub struct Answer {
-    /// Whole objects, with the owner's labels and reference.
+    /// Whole objects, with the owner's labels and reference, but for those that outlast it.
     pub objects: BTreeMap<Key, Value>,
     /// Secrets whose values are made once.
     pub generated: BTreeMap<Key, Generated>,
@@ -54,7 +54,8 @@ impl Answer {
             .objects
             .into_iter()
             .map(|(key, body)| {
-                let object = dressed(&key, body, operator, kind, &subject.metadata, &owner);
+                let owner = (!composition.lasting.contains(&key)).then_some(&owner);
+                let object = dressed(&key, body, operator, kind, &subject.metadata, owner);
                 (key, object)
             })
             .collect();
@@ -70,14 +71,14 @@ impl Answer {
     }
 }
 
-/// A whole object: the body with the name it goes by and the marks of its owner.
+/// A whole object: the body with the name it goes by and the marks of its owner, if it has one.
 fn dressed(
     key: &Key,
     mut body: Value,
     operator: &'static str,
     kind: ResourceKind,
     subject: &Metadata,
-    owner: &Owner,
+    owner: Option<&Owner>,
 ) -> Value {
     let mut metadata = match body.get_mut("metadata").map(Value::take) {
         Some(Value::Object(metadata)) => Value::Object(metadata),
@@ -91,10 +92,11 @@ fn dressed(
         metadata["labels"] = json!({});
     }
     metadata["labels"]["app.kubernetes.io/managed-by"] = json!(operator);
-    for (label, value) in owner.labels() {
+    for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
         metadata["labels"][label] = json!(value);
     }
-    if key.namespace == subject.namespace
+    if owner.is_some()
+        && key.namespace == subject.namespace
         && let Some(reference) = owner::reference(kind, subject)
     {
         metadata["ownerReferences"] = json!([reference]);

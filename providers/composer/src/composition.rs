@@ -17,6 +17,7 @@ use crate::world::Outside;
 #[derive(Default)]
 pub struct Composition {
     pub(crate) objects: BTreeMap<Key, Value>,
+    pub(crate) lasting: BTreeSet<Key>,
     pub(crate) generated: BTreeMap<Key, Generated>,
     pub(crate) kept: BTreeSet<Key>,
     pub(crate) calls: Vec<Outside>,
@@ -42,6 +43,22 @@ impl Composition {
             Failure::new("NotComposed", format!("{key} can't be written: {error}"))
         })?;
         self.objects.insert(key.clone(), body);
+        Ok(key)
+    }
+
+    /// Wants an object as given, without an owner: it stays as long as nobody deletes it, because what it stands for, a
+    /// volume's data for instance, can't be made again.
+    ///
+    /// # Errors
+    /// The body is nothing that JSON can hold.
+    pub fn apply_lasting<T: Resource + Serialize>(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        body: &T,
+    ) -> Result<Key, Failure> {
+        let key = self.apply(namespace, name, body)?;
+        self.lasting.insert(key.clone());
         Ok(key)
     }
 
