@@ -1,14 +1,11 @@
-//! Installing the project's Helm charts: rendered by the real Helm, applied like any manifest.
+//! Installing the project's Helm charts by the real Helm.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use kube::core::DynamicObject;
 
 use crate::cluster::Cluster;
-use crate::definitions::DEFINITION;
-use crate::objects::documents;
 use crate::tools::Tool;
 
 /// Where the charts are.
@@ -16,7 +13,7 @@ const CHARTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/charts");
 
 impl Cluster {
     /// Installs a chart of `package/charts` under its own name, definitions and all, into a namespace that is made if need
-    /// be, and answers with what it consists of. Values are given as `--set` takes them. Its pods don't run here.
+    /// be, or upgrades it, and answers with Helm's notes. Values are given as `--set` takes them. Its pods don't run here.
     ///
     /// # Errors
     /// When Helm doesn't render it, or the cluster refuses an object or a field of one.
@@ -25,36 +22,22 @@ impl Cluster {
         chart: &str,
         namespace: &str,
         values: &[&str],
-    ) -> Result<Vec<DynamicObject>> {
-        let objects = documents(&render(chart, namespace, values)?)?;
-        let (definitions, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| {
-            let types = object.types.as_ref();
-            types.is_some_and(|types| types.kind == DEFINITION.kind)
-        });
-        self.install_definitions(definitions).await?;
-        let home = format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}");
-        self.apply(&home).await?;
-        for object in &others {
-            self.write(object).await?;
+    ) -> Result<String> {
+        let mut helm = Command::new(Tool::Helm.path()?);
+        helm.args(["upgrade", "--install", chart])
+            .arg(Path::new(CHARTS).join(chart))
+            .args(["--create-namespace", "--namespace", namespace])
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig_file());
+        for value in values {
+            helm.args(["--set", value]);
         }
-        Ok(others)
+        let installed = helm.output().context("cannot run helm")?;
+        ensure!(
+            installed.status.success(),
+            "helm doesn't install {chart}: {}",
+            String::from_utf8_lossy(&installed.stderr)
+        );
+        String::from_utf8(installed.stdout).context("helm says no text")
     }
-}
-
-/// What Helm makes of a chart.
-fn render(chart: &str, namespace: &str, values: &[&str]) -> Result<String> {
-    let mut helm = Command::new(Tool::Helm.path()?);
-    helm.args(["template", chart])
-        .arg(Path::new(CHARTS).join(chart))
-        .args(["--include-crds", "--namespace", namespace]);
-    for value in values {
-        helm.args(["--set", value]);
-    }
-    let rendered = helm.output().context("cannot run helm")?;
-    ensure!(
-        rendered.status.success(),
-        "helm doesn't render {chart}: {}",
-        String::from_utf8_lossy(&rendered.stderr)
-    );
-    String::from_utf8(rendered.stdout).context("helm renders no text")
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask generate`: the files that are made from Rust types.
 
+mod charts;
 mod compositions;
 
 use std::{
@@ -33,7 +34,7 @@ struct Product {
 }
 
 /// All that is generated.
-const PRODUCTS: [Product; 3] = [
+const PRODUCTS: [Product; 4] = [
     Product {
         folders: &["xrds/v1", "xrds/v2"],
         make: xrds,
@@ -45,6 +46,10 @@ const PRODUCTS: [Product; 3] = [
     Product {
         folders: &["package/crds"],
         make: crds,
+    },
+    Product {
+        folders: &[charts::FOLDER],
+        make: charts::charts,
     },
 ];
 
@@ -110,14 +115,19 @@ fn crds(_: &Path) -> Result<Files> {
 /// What stands in the generated folders now.
 fn present(root: &Path) -> Result<Files> {
     let mut files = Files::new();
-    for folder in PRODUCTS
-        .iter()
-        .flat_map(|product| product.folders)
-        .map(Path::new)
-        .filter(|folder| root.join(folder).is_dir())
-    {
-        for entry in fs::read_dir(root.join(folder))? {
-            let path = folder.join(entry?.file_name());
+    let folders = PRODUCTS.iter().flat_map(|product| product.folders);
+    let mut folders: Vec<PathBuf> = folders.map(PathBuf::from).collect();
+    while let Some(folder) = folders.pop() {
+        if !root.join(&folder).is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+                continue;
+            }
             let text = fs::read_to_string(root.join(&path))
                 .with_context(|| format!("reading {}", path.display()))?;
             files.insert(path, text);

@@ -1,0 +1,137 @@
+//! A control plane cluster with our operator in it.
+
+use std::sync::Arc;
+
+use lab::{Cluster, Etcd, Kind, Machine, Operator, Result, ensure, kind};
+use serde_json::{Value, json};
+
+pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+pub const SECRET: Kind = kind("v1", "Secret");
+
+/// Who our operator is.
+pub const ACCOUNT: &str = "system:serviceaccount:c5c3-system:c5c3-operator";
+
+/// A control plane cluster with our operator in it.
+pub struct Site {
+    pub cluster: Cluster,
+    pub operator: Operator,
+}
+
+impl Site {
+    /// Installs all kinds, and our operator by its chart, and starts it under the chart's role.
+    pub async fn open(machine: &Arc<Machine>) -> Result<Self> {
+        let etcd = Etcd::start(machine)?;
+        let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
+        tokio::try_join!(
+            cluster.install_mariadb(),
+            cluster.install_rabbitmq(),
+            cluster.install_valkey(),
+            cluster.install_k_orc(),
+            cluster.install_external_secrets(),
+        )?;
+        cluster.apply_files("package/crds").await?;
+        cluster
+            .install_chart("c5c3-operator", "c5c3-system", &[])
+            .await?;
+        let account = cluster.acting_as("c5c3-system/c5c3-operator").await?;
+        let operator = Operator::c5c3(machine, &account, "c5c3-operator", &["c5c3"]).await?;
+        Ok(Self { cluster, operator })
+    }
+
+    /// Makes a namespace and a ControlPlane of the same name in it.
+    pub async fn control_plane(&self, name: &str, spec: Value) -> Result<()> {
+        self.namespace(name).await?;
+        let control_plane = json!({
+            "apiVersion": "c5c3.io/v1alpha1",
+            "kind": "ControlPlane",
+            "metadata": { "name": name, "namespace": name },
+            "spec": spec,
+        });
+        self.cluster
+            .apply(&control_plane.to_string())
+            .await
+            .map(drop)
+    }
+
+    /// Makes a namespace.
+    pub async fn namespace(&self, name: &str) -> Result<()> {
+        let namespace =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        self.cluster.apply(&namespace.to_string()).await.map(drop)
+    }
+
+    /// Makes a Secret that a user would.
+    pub async fn secret(&self, namespace: &str, name: &str, values: Value) -> Result<()> {
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": { "name": name, "namespace": namespace },
+            "stringData": values,
+        });
+        self.cluster.apply(&secret.to_string()).await.map(drop)
+    }
+
+    /// Everything that our operator has written so far: verb, resource and `namespace/name`.
+    pub fn written(&self) -> Result<Vec<(String, String, String)>> {
+        let requests = self.cluster.audit()?;
+        let ours = requests
+            .into_iter()
+            .filter(|request| request.user == ACCOUNT);
+        let written = ours.filter(|request| {
+            request.writes() && !matches!(request.resource.as_str(), "leases" | "events")
+        });
+        Ok(written
+            .map(|request| (request.verb, request.resource, request.name))
+            .collect())
+    }
+
+    /// Fine when nothing that our operator asked for was refused for want of a right.
+    pub fn was_allowed_all(&self) -> Result<()> {
+        let requests = self.cluster.audit()?;
+        let refused: Vec<_> = requests
+            .iter()
+            .filter(|request| request.user == ACCOUNT && request.code == 403)
+            .collect();
+        ensure!(refused.is_empty(), "the chart's role lacks {refused:?}");
+        Ok(())
+    }
+}
+
+/// The least that has every part.
+pub fn small() -> Value {
+    json!({
+        "openStackRelease": "2025.2",
+        "infrastructure": {
+            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
+            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
+            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
+            "memcached": { "replicas": 1, "memory": "64Mi" },
+        },
+        "services": {
+            "keystone": { "replicas": 1 },
+            "glance": { "replicas": 1 },
+            "placement": { "replicas": 1 },
+            "nova": { "api": { "replicas": 1 }, "scheduler": { "replicas": 1 }, "conductor": { "replicas": 1 } },
+            "neutron": { "api": { "replicas": 1 } },
+            "cinder": { "api": { "replicas": 1 }, "scheduler": { "replicas": 1 } },
+        },
+        "compute": { "hypervisorClusters": ["hv-pool-a"] },
+        "storage": {
+            "storageClusters": ["st-pool-a"],
+            "ceph": {
+                "pools": { "volumes": "small-volumes", "images": "small-images", "ephemeral": "small-ephemeral" },
+                "clients": [
+                    { "service": "glance", "storageCluster": "st-pool-a", "user": "small-glance",
+                      "secretRef": { "name": "ceph-glance-st-pool-a" } },
+                    { "service": "cinder", "storageCluster": "st-pool-a", "user": "small-cinder",
+                      "secretRef": { "name": "ceph-cinder-st-pool-a" } },
+                    { "service": "nova", "storageCluster": "st-pool-a", "user": "small-nova",
+                      "secretRef": { "name": "ceph-nova-st-pool-a" } },
+                ],
+            },
+        },
+        "cortex": { "enabled": true },
+        "tempest": { "enabled": true },
+        "global": { "tls": { "enabled": false } },
+    })
+}

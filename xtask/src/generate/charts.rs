@@ -1,0 +1,194 @@
+//! The Helm charts: one for each operator, alike but for name, role and definitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use provider_composer::{Access, Operator, ResourceKind};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Files, yaml};
+
+/// Where the charts are.
+pub const FOLDER: &str = "package/charts";
+
+/// What all charts have, by its path in them.
+const COMMON: [(&str, &str); 8] = [
+    ("values.yaml", include_str!("chart/values.yaml")),
+    (
+        "templates/_names.tpl",
+        include_str!("chart/templates/_names.tpl"),
+    ),
+    (
+        "templates/NOTES.txt",
+        include_str!("chart/templates/NOTES.txt"),
+    ),
+    (
+        "templates/access.yaml",
+        include_str!("chart/templates/access.yaml"),
+    ),
+    (
+        "templates/availability.yaml",
+        include_str!("chart/templates/availability.yaml"),
+    ),
+    (
+        "templates/deployment.yaml",
+        include_str!("chart/templates/deployment.yaml"),
+    ),
+    (
+        "templates/monitoring.yaml",
+        include_str!("chart/templates/monitoring.yaml"),
+    ),
+    (
+        "templates/network.yaml",
+        include_str!("chart/templates/network.yaml"),
+    ),
+];
+
+/// A chart for each operator.
+pub fn charts(_: &Path) -> Result<Files> {
+    let mut by_name: BTreeMap<&str, Vec<Box<dyn Operator>>> = BTreeMap::new();
+    for operator in provider_control_plane::operators() {
+        by_name.entry(operator.name()).or_default().push(operator);
+    }
+    let mut files = Files::new();
+    for (name, operators) in by_name {
+        let folder = Path::new(FOLDER).join(name);
+        for (path, text) in chart(name, &operators)? {
+            files.insert(folder.join(path), text);
+        }
+    }
+    Ok(files)
+}
+
+fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
+    let subjects: BTreeSet<ResourceKind> = operators
+        .iter()
+        .map(|operator| operator.subject())
+        .collect();
+    let mut files: Files = COMMON
+        .iter()
+        .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
+        .collect();
+    let about = json!({
+        "apiVersion": "v2",
+        "name": name,
+        "description": format!("The {name} of OpenStack control planes."),
+        "type": "application",
+        "version": env!("CARGO_PKG_VERSION"),
+        "appVersion": env!("CARGO_PKG_VERSION"),
+        "kubeVersion": ">=1.29.0-0",
+    });
+    let source = "xtask/src/generate/charts.rs";
+    files.insert("Chart.yaml".into(), yaml(&about, source)?);
+    let source = "what the operator uses";
+    files.insert("files/rules.yaml".into(), yaml(&rules(operators), source)?);
+    files.insert(
+        "files/view.yaml".into(),
+        yaml(&users(&subjects, &["get", "list", "watch"]), source)?,
+    );
+    files.insert(
+        "files/edit.yaml".into(),
+        yaml(
+            &users(
+                &subjects,
+                &["create", "delete", "deletecollection", "patch", "update"],
+            ),
+            source,
+        )?,
+    );
+    for definition in c5c3_api::custom_resources() {
+        let names = (
+            &definition["spec"]["group"],
+            &definition["spec"]["names"]["kind"],
+        );
+        if subjects
+            .iter()
+            .any(|kind| names.0 == kind.group && names.1 == kind.kind)
+        {
+            let path = format!(
+                "crds/{}.yaml",
+                definition["metadata"]["name"].as_str().unwrap_or_default()
+            );
+            files.insert(path.into(), yaml(&definition, "providers/api")?);
+        }
+    }
+    Ok(files)
+}
+
+/// A rule of a role (rbac.authorization.k8s.io/v1).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<&'static str>,
+}
+
+/// What an operator may do: what its composers use, its own resources, and events.
+fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
+    let mut verbs: BTreeMap<(&str, String), BTreeSet<&'static str>> = BTreeMap::new();
+    let mut allow = |group: &'static str, resource: String, allowed: &[&'static str]| {
+        verbs.entry((group, resource)).or_default().extend(allowed);
+    };
+    for used in operators.iter().flat_map(|operator| operator.uses()) {
+        let resource = used.kind.plural.to_owned();
+        allow(used.kind.group, resource.clone(), &["get", "list", "watch"]);
+        if used.access == Access::Composes {
+            allow(used.kind.group, resource, &["create", "patch", "delete"]);
+        }
+    }
+    for operator in operators {
+        let kind = operator.subject();
+        allow(
+            kind.group,
+            kind.plural.to_owned(),
+            &["get", "list", "watch"],
+        );
+        allow(kind.group, format!("{}/status", kind.plural), &["patch"]);
+        // What ownerReferences that block deletion need where the API server asks for it.
+        allow(
+            kind.group,
+            format!("{}/finalizers", kind.plural),
+            &["update"],
+        );
+        if operator.ordered_deletion() {
+            // For the finalizer.
+            allow(kind.group, kind.plural.to_owned(), &["patch"]);
+        }
+    }
+    allow("events.k8s.io", "events".to_owned(), &["create", "patch"]);
+
+    let mut grouped: BTreeMap<(&str, BTreeSet<&'static str>), Vec<String>> = BTreeMap::new();
+    for ((group, resource), verbs) in verbs {
+        grouped.entry((group, verbs)).or_default().push(resource);
+    }
+    grouped
+        .into_iter()
+        .map(|((group, verbs), resources)| Rule {
+            api_groups: vec![group.to_owned()],
+            resources,
+            verbs: verbs.into_iter().collect(),
+        })
+        .collect()
+}
+
+/// What users of the operator's resources may do.
+fn users(subjects: &BTreeSet<ResourceKind>, verbs: &[&'static str]) -> Vec<Rule> {
+    let mut by_group: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for kind in subjects {
+        by_group
+            .entry(kind.group)
+            .or_default()
+            .push(kind.plural.to_owned());
+    }
+    by_group
+        .into_iter()
+        .map(|(group, resources)| Rule {
+            api_groups: vec![group.to_owned()],
+            resources,
+            verbs: verbs.to_vec(),
+        })
+        .collect()
+}
