@@ -1,16 +1,18 @@
 //! The composer of a ControlPlane: the recipe, from infrastructure to tests.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
 use provider_composer::{
     Composer, Composition, Failure, Metadata, Progress, ResourceKind, Seen, Subject, Use, World,
 };
+use provider_openstack::table::Tags;
 
 use crate::catalogue;
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
 use crate::recipe::{ControlPlane, Recipe};
-use crate::release::Rollout;
-use crate::release::table::Tags;
+use crate::rollout::Rollout;
 use crate::status;
 use crate::survey::{Sight, Survey, survey};
 
@@ -27,10 +29,15 @@ impl Composer for ControlPlaneComposer {
         let objects = GRAPH.iter().flat_map(|step| step.objects);
         let composed = objects.map(|(kind, _)| Use::composes(*kind));
         let alone = Use::reads(ResourceKind::of::<ControlPlaneSpec>());
-        let mut uses: Vec<Use> = composed.chain(catalogue::uses()).chain([alone]).collect();
-        uses.sort();
-        uses.dedup();
-        uses
+        let all = composed.chain(catalogue::uses()).chain([alone]);
+        // What is composed is looked at too.
+        let mut most = BTreeMap::new();
+        for used in all {
+            let access = most.entry(used.kind).or_insert(used.access);
+            *access = used.access.max(*access);
+        }
+        let each = most.into_iter();
+        each.map(|(kind, access)| Use { kind, access }).collect()
     }
 
     fn compose(

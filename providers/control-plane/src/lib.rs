@@ -10,7 +10,7 @@ pub mod graph;
 mod infrastructure;
 pub mod manifest;
 mod recipe;
-pub mod release;
+pub mod rollout;
 pub mod rotation;
 pub mod services;
 mod status;

@@ -7,7 +7,7 @@ use provider_composer::{Conditions, Progress};
 
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
-use crate::release::Rollout;
+use crate::rollout::Rollout;
 use crate::survey::Survey;
 
 /// The last of the infrastructure's phases.

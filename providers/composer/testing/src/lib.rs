@@ -121,6 +121,11 @@ impl Cluster {
         &self.generated
     }
 
+    /// Whether a Secret stays, wanted or not.
+    pub fn stays(&self, key: &Key) -> bool {
+        self.forever.contains(key)
+    }
+
     /// How many writes there were so far.
     pub fn writes(&self) -> usize {
         self.writes

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use c5c3_api::cinder::{Backend, CinderSpec};
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use super::CINDER;
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Cinder.

@@ -4,13 +4,13 @@ use c5c3_api::control_plane::Overrides;
 use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Image, KeystoneAccess, PolicyOverrides, Tls,
 };
+use provider_openstack::Release;
+use provider_openstack::table::{self, REGISTRY};
 
 use super::KEYSTONE;
 use crate::graph::{Node, Step};
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
-use crate::release::Release;
-use crate::release::table::{self, REGISTRY};
 
 impl Recipe<'_> {
     /// What every service has.

@@ -6,12 +6,12 @@ use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
 use c5c3_api::parts::CredentialsRef;
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table;
 
 use super::{CINDER, NOVA};
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
-use crate::release::table;
 
 /// Port of Cortex's API.
 const PORT: u16 = 8080;

@@ -3,11 +3,11 @@
 use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage};
 use c5c3_api::parts::Volume;
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use super::GLANCE;
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Glance.

@@ -4,11 +4,11 @@ use c5c3_api::control_plane::ServiceFernet;
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef, Switch};
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use super::{ADMIN_CREDENTIALS, KEYSTONE};
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Keystone.

@@ -13,10 +13,10 @@ mod placement;
 mod tempest;
 
 use provider_composer::{Composition, Failure};
+use provider_openstack::table::Tags;
 
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 /// An OpenStack service with an API in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use c5c3_api::neutron::{Ml2, NeutronSpec, Ovn};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
 use c5c3_api::parts::{Image, NamespacedRef};
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::{self, Tags};
 
 use super::NEUTRON;
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::{self, Tags};
 
 impl Recipe<'_> {
     /// Wants the OVNCluster. Its databases have as many members as MariaDB: both need a majority.

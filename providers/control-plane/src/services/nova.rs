@@ -5,12 +5,12 @@ use c5c3_api::nova::{
 };
 use c5c3_api::parts::Rbd;
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use super::NOVA;
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Nova.

@@ -2,11 +2,11 @@
 
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use super::PLACEMENT;
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Placement.

@@ -3,11 +3,11 @@
 use c5c3_api::parts::Resources;
 use c5c3_api::tempest::{TempestSpec, TestedService, Tests};
 use provider_composer::{Composition, Custom, Failure};
+use provider_openstack::table::Tags;
 
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
-use crate::release::table::Tags;
 
 impl Recipe<'_> {
     /// Wants Tempest.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::stage::{NAMESPACE, Stage, given, node_of, secret};
+use provider_composer::Composer;
+use provider_control_plane::ControlPlaneComposer;
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
@@ -224,4 +226,14 @@ fn without_our_catalogue_services_wait_for_their_own_credentials() {
             .keys()
             .all(|key| key.namespace.as_deref() == Some(NAMESPACE))
     );
+}
+
+#[test]
+fn the_kinds_that_are_used() {
+    let uses = ControlPlaneComposer.uses();
+    let each = uses
+        .iter()
+        .map(|used| format!("{:?} {}.{}", used.access, used.kind.plural, used.kind.group));
+    let each: Vec<String> = each.collect();
+    insta::assert_yaml_snapshot!(each);
 }

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod answers;
+mod anything;
+
 mod deletion;
 mod graph;
 mod mistakes;

@@ -4,7 +4,8 @@ use crate::stage::{Stage, without_control_planes};
 use c5c3_api::control_plane::UpdatePhase;
 use jiff::SignedDuration;
 use provider_control_plane::graph::{GRAPH, Node};
-use provider_control_plane::release::{Release, TIMEOUT, table::RELEASES};
+use provider_control_plane::rollout::TIMEOUT;
+use provider_openstack::{Release, table::RELEASES};
 use rstest::rstest;
 use serde_json::json;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::{ReleaseUpdate, UpdatePhase};
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::{Failure, Progress};
+use provider_openstack::Release;
+use provider_openstack::table::Tags;
 
-use super::Release;
-use super::table::Tags;
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
 use crate::survey::Survey;
