@@ -48,7 +48,8 @@ pub(crate) enum Extent {
 #[derive(Deserialize)]
 pub(crate) struct Page {
     pub metadata: PageMetadata,
-    pub items: Vec<Box<RawValue>>,
+    /// None where there are none: the API server writes null then.
+    pub items: Option<Vec<Box<RawValue>>>,
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! All operators of a process, from the first watch to the last write.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,22 +48,24 @@ pub async fn carry(
         None => None,
     };
     let identity = identity();
-    let names: Vec<&str> = operators.iter().map(|operator| operator.name()).collect();
+    let names: BTreeSet<&'static str> = operators.iter().map(|operator| operator.name()).collect();
     let address = listener
         .as_ref()
         .map(|(_, address)| tracing::field::display(address));
-    info!(operators = names.join(" "), identity, address, "carrying");
+    info!(operators = ?names, identity, address, "carrying");
 
     let home = client.default_namespace().to_owned();
     let api = Api::new(client, metrics.clone());
-    let candidates = candidates(&operators, &options.leadership, &api, &identity, &home);
-    let holds = match candidates.is_empty() {
-        true => vec![Hold::forever(); operators.len()],
-        false => candidates
-            .iter()
-            .map(|candidate| candidate.hold.clone())
-            .collect(),
+    let candidates = candidates(&names, &options.leadership, &api, &identity, &home);
+    let held = |name: &str| {
+        let mut candidates = candidates.iter();
+        let candidate = candidates.find(|candidate| candidate.operator == name);
+        candidate.map_or_else(Hold::forever, |candidate| candidate.hold.clone())
     };
+    let holds = operators
+        .iter()
+        .map(|operator| held(operator.name()))
+        .collect();
     let cache = Arc::new(Cache::new(&operators));
     let carrier = Carrier {
         events: Events::new(api.clone(), identity),
@@ -75,10 +78,11 @@ pub async fn carry(
         metrics,
     };
     let following = join_all(cache.kinds().map(|kind| follow(&cache, &api, kind)));
-    let electing = join_all(candidates.iter().enumerate().map(|(operator, candidate)| {
-        let cache = &cache;
-        candidate.run(move || cache.wake_all(operator))
-    }));
+    let electing = join_all(
+        candidates
+            .iter()
+            .map(|candidate| candidate.run(|| cache.wake_operator(candidate.operator))),
+    );
     let working = join_all((0..WORKERS).map(|_| carrier.work()));
     let seen = Arc::clone(&cache);
     let telling = async {
@@ -112,8 +116,9 @@ pub async fn carry(
     Ok(())
 }
 
+/// One for each operator's name: what goes by the same name is led together.
 fn candidates(
-    operators: &[Box<dyn Operator>],
+    names: &BTreeSet<&'static str>,
     leadership: &Leadership,
     api: &Api,
     identity: &str,
@@ -123,16 +128,14 @@ fn candidates(
         return Vec::new();
     };
     let namespace = namespace.as_deref().unwrap_or(home);
-    let names = operators.iter().map(|operator| operator.name());
-    names
-        .map(|operator| Candidate {
-            api: api.clone(),
-            namespace: namespace.to_owned(),
-            operator,
-            identity: identity.to_owned(),
-            hold: Hold::default(),
-        })
-        .collect()
+    let candidate = |operator: &&'static str| Candidate {
+        api: api.clone(),
+        namespace: namespace.to_owned(),
+        operator,
+        identity: identity.to_owned(),
+        hold: Hold::default(),
+    };
+    names.iter().map(candidate).collect()
 }
 
 /// Health and metrics. A replica that doesn't lead is as ready as one that does.

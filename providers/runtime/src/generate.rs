@@ -8,7 +8,7 @@ use ring::rand::SecureRandom;
 use serde_json::{Value, json};
 
 /// Annotation of a Secret that goes when it isn't wanted any more. One without it stays.
-pub(crate) const WHILE_WANTED: &str = "c5c3.io/while-wanted";
+pub const WHILE_WANTED: &str = "c5c3.io/while-wanted";
 
 /// Letters and digits.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

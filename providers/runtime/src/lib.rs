@@ -17,8 +17,10 @@ mod process;
 mod queue;
 mod reconcile;
 
+pub use apply::applied;
 pub use carry::carry;
 pub use driver::{Driver, DriverError};
 pub use error::CarryError;
+pub use generate::WHILE_WANTED;
 pub use options::{DEFAULT_ADDRESS, Leadership, Options};
 pub use process::run;

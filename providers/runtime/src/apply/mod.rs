@@ -54,6 +54,17 @@ pub(crate) fn managed(live: &Value, whole: bool, managers: &[&'static str]) -> V
     found
 }
 
+/// The fields of a live object that a manager applied, its name and kind left out; none where it applied nothing.
+pub fn applied(live: &Value, manager: &str) -> Option<Value> {
+    let entries = live.pointer("/metadata/managedFields")?.as_array()?;
+    let mut applied = entries.iter().filter(|entry| {
+        entry["manager"] == manager
+            && entry["operation"] == "Apply"
+            && entry.get("subresource").is_none()
+    });
+    Some(projection(live, &applied.next()?["fieldsV1"]))
+}
+
 /// The digest that a live object's has to have for a wanted object to be there already.
 pub(crate) fn wanted(object: &Value) -> Digest {
     let mut object = object.clone();

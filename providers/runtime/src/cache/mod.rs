@@ -207,8 +207,17 @@ impl Cache {
         self.asks().forget(id);
     }
 
+    /// Wakes every subject of all that goes by an operator's name.
+    pub(crate) fn wake_operator(&self, name: &str) {
+        for (operator, manager) in self.managers.iter().enumerate() {
+            if *manager == name {
+                self.wake_all(operator);
+            }
+        }
+    }
+
     /// Wakes every subject of an operator.
-    pub(crate) fn wake_all(&self, operator: usize) {
+    fn wake_all(&self, operator: usize) {
         let Some(interest) = self.interests.get(operator) else {
             return;
         };

@@ -115,7 +115,7 @@ impl Follower<'_> {
         let mut from = String::new();
         loop {
             let page = self.api.list(self.kind, self.extent, &from).await?;
-            for item in page.items {
+            for item in page.items.into_iter().flatten() {
                 let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
                 seen.extend(self.saw(object));
             }
@@ -195,7 +195,7 @@ impl Follower<'_> {
                 let why = format!("{plural} can't be read now: {}", error.shown(kind));
                 match (self.cache.state(kind), since.elapsed() < GRACE) {
                     (State::Live | State::Stale(_), true) => self.become_(State::Stale(why.into())),
-                    (State::Starting, true) => {}
+                    (State::Starting, true) => warn!(kind = kind.kind, %why, "not looked at yet"),
                     _ => self.become_(State::Unread(why.into())),
                 }
             }

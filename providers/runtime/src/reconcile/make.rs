@@ -42,15 +42,17 @@ impl Carrier {
             .iter()
             .partition(|(key, _)| key.namespace.is_some());
         for objects in [around, within] {
-            let applied = stream::iter(objects)
+            let objects = objects.into_iter();
+            let applied: Vec<_> = objects
                 .map(|(key, object)| self.apply(subject, &answer.owner, key, object))
-                .buffered(AT_ONCE);
-            gather(&mut made, applied.collect().await)?;
+                .collect();
+            made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
         }
-        let generated = stream::iter(&answer.generated)
+        let generated = answer.generated.iter();
+        let generated: Vec<_> = generated
             .map(|(key, generated)| self.generate(subject, &answer.owner, key, generated))
-            .buffered(AT_ONCE);
-        gather(&mut made, generated.collect().await)?;
+            .collect();
+        made.gather(stream::iter(generated).buffered(AT_ONCE).collect().await)?;
         if !made.problems.is_empty() {
             return Ok(made);
         }
@@ -270,14 +272,16 @@ fn shown(error: ApiError, key: &Key, done: &str) -> One {
     }
 }
 
-fn gather(made: &mut Made, results: Vec<One>) -> Result<(), ApiError> {
-    for result in results {
-        match result? {
-            Ok(wrote) => made.wrote |= wrote,
-            Err(problem) => made.problems.push(problem),
+impl Made {
+    fn gather(&mut self, results: Vec<One>) -> Result<(), ApiError> {
+        for result in results {
+            match result? {
+                Ok(wrote) => self.wrote |= wrote,
+                Err(problem) => self.problems.push(problem),
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Subject<'_> {

@@ -41,7 +41,7 @@ pub(crate) struct Carrier {
     pub api: Api,
     pub events: Events,
     pub metrics: Metrics,
-    pub random: Box<dyn SecureRandom + Send>,
+    pub random: Box<dyn SecureRandom + Send + Sync>,
 }
 
 /// One subject in its turn.
@@ -170,7 +170,7 @@ impl Carrier {
         let mut round = 1;
         loop {
             let view = View::new(&self.cache, &self.outsides, &failed);
-            let (answer, asks) = {
+            let (answer, mut asks) = {
                 let world = World::new(&view, Timestamp::now());
                 // What a panic leaves half-made is the answer, and it is dropped.
                 let answer = catch_unwind(AssertUnwindSafe(|| {
@@ -178,6 +178,9 @@ impl Carrier {
                 }));
                 (answer, world.into_asks())
             };
+            if let Ok(Ok(answer)) = &answer {
+                asks.extend(subject.unmarked(answer));
+            }
             self.cache.asked(subject.id, &asks);
             let wanted = view.wanted();
             if !wanted.is_empty() && round < ROUNDS {
@@ -202,29 +205,30 @@ impl Carrier {
 
     /// Fetches what was missing; what could not be had, with the reason.
     async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
-        let fetched = stream::iter(wanted).map(async |wanted| {
-            let fetched = match &wanted {
-                Wanted::Object(key) => match self.api.get(key).await {
-                    Ok(Some(object)) => {
-                        self.cache.fetched(key, object);
-                        Ok(())
-                    }
-                    Ok(None) => Err(format!("{key} has just gone")),
-                    Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
-                },
-                Wanted::Outside(question) => self
-                    .outsides
-                    .observe(question)
-                    .await
-                    .map_err(|error| error.to_string()),
-            };
-            fetched.err().map(|why| (wanted, why))
-        });
-        fetched
-            .buffer_unordered(AT_ONCE)
-            .filter_map(async |failed| failed)
-            .collect()
-            .await
+        let fetched: Vec<_> = wanted
+            .into_iter()
+            .map(|wanted| self.fetch_one(wanted))
+            .collect();
+        let fetched: Vec<_> = stream::iter(fetched).buffered(AT_ONCE).collect().await;
+        fetched.into_iter().flatten().collect()
+    }
+
+    async fn fetch_one(&self, wanted: Wanted) -> Option<(Wanted, String)> {
+        let fetched = match &wanted {
+            Wanted::Object(key) => match self.api.get(key).await {
+                Ok(Some(object)) => {
+                    self.cache.fetched(key, object);
+                    Ok(())
+                }
+                Ok(None) => Err(format!("{key} has just gone")),
+                Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
+            },
+            Wanted::Outside(question) => {
+                let answered = self.outsides.observe(question).await;
+                answered.map_err(|error| error.to_string())
+            }
+        };
+        fetched.err().map(|why| (wanted, why))
     }
 
     async fn set_finalizer(&self, subject: &Subject<'_>, wanted: bool) -> Result<(), ApiError> {
@@ -255,6 +259,26 @@ impl Subject<'_> {
     fn finalizer(&self) -> String {
         let kind = self.key.kind;
         format!("{}/{}", kind.group, kind.kind.to_lowercase())
+    }
+
+    /// What shows no owner that could be woken when it changes: objects that outlast theirs, and Secrets that may be
+    /// somebody else's.
+    fn unmarked(&self, answer: &Answer) -> Vec<Ask> {
+        let is_marked = |object: &Value| {
+            let labels = &object["metadata"]["labels"];
+            let owner = answer.owner.labels();
+            owner.iter().all(|(label, value)| labels[*label] == **value)
+        };
+        let lasting = answer
+            .objects
+            .iter()
+            .filter(|(_, object)| !is_marked(object));
+        let lasting = lasting.map(|(key, _)| key);
+        lasting
+            .chain(answer.generated.keys())
+            .cloned()
+            .map(Ask::Object)
+            .collect()
     }
 
     /// Kubernetes deletes only what is in the subject's own namespace.
