@@ -39,8 +39,9 @@ pub struct Rules<'a> {
     pub schedule: &'a Cron,
     /// Most keys that are kept, the staged one among them; at least three.
     pub most: usize,
-    /// Whether nothing is left that only an older key decrypts, if another took its place at the given time.
-    pub spent: &'a dyn Fn(Timestamp) -> bool,
+    /// When nothing is left that only an older key decrypts, if another took its place at the given time; none where that
+    /// isn't known yet.
+    pub spent: &'a dyn Fn(Timestamp) -> Option<Timestamp>,
 }
 
 impl Keyring {
@@ -127,7 +128,9 @@ impl Keyring {
                 since: now,
             };
         }
-        while next.older.len() + 2 > rules.most && next.oldest_is_spent(rules) {
+        while next.older.len() + 2 > rules.most
+            && next.oldest_spent(rules).is_some_and(|spent| spent <= now)
+        {
             next.older.remove(0);
         }
         if next.staged.is_none() && next.is_settled(now) && next.older.len() + 2 <= rules.most {
@@ -140,11 +143,14 @@ impl Keyring {
     }
 
     /// When to look again though nothing else changes; none where only something else can change anything.
-    pub fn due(&self, rules: &Rules<'_>) -> Option<Timestamp> {
-        match self.staged {
-            Some(_) => self.promotion(rules),
-            None => Some(settled(self.primary.since)),
-        }
+    pub fn due(&self, rules: &Rules<'_>, now: Timestamp) -> Option<Timestamp> {
+        let settled = self.staged.is_none().then(|| settled(self.primary.since));
+        let moments = [self.promotion(rules), settled, self.oldest_spent(rules)];
+        moments
+            .into_iter()
+            .flatten()
+            .filter(|moment| *moment > now)
+            .min()
     }
 
     /// When the staged key is to be used.
@@ -154,9 +160,10 @@ impl Keyring {
         Some(due.max(settled(staged.since)))
     }
 
-    fn oldest_is_spent(&self, rules: &Rules<'_>) -> bool {
-        let successor = self.older.get(1).unwrap_or(&self.primary);
-        !self.older.is_empty() && (rules.spent)(successor.since)
+    fn oldest_spent(&self, rules: &Rules<'_>) -> Option<Timestamp> {
+        let after = self.older.iter().skip(1).chain([&self.primary]).next();
+        let successor = after.filter(|_| !self.older.is_empty())?;
+        (rules.spent)(successor.since)
     }
 }
 

@@ -178,7 +178,7 @@ impl Keys {
                 ),
             ));
         };
-        if let Some(due) = ring.due(rules) {
+        if let Some(due) = ring.due(rules, now) {
             composition.wake_at(due);
         }
         composition.apply(

@@ -1,7 +1,7 @@
 //! When keys change.
 
 use c5c3_api::keystone::Fernet;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use provider_composer::{Composition, Failure, Progress, World};
 use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
 
@@ -51,10 +51,7 @@ pub fn tokens(
         Err(progress) => return Ok(progress),
     };
     let lifetime = config.map(lifetime);
-    let spent = |since: Timestamp| {
-        let last = lifetime.and_then(|lifetime| settled(since).checked_add(lifetime).ok());
-        last.is_some_and(|last| last <= world.now())
-    };
+    let spent = |since| settled(since).checked_add(lifetime?).ok();
     let most = usize::try_from(fernet.max_active_keys).unwrap_or(usize::MAX);
     keys.turn(
         service,
@@ -112,7 +109,7 @@ pub fn credentials(
     };
     let done =
         turned.is_some() && program.is_some() && service.installed.is_some() && migrated.is_ready();
-    let spent = |_| done;
+    let spent = |since| done.then_some(since);
     let rules = Rules {
         schedule: &schedule,
         most: CREDENTIAL_KEYS,

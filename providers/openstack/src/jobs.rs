@@ -1,5 +1,6 @@
 //! What is done once for a service: migrations of its database, its first users.
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -7,6 +8,7 @@ use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
 
 use crate::digest::digest;
 use crate::files;
+use crate::migration;
 use crate::pod::{Program, pod};
 use crate::service::Service;
 
@@ -14,8 +16,10 @@ use crate::service::Service;
 const TASK: &str = "c5c3.io/task";
 /// Label of a Job: for what. A task that was done for the same isn't done again.
 const PURPOSE: &str = "c5c3.io/purpose";
-/// How often a task is tried before somebody has to look, with ten seconds between and twice as many each time.
-const TRIES: i32 = 6;
+/// How often a task is tried at once, with ten seconds between and twice as many each time.
+const TRIES: i32 = 4;
+/// How long after that it is tried again.
+const PAUSE: SignedDuration = SignedDuration::from_mins(10);
 /// How long a task may take, in seconds: large databases migrate for hours.
 const DEADLINE: i64 = 6 * 3600;
 
@@ -32,6 +36,7 @@ pub struct Task {
 /// The Jobs of one service, as they were seen.
 pub struct Jobs<'a> {
     service: &'a Service<'a>,
+    now: Timestamp,
     /// Files that they may need as long as they run.
     files: Vec<Key>,
     seen: Seen<Vec<Live<Job>>>,
@@ -47,6 +52,7 @@ impl<'a> Jobs<'a> {
             .collect();
         Self {
             service,
+            now: world.now(),
             files: files::found(service, world),
             seen: world.list::<Job>(service.namespace, &labels),
         }
@@ -64,8 +70,8 @@ impl<'a> Jobs<'a> {
             .any(|job| label(job, TASK) == Some(task) && !has(job, "Failed"))
     }
 
-    /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew as soon as it
-    /// would be another one, because what was wrong has changed; one that runs is never broken off.
+    /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew after some
+    /// time, or as soon as it would be another one, because what it uses has changed; one that runs is never broken off.
     ///
     /// # Errors
     /// The Job can't be written.
@@ -83,30 +89,35 @@ impl<'a> Jobs<'a> {
         if let Some(running) = same.find(|job| runs(job)) {
             return Ok(self.waits(running, composition));
         }
-        if let Some(other) = self
-            .found()
-            .find(|job| runs(job) && !composition.wants(&self.key(job)) && !is_for(job, task))
-        {
+        let mut others = self.found().filter(|job| is_kin(job, task) && runs(job));
+        if let Some(other) = others.find(|job| !composition.wants(&self.key(job))) {
             return Ok(self.waits(other, composition));
         }
         let job = self.job(task)?;
-        let key = composition.apply(
-            self.service.namespace,
-            job.metadata.name.as_deref().unwrap_or_default(),
-            &job,
-        )?;
-        let found = self.found().find(|job| self.key(job) == key);
-        Ok(match found.and_then(failure) {
-            Some(message) => Progress::failed(
-                "JobFailed",
-                format!(
-                    "Job {} failed ({message}): read `kubectl logs -n {} job/{}`, mend what is wrong, and delete the Job if \
-                     nothing of this resource had to change",
-                    key.name, self.service.namespace, key.name
-                ),
+        let name = job.metadata.name.clone().unwrap_or_default();
+        let found = self.found().find(|job| job.metadata.name == name);
+        let Some((message, since)) = found.and_then(failure) else {
+            composition.apply(self.service.namespace, &name, &job)?;
+            return Ok(Progress::waiting(
+                "WaitingForJob",
+                format!("waits for Job {name}"),
+            ));
+        };
+        // Without it the Job goes, and the next time it is made anew.
+        let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
+        if again > self.now {
+            composition.keep(Key::of::<Job>(self.service.namespace, &name));
+            composition.wake_at(again);
+        }
+        Ok(Progress::failed(
+            "JobFailed",
+            format!(
+                "Job {name} failed ({message}): see `kubectl logs -n {} job/{name}` for why; it is tried again at {}, or as \
+                 soon as what it uses changes",
+                self.service.namespace,
+                again.strftime("%H:%M UTC")
             ),
-            None => Progress::waiting("WaitingForJob", format!("waits for Job {}", key.name)),
-        })
+        ))
     }
 
     /// Leaves the Jobs of some tasks as they are.
@@ -187,6 +198,14 @@ fn is_for(job: &Live<Job>, task: &Task) -> bool {
         && label(job, PURPOSE) == Some(&digest([task.purpose.as_str()]))
 }
 
+/// Whether a Job does the same task for something else, or migrates the same database: two at once would get in each
+/// other's way.
+fn is_kin(job: &Live<Job>, task: &Task) -> bool {
+    let migrates = |task: &str| migration::TASKS.contains(&task);
+    label(job, TASK)
+        .is_some_and(|other| other == task.name || migrates(other) && migrates(task.name))
+}
+
 fn has(job: &Live<Job>, type_: &str) -> bool {
     condition(job, type_).is_some()
 }
@@ -202,15 +221,15 @@ fn condition<'j>(
         .find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-fn failure(job: &Live<Job>) -> Option<String> {
+/// Why it failed, and when.
+fn failure(job: &Live<Job>) -> Option<(String, Timestamp)> {
     let failed = condition(job, "Failed")?;
-    Some(
-        failed
-            .message
-            .clone()
-            .or_else(|| failed.reason.clone())
-            .unwrap_or_else(|| "no reason given".to_owned()),
-    )
+    let reason = failed.message.clone().or_else(|| failed.reason.clone());
+    let since = failed.last_transition_time.as_ref().map(|time| time.0);
+    Some((
+        reason.unwrap_or_else(|| "no reason given".to_owned()),
+        since.unwrap_or(Timestamp::MIN),
+    ))
 }
 
 /// Whether a pod of it works now. One whose image can't be pulled doesn't.

@@ -1,0 +1,131 @@
+//! The glance-operator's composer: images.
+
+mod ceph;
+mod config;
+mod store;
+
+use c5c3_api::glance::GlanceSpec;
+use c5c3_api::parts::ServiceStatus;
+use k8s_openapi::api::core::v1::{
+    EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
+};
+use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
+use provider_openstack::{
+    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Service, Source,
+    Workload, policy, progress, uses,
+};
+
+use store::Store;
+
+/// What is always so of Glance.
+pub const ABOUT: About = About {
+    name: "glance",
+    type_: "image",
+    port: 9292,
+    module: "glance.wsgi.api",
+    health: "/healthcheck",
+    folder: "/etc/glance/config",
+};
+/// Its configuration file.
+const CONFIG: &str = "glance-api.conf";
+
+/// Composes Glances.
+pub struct Glance;
+
+impl Composer for Glance {
+    type Spec = GlanceSpec;
+    type Status = ServiceStatus;
+    const OPERATOR: &'static str = "glance-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        let volumes = Use::composes(PersistentVolumeClaim::KIND);
+        uses().into_iter().chain([volumes]).collect()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<GlanceSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ServiceStatus, Failure> {
+        let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
+        let scale = (spec.replicas, &spec.resources);
+        let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
+        let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
+        let database = Database::resolve(&service, &spec.database, world, composition)?;
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
+        let store = Store::resolve(&service, spec, world, composition)?;
+        let connected = ceph::connected(&store, spec, &ground.jobs, composition)?;
+        let workload = match (&database, access, &store) {
+            (Ok(database), Ok(access), Ok(store)) => {
+                workload(&service, database, &access, store, world, composition)?
+            }
+            (Err(awaited), _, _) | (_, _, Err(awaited)) => Err(awaited.clone()),
+            (_, Err(awaited), _) => Err(awaited),
+        };
+        let status = ground.run(progress(&database), workload, world, composition)?;
+        if let Some(connected) = connected {
+            composition.conditions.set("CephConnected", &connected);
+        }
+        Ok(status)
+    }
+}
+
+fn workload(
+    service: &Service<'_>,
+    database: &Database,
+    access: &KeystoneAccess,
+    store: &Store,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<Awaited<Workload>, Failure> {
+    let mut files = Files::default();
+    let mut config = config::glance_api_conf(service, store, database, access, &mut files)?;
+    if let Err(awaited) = policy(service, world, &mut config, &mut files)? {
+        return Ok(Err(awaited));
+    }
+    files.config(CONFIG, &config);
+    let files = files.compose(service, composition)?;
+    let program = Program::default().mount("config", ABOUT.folder, files.source());
+    let file = format!("{}/{CONFIG}", ABOUT.folder);
+    let manage = |command: &[&str]| {
+        let words = ["glance-manage", "--config-file", &file];
+        let words = words.iter().chain(command).map(|word| (*word).to_owned());
+        program.clone().command(words)
+    };
+    let api = program
+        .clone()
+        .mount("scratch", config::SCRATCH, Source::Scratch)
+        .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
+    Ok(Ok(Workload {
+        migrations: Migrations {
+            database: database.place(),
+            sync: manage(&["db_sync"]),
+            expand: Some(manage(&["db", "expand"])),
+            migrate: Some(manage(&["db", "migrate"])),
+            contract: Some(manage(&["db", "contract"])),
+        },
+        program: reachable(service, store.mount(api)),
+        application_credential: Some(access.id().to_owned()),
+    }))
+}
+
+/// Tells a replica its own address, which another one asks for what was staged here.
+fn reachable(service: &Service<'_>, mut program: Program) -> Program {
+    if service.common.tls.enabled {
+        return program;
+    }
+    program.env.push(EnvVar {
+        name: "POD_IP".to_owned(),
+        value: None,
+        value_from: Some(EnvVarSource {
+            field_ref: Some(ObjectFieldSelector {
+                field_path: "status.podIP".to_owned(),
+                ..ObjectFieldSelector::default()
+            }),
+            ..EnvVarSource::default()
+        }),
+    });
+    let url = format!("http://$(POD_IP):{}", ABOUT.port);
+    program.variable("OS_DEFAULT__WORKER_SELF_REFERENCE_URL", url)
+}

@@ -1,0 +1,172 @@
+//! A Glance from its resource to a running API, in a small cluster in memory.
+
+use c5c3_api::glance::GlanceSpec;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use provider_composer::{Carried, Custom};
+use provider_glance::Glance;
+use provider_openstack_fixtures::{Cluster, shown};
+use serde_json::json;
+
+const GLANCE: Carried<Glance> = Carried(Glance);
+
+const RBD: &str = r#"
+    backend: rbd
+    rbd:
+      pool: images
+      cephSecretRef: { name: glance-ceph-credentials }
+      cephClientRef: { name: glance, namespace: rook-ceph }
+"#;
+
+const FILE: &str = r#"
+    backend: file
+    file: { size: 100Gi, storageClass: shared }
+"#;
+
+const S3: &str = r#"
+    backend: s3
+    s3: { endpoint: "https://objects.example.com", bucket: images, secretRef: { name: glance-bucket } }
+"#;
+
+/// Glance as the architecture shows it, with one store or another.
+fn given(store: &str) -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.put_document::<Custom<GlanceSpec>>(&format!(
+        r#"
+kind: Glance
+metadata: {{ name: glance, namespace: openstack, uid: "1234" }}
+spec:
+  replicas: 2
+  image: {{ repository: ghcr.io/c5c3/glance, tag: "31.0.0" }}
+  database: {{ secretRef: {{ name: glance-db-credentials }}, database: glance }}
+  keystone:
+    authUrl: https://keystone.example.com/v3
+    appCredentialRef: {{ secretName: glance-keystone-credentials }}
+  storage: {store}
+"#
+    ));
+    cluster.secret(
+        "glance-ceph-credentials",
+        &[
+            ("userID", "glance"),
+            ("userKey", "ceph-s3cret"),
+            ("keyring", "[client.glance]\n\tkey = ceph-s3cret\n"),
+            ("ceph.conf", "[global]\nmon_host = 192.0.2.1\n"),
+        ],
+    );
+    cluster.secret(
+        "glance-bucket",
+        &[
+            ("accessKey", "access-s3cret"),
+            ("secretKey", "bucket-s3cret"),
+        ],
+    );
+    cluster
+}
+
+#[rstest::rstest]
+#[case("rbd", RBD)]
+#[case("file", FILE)]
+#[case("s3", S3)]
+fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
+    let mut cluster = given(store);
+    let answer = cluster.settle(&GLANCE, "glance");
+    assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
+    insta::assert_yaml_snapshot!(name, shown(&answer));
+}
+
+#[test]
+fn images_outlast_glance_and_its_store() {
+    let mut cluster = given(FILE);
+    cluster.settle(&GLANCE, "glance");
+    let metadata = &cluster
+        .get::<PersistentVolumeClaim>("glance-images")
+        .unwrap()["metadata"];
+    assert_eq!(metadata["ownerReferences"], json!(null));
+    assert_eq!(metadata["labels"]["c5c3.io/owner-name"], json!(null));
+
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["storage"] = json!({
+            "backend": "s3",
+            "s3": { "endpoint": "https://objects.example.com", "bucket": "images", "secretRef": { "name": "glance-bucket" } },
+        });
+    });
+    cluster.settle(&GLANCE, "glance");
+    assert!(
+        cluster
+            .get::<PersistentVolumeClaim>("glance-images")
+            .is_some()
+    );
+}
+
+#[test]
+fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
+    let mut cluster = given(RBD);
+    cluster.compose(&GLANCE, "glance").unwrap();
+    assert_eq!(
+        cluster.condition(&GLANCE, "glance", "CephConnected").1,
+        "WaitingForJob"
+    );
+    let job = cluster
+        .all::<Job>()
+        .into_keys()
+        .find(|name| name.starts_with("glance-ceph-"))
+        .unwrap()
+        .to_owned();
+    cluster.finish_job(&job, "Failed");
+    cluster.compose(&GLANCE, "glance").unwrap();
+    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert!(message.contains(&job), "{message}");
+
+    cluster.secret(
+        "glance-ceph-credentials",
+        &[
+            ("userID", "glance"),
+            ("keyring", "right-s3cret"),
+            ("ceph.conf", "[global]"),
+        ],
+    );
+    cluster.settle(&GLANCE, "glance");
+    assert_eq!(
+        cluster.condition(&GLANCE, "glance", "CephConnected").0,
+        "True"
+    );
+}
+
+#[rstest::rstest]
+#[case(&[("userID", "glance"), ("ceph.conf", "[global]")], "Secret glance-ceph-credentials has no value under the key keyring")]
+#[case(&[("keyring", "k-s3cret"), ("ceph.conf", "[global]")], "has no value under the key userID")]
+#[case(
+    &[("userID", "client.glance"), ("keyring", "k-s3cret"), ("ceph.conf", "[global]")],
+    "Ceph's user is client.glance: write it without client."
+)]
+fn a_secret_without_what_ceph_needs_is_named(
+    #[case] values: &[(&str, &str)],
+    #[case] expected: &str,
+) {
+    let mut cluster = given(RBD);
+    cluster.secret("glance-ceph-credentials", values);
+    cluster.settle(&GLANCE, "glance");
+    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "InvalidSecret")
+    );
+    assert!(message.contains(expected), "{message}");
+    assert!(cluster.get::<Deployment>("glance").is_none());
+}
+
+#[test]
+fn a_store_that_nothing_describes_is_a_mistake() {
+    let mut cluster = given(RBD);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["storage"] = json!({ "backend": "s3" })
+    });
+    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
+    assert_eq!(
+        failure.to_string(),
+        "storage.backend is s3, and nothing describes it: give storage.s3"
+    );
+}

@@ -1,0 +1,117 @@
+//! A Placement from its resource to a running API, in a small cluster in memory.
+
+use c5c3_api::keystone::KeystoneSpec;
+use c5c3_api::placement::PlacementSpec;
+use provider_composer::{Carried, Custom};
+use provider_openstack_fixtures::{Cluster, shown};
+use provider_placement::Placement;
+use serde_json::json;
+
+const PLACEMENT: Carried<Placement> = Carried(Placement);
+
+/// Placement as the architecture shows it.
+const EXAMPLE: &str = r#"
+kind: Placement
+metadata: { name: placement, namespace: openstack }
+spec:
+  replicas: 2
+  image: { repository: ghcr.io/c5c3/placement, tag: "14.0.0" }
+  database: { secretRef: { name: placement-db-credentials }, database: placement }
+  keystone:
+    authUrl: https://keystone.openstack.svc.cluster.local:5000/v3
+    appCredentialRef: { secretName: placement-keystone-credentials }
+  dependsOn:
+    - { kind: Keystone, name: keystone, condition: Ready }
+"#;
+
+fn given() -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.put_document::<Custom<PlacementSpec>>(EXAMPLE);
+    cluster
+}
+
+/// A Keystone, ready or not.
+fn keystone(cluster: &mut Cluster, ready: bool) {
+    let status = if ready { "True" } else { "False" };
+    cluster.secret(
+        "keystone-tls",
+        &[
+            ("tls.crt", "certificate"),
+            ("tls.key", "tls-s3cret"),
+            ("ca.crt", "authority"),
+        ],
+    );
+    cluster.put::<Custom<KeystoneSpec>>(
+        "keystone",
+        json!({
+            "spec": { "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } } },
+            "status": {
+                "conditions": [{ "type": "Ready", "status": status }],
+                "endpoint": "https://keystone.openstack.svc.cluster.local:5000",
+            },
+        }),
+    );
+}
+
+#[test]
+fn all_that_placement_is_made_of() {
+    let mut cluster = given();
+    keystone(&mut cluster, true);
+    let answer = cluster.settle(&PLACEMENT, "placement");
+    assert_eq!(
+        cluster.condition(&PLACEMENT, "placement", "Ready").0,
+        "True"
+    );
+    insta::assert_yaml_snapshot!(shown(&answer));
+}
+
+#[test]
+fn placement_starts_after_keystone_and_goes_on_without_it() {
+    let mut cluster = given();
+    keystone(&mut cluster, false);
+    cluster.settle(&PLACEMENT, "placement");
+    let (status, reason, message) = cluster.condition(&PLACEMENT, "placement", "Ready");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "WaitingForKeystone")
+    );
+    assert_eq!(message, "waits for Keystone keystone to be Ready");
+
+    keystone(&mut cluster, true);
+    cluster.settle(&PLACEMENT, "placement");
+    assert_eq!(
+        cluster.condition(&PLACEMENT, "placement", "Ready").0,
+        "True"
+    );
+    keystone(&mut cluster, false);
+    cluster.settle(&PLACEMENT, "placement");
+    assert_eq!(
+        cluster.condition(&PLACEMENT, "placement", "Ready").0,
+        "True"
+    );
+}
+
+#[test]
+fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
+    let mut cluster = given();
+    keystone(&mut cluster, true);
+    let answer = cluster.settle(&PLACEMENT, "placement");
+    assert_eq!(answer.status["applicationCredential"], "1f2e");
+    cluster.secret(
+        "placement-keystone-credentials",
+        &[
+            ("application_credential_id", "3d4c"),
+            ("application_credential_secret", "new-s3cret"),
+        ],
+    );
+    let answer = cluster.compose(&PLACEMENT, "placement").unwrap();
+    assert_eq!(answer.status["applicationCredential"], "1f2e");
+    let answer = cluster.compose(&PLACEMENT, "placement").unwrap();
+    assert_eq!(
+        answer.status["applicationCredential"],
+        json!(null),
+        "pods with either run"
+    );
+    let answer = cluster.settle(&PLACEMENT, "placement");
+    assert_eq!(answer.status["applicationCredential"], "3d4c");
+}
