@@ -236,8 +236,9 @@ impl Found {
             };
             self.add(place, Given { kind, manifest })
         } else if let Some(schema) = resource::schema(&manifest) {
+            let manifest = in_a_namespace(manifest);
             known_fields(place, &schema, &manifest)?;
-            self.add_resource(place, in_a_namespace(manifest))
+            self.add_resource(place, manifest)
         } else if is_secret(&manifest) {
             self.add_resource(place, in_a_namespace(manifest))
         } else {

@@ -1,12 +1,15 @@
 //! What one of our operators makes of a resource.
 
 use c5c3_api::Condition;
+use serde_json::Value;
 
 use crate::carrier::Carrier;
+use crate::control_plane;
+use crate::graph::Graph;
 use crate::manifest::Manifest;
 use crate::operators;
 use crate::outcome::{PlannedObject, State};
-use crate::readiness::{conditions, readiness};
+use crate::readiness::{Readiness, conditions, readiness};
 use crate::store::{Key, Store};
 
 /// A resource that one of our operators works on, and what comes of it.
@@ -20,10 +23,12 @@ pub struct Operated {
     pub conditions: Vec<Condition>,
     /// Why it can't be composed, in the operator's words.
     pub failure: Option<String>,
-    /// What is made for it: what is in one step is made as soon as the steps before have come far enough.
-    pub steps: Vec<Vec<PlannedObject>>,
-    /// The same as manifests, in the same order, without status.
-    pub made: Vec<Manifest>,
+    /// What is made for it, in the order in which its turn comes.
+    pub made: Vec<PlannedObject>,
+    /// What waits for what, where the resource is a ControlPlane.
+    pub graph: Option<Graph>,
+    /// The same as manifests, without status.
+    pub manifests: Vec<Manifest>,
 }
 
 impl Operated {
@@ -31,46 +36,85 @@ impl Operated {
     pub fn of(store: &Store, carrier: &Carrier<'_>, key: &Key) -> Option<Self> {
         let resource = store.get(key)?.clone();
         let carried = carrier.carried.get(key)?;
-        let steps = carried.steps.iter().map(|step| {
-            let made = step.iter().filter_map(|key| object(store, carrier, key));
-            let mut made: Vec<PlannedObject> = made.collect();
-            made.sort_by(PlannedObject::order);
-            made
+        let keys = || carried.steps.iter().flatten();
+        let graph = control_plane::graph(&resource, |kind, name| {
+            let mut made = store.made_by(key);
+            let found = made.find(|(key, _)| key.kind == kind && key.name == name);
+            found.map(|(_, manifest)| manifest)
         });
-        let made = carried
-            .steps
-            .iter()
-            .flatten()
-            .filter_map(|key| store.get(key));
         Some(Self {
+            graph,
             operator: carried.operator,
             conditions: conditions(&resource),
             failure: carried.failure.as_ref().map(ToString::to_string),
-            steps: steps.filter(|step| !step.is_empty()).collect(),
-            made: made
-                .map(|manifest| manifest.clone().with_status(serde_json::Value::Null))
+            made: keys()
+                .filter_map(|key| object(store, carrier, key))
+                .collect(),
+            manifests: keys()
+                .filter_map(|key| store.get(key))
+                .map(|manifest| manifest.clone().with_status(Value::Null))
                 .collect(),
             resource,
         })
+    }
+
+    /// A resource as it is in a cluster, with what was made for it there.
+    pub fn live(operator: &'static str, resource: Manifest, made: Vec<Manifest>) -> Self {
+        let graph = control_plane::graph(&resource, |kind, name| {
+            let mut made = made.iter();
+            made.find(|manifest| manifest.kind() == kind && manifest.name() == name)
+        });
+        Self {
+            operator,
+            conditions: conditions(&resource),
+            failure: None,
+            graph,
+            made: made
+                .iter()
+                .map(|manifest| planned(manifest, None))
+                .collect(),
+            manifests: made,
+            resource,
+        }
     }
 
     /// Whether the resource is ready.
     pub fn is_ready(&self) -> bool {
         readiness(&self.resource).is_ready()
     }
+
+    /// How many parts are ready, and how many there are: those of the graph, or else what was made.
+    pub fn progress(&self) -> (usize, usize) {
+        match &self.graph {
+            Some(graph) => graph.ready(),
+            None => {
+                let ready = self
+                    .made
+                    .iter()
+                    .filter(|object| object.state == State::Ready);
+                (ready.count(), self.made.len())
+            }
+        }
+    }
 }
 
 fn object(store: &Store, carrier: &Carrier<'_>, key: &Key) -> Option<PlannedObject> {
-    let manifest = store.get(key)?;
-    let state = match readiness(manifest).is_ready() {
-        true => State::Ready,
-        false => State::Waiting(operators::responsible(manifest)),
+    let operated = Operated::of(store, carrier, key).map(Box::new);
+    Some(planned(store.get(key)?, operated))
+}
+
+fn planned(manifest: &Manifest, operated: Option<Box<Operated>>) -> PlannedObject {
+    let (state, says) = match readiness(manifest) {
+        Readiness::Ready => (State::Ready, String::new()),
+        Readiness::Waiting(why) => (State::Waiting(operators::responsible(manifest)), why),
     };
-    Some(PlannedObject {
-        namespace: key.namespace.clone(),
-        kind: key.kind.clone(),
-        name: key.name.clone(),
+    PlannedObject {
+        group: manifest.group().to_owned(),
+        namespace: manifest.namespace().to_owned(),
+        kind: manifest.kind().to_owned(),
+        name: manifest.name().to_owned(),
         state,
-        operated: Operated::of(store, carrier, key).map(Box::new),
-    })
+        says,
+        operated,
+    }
 }

@@ -11,6 +11,7 @@ use crate::carrier::Carrier;
 use crate::composite::CLAIM_NAME;
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane, Event};
+use crate::graph::Graph;
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
 use crate::operated::Operated;
@@ -26,14 +27,16 @@ pub struct Plan {
     pub resources: Vec<Operated>,
     /// Everything that is applied in clusters but the management cluster, in the order of cluster, kind and name.
     pub applied: Vec<Applied>,
-    /// Secrets that were looked up or made, whether there are any.
-    pub secrets: BTreeSet<Key>,
+    /// Every object that our operators looked up or made, whether it is there or not.
+    pub looked_up: BTreeSet<Key>,
     /// Whether everything composed was taken to become ready.
     pub assume_ready: bool,
     /// Clusters that are named and that nobody gave.
     pub missing: Vec<Wanted>,
     /// Clusters that were made up because nobody gave them, by namespace and name.
     pub assumed: Vec<Wanted>,
+    /// Secrets that users make, and that were made up because nobody gave them.
+    pub assumed_secrets: Vec<Key>,
 }
 
 /// An object that is applied in a cluster.
@@ -75,6 +78,8 @@ pub struct Planned {
 /// An object in a cluster.
 #[derive(Clone, Debug)]
 pub struct PlannedObject {
+    /// API group; empty for Kubernetes' own first one.
+    pub group: String,
     /// Namespace; empty for a cluster-scoped object.
     pub namespace: String,
     /// Kind.
@@ -83,6 +88,8 @@ pub struct PlannedObject {
     pub name: String,
     /// How far it is.
     pub state: State,
+    /// What its operator says of it, while it waits.
+    pub says: String,
     /// What one of our operators makes of it.
     pub operated: Option<Box<Operated>>,
 }
@@ -100,11 +107,7 @@ impl PlannedObject {
     /// The order in which objects are shown.
     pub fn order(&self, other: &Self) -> Ordering {
         let key = |object: &Self| {
-            (
-                object.namespace.clone(),
-                object.kind.clone(),
-                object.name.clone(),
-            )
+            [&object.namespace, &object.kind, &object.group, &object.name].map(String::clone)
         };
         key(self).cmp(&key(other))
     }
@@ -151,10 +154,11 @@ impl Plan {
                 .filter_map(|key| Operated::of(store, carrier, key))
                 .collect(),
             applied: applied(store, carrier),
-            secrets: carrier.secrets(),
+            looked_up: carrier.looked_up(),
             assume_ready,
             missing,
             assumed,
+            assumed_secrets: Vec::new(),
         }
     }
 
@@ -163,6 +167,12 @@ impl Plan {
         let mut operated = self.operated().into_iter();
         self.planned.iter().any(|planned| planned.fatal.is_some())
             || operated.any(|operated| operated.failure.is_some())
+    }
+
+    /// The dependency graph of each ControlPlane.
+    pub fn graphs(&self) -> impl Iterator<Item = &Graph> {
+        let operated = self.operated().into_iter();
+        operated.filter_map(|operated| operated.graph.as_ref())
     }
 
     /// Every resource that one of our operators works on, those that another one made included.
@@ -177,7 +187,7 @@ impl Plan {
         }
         for resource in &self.resources {
             found.push(resource);
-            for object in resource.steps.iter().flatten() {
+            for object in &resource.made {
                 within(object, &mut found);
             }
         }
@@ -216,18 +226,24 @@ impl Planned {
                 continue;
             }
             let (cluster, applied, target) = target(store, key, manifest);
+            let operated = Operated::of(store, carrier, applied);
+            let responsible = match &operated {
+                Some(operated) => Some(operated.operator),
+                None => operators::responsible(target),
+            };
             let object = PlannedObject {
+                group: target.group().to_owned(),
                 namespace: target.namespace().to_owned(),
                 kind: target.kind().to_owned(),
                 name: target.name().to_owned(),
                 state: match ready {
                     true => State::Ready,
-                    false => State::Waiting(operators::responsible(target)),
+                    false => State::Waiting(responsible),
                 },
+                says: String::new(),
                 operated: None,
             };
             objects.insert((manifest.kind(), manifest.name()), object.clone());
-            let operated = Operated::of(store, carrier, applied);
             let object = PlannedObject {
                 operated: operated.map(Box::new),
                 ..object
@@ -290,7 +306,7 @@ fn applied(store: &Store, carrier: &Carrier<'_>) -> Vec<Applied> {
 fn within<'a>(object: &'a PlannedObject, found: &mut Vec<&'a Operated>) {
     if let Some(operated) = &object.operated {
         found.push(operated);
-        for object in operated.steps.iter().flatten() {
+        for object in &operated.made {
             within(object, found);
         }
     }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::Generation;
 use function_c5c3::Claims;
 use jiff::Timestamp;
-use provider_composer::Operator;
+use provider_composer::{Generated, Operator};
+use provider_control_plane::credentials::keystone::SYSTEM;
 use serde_json::{Value, json};
 
 use crate::Error;
-use crate::carrier::{Carrier, stored};
+use crate::carrier::{Carrier, Keystone, Simulated, stored};
 use crate::composite::composite;
 use crate::compositions::Compositions;
 use crate::crossplane::required::Wanted;
@@ -19,6 +20,7 @@ use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
 use crate::operators::Operators;
 use crate::outcome::Plan;
+use crate::placeholder;
 use crate::provider::Provider;
 use crate::resource::CONTROL_PLANE;
 use crate::settle::settle;
@@ -35,7 +37,7 @@ pub struct Settings {
     pub composition: Option<String>,
     /// Whether to go on as if every pool were there, and everything composed were ready.
     pub assume_ready: bool,
-    /// Secrets that a cluster has already, by the cluster's name.
+    /// Objects that a cluster has already, by the cluster's name.
     pub present: BTreeMap<String, Vec<Manifest>>,
     /// The moment of the plan.
     pub now: Timestamp,
@@ -68,6 +70,7 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
             run.crossplane.pools_only = pools_only;
             run.settle()?;
         }
+        let assumed_secrets = run.assume_secrets()?;
         let missing = run.crossplane.missing(&run.store);
         if !settings.assume_ready || missing.is_empty() {
             let assumed = assumed
@@ -76,14 +79,18 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
             let assumed: BTreeSet<Key> = assumed.collect();
             let missing = missing.into_keys().collect();
             let assume_ready = settings.assume_ready;
-            return Ok(Plan::of(
+            let plan = Plan::of(
                 &run.store,
                 &run.crossplane,
                 &run.carrier,
                 &assumed,
                 missing,
                 assume_ready,
-            ));
+            );
+            return Ok(Plan {
+                assumed_secrets,
+                ..plan
+            });
         }
         for (wanted, region) in &missing {
             assumed.push(made_up(wanted, region)?);
@@ -109,9 +116,15 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
     })
 }
 
-/// The operators that run here. Others are taken at their word.
-fn operators() -> Vec<Box<dyn Operator>> {
-    Vec::new()
+/// The operators that run in a plan. Others are taken at their word.
+pub fn operators() -> Vec<Box<dyn Operator>> {
+    provider_control_plane::operators()
+}
+
+/// The systems outside Kubernetes that those operators ask and call.
+fn outside() -> BTreeMap<&'static str, Box<dyn Simulated>> {
+    let keystone: Box<dyn Simulated> = Box::new(Keystone::default());
+    BTreeMap::from([(SYSTEM, keystone)])
 }
 
 struct Run<'a> {
@@ -134,9 +147,9 @@ impl<'a> Run<'a> {
             pools_only: false,
         };
         let mut store = Store::default();
-        for (cluster, secrets) in &settings.present {
-            for secret in secrets {
-                store.apply(cluster, secret.clone(), None);
+        for (cluster, objects) in &settings.present {
+            for object in objects {
+                store.apply(cluster, object.clone(), None);
             }
         }
         Self {
@@ -146,7 +159,7 @@ impl<'a> Run<'a> {
             carrier: Carrier {
                 operators,
                 now: settings.now,
-                outside: BTreeMap::new(),
+                outside: outside(),
                 carried: BTreeMap::new(),
             },
             coming_up: BTreeSet::new(),
@@ -204,6 +217,27 @@ impl<'a> Run<'a> {
                 self.coming_up.insert(key);
             }
         }
+    }
+
+    /// Makes up the Secrets that users have to make and nobody gave, if that is wanted: with a user's name and a password.
+    fn assume_secrets(&mut self) -> Result<Vec<Key>, Error> {
+        let mut assumed = Vec::new();
+        while self.settings.assume_ready {
+            let missing = self.carrier.missing_secrets(&self.store);
+            if missing.is_empty() {
+                break;
+            }
+            let values = Generated::credentials("user").values;
+            for key in missing {
+                let secret =
+                    placeholder::secret(&key.namespace, &key.name, BTreeMap::new(), &values);
+                self.store
+                    .apply(&key.cluster, Manifest::try_from(secret)?, None);
+                assumed.push(key);
+            }
+            self.settle()?;
+        }
+        Ok(assumed)
     }
 
     fn settle(&mut self) -> Result<(), Error> {

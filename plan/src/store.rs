@@ -51,6 +51,7 @@ pub struct Store {
     entries: BTreeMap<Key, Entry>,
     made: BTreeMap<Key, BTreeSet<Key>>,
     changed: BTreeSet<Key>,
+    log: Vec<Key>,
 }
 
 #[derive(Debug)]
@@ -141,13 +142,24 @@ impl Store {
             if let Some(made) = entry.maker.and_then(|maker| self.made.get_mut(&maker)) {
                 made.remove(key);
             }
-            self.changed.insert(key.clone());
+            self.touch(key);
         }
     }
 
     /// Takes note that something about an object has changed that the store doesn't hold.
     pub fn touch(&mut self, key: &Key) {
         self.changed.insert(key.clone());
+        self.log.push(key.clone());
+    }
+
+    /// How much has ever changed: a moment to come back to by [`Store::since`].
+    pub fn moment(&self) -> usize {
+        self.log.len()
+    }
+
+    /// What has changed since a moment, in the order in which it has.
+    pub fn since(&self, moment: usize) -> &[Key] {
+        self.log.get(moment..).unwrap_or_default()
     }
 
     /// What has changed since this was last asked.
@@ -157,7 +169,7 @@ impl Store {
 
     fn put(&mut self, key: Key, manifest: Manifest, maker: Option<Key>) {
         if self.get(&key) != Some(&manifest) {
-            self.changed.insert(key.clone());
+            self.touch(&key);
         }
         if let Some(maker) = &maker {
             let made = self.made.entry(maker.clone()).or_default();

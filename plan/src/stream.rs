@@ -32,7 +32,7 @@ pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
     let resources = plan
         .resources
         .iter()
-        .flat_map(|operated| operated.made.iter().chain([&operated.resource]));
+        .flat_map(|operated| operated.manifests.iter().chain([&operated.resource]));
     let documents = claims.chain(resources).map(|manifest| {
         let mut document = manifest.value().clone();
         hide_secrets(&mut document);

@@ -1,5 +1,6 @@
 //! Our own operators: their composers are carried over the objects in memory, as the runtime carries them in a cluster.
 
+mod keystone;
 mod outside;
 mod source;
 #[cfg(test)]
@@ -13,8 +14,10 @@ use provider_composer::{Answer, Ask, Failure, Operator, ResourceKind, Retention,
 use crate::Error;
 use crate::manifest::Manifest;
 use crate::placeholder;
+use crate::readiness::conditions;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
+pub use keystone::Keystone;
 pub use outside::Simulated;
 use source::InCluster;
 pub use source::stored;
@@ -44,6 +47,8 @@ pub struct Carried {
     pub failure: Option<Failure>,
     /// Secrets that stay, wanted or not.
     kept: BTreeSet<Key>,
+    /// When it was composed last.
+    composed: usize,
 }
 
 impl Reconciler for Carrier<'_> {
@@ -56,7 +61,10 @@ impl Reconciler for Carrier<'_> {
                 .map(|(key, _)| key.clone())
                 .collect();
             for subject in subjects {
-                self.carry(operator.as_ref(), &subject, store)?;
+                let carried = self.carried.get(&subject);
+                if carried.is_none_or(|carried| carried.is_stale(&subject, store)) {
+                    self.carry(operator.as_ref(), &subject, store)?;
+                }
             }
         }
         Ok(())
@@ -64,8 +72,8 @@ impl Reconciler for Carrier<'_> {
 }
 
 impl Carrier<'_> {
-    /// Secrets that were looked up or made, whether there are any.
-    pub fn secrets(&self) -> BTreeSet<Key> {
+    /// Every object that was looked up or made, whether it is there or not.
+    pub fn looked_up(&self) -> BTreeSet<Key> {
         let looked_up = self.carried.iter().flat_map(|(subject, carried)| {
             let asks = carried.asks.iter();
             asks.filter_map(|ask| match ask {
@@ -74,9 +82,29 @@ impl Carrier<'_> {
             })
         });
         let made = self.carried.values().flat_map(|carried| &carried.steps);
-        let keys = looked_up.chain(made.flatten().cloned());
-        keys.filter(|key| key.kind == "Secret" && key.api_version == "v1")
-            .collect()
+        looked_up.chain(made.flatten().cloned()).collect()
+    }
+
+    /// Secrets that were looked up, aren't there, and are named by a condition that doesn't hold: users have to make them.
+    pub fn missing_secrets(&self, store: &Store) -> BTreeSet<Key> {
+        let mut missing = BTreeSet::new();
+        for (subject, carried) in &self.carried {
+            let conditions = store.get(subject).map(conditions).unwrap_or_default();
+            let unmet = conditions.iter().filter(|known| known.status != "True");
+            let messages: Vec<&str> = unmet.map(|known| known.message.as_str()).collect();
+            let is_named = |key: &Key| {
+                let name = format!("Secret {} is missing", key.name);
+                messages.iter().any(|message| message.contains(&name))
+            };
+            let secrets = carried.asks.iter().filter_map(|ask| match ask {
+                Ask::Object(key) if key.kind.kind == "Secret" => {
+                    Some(source::key(&subject.cluster, key))
+                }
+                _ => None,
+            });
+            missing.extend(secrets.filter(|key| store.get(key).is_none() && is_named(key)));
+        }
+        missing
     }
 
     fn carry(
@@ -103,7 +131,9 @@ impl Carrier<'_> {
             asks: BTreeSet::new(),
             failure: None,
             kept: BTreeSet::new(),
+            composed: 0,
         });
+        carried.composed = store.moment();
         carried.asks = asks;
         carried.failure = match answer {
             Ok(answer) => {
@@ -170,6 +200,17 @@ impl Carrier<'_> {
 }
 
 impl Carried {
+    /// Whether something has changed that it follows from, or that was made for it.
+    fn is_stale(&self, subject: &Key, store: &Store) -> bool {
+        store.since(self.composed).iter().any(|changed| {
+            changed == subject
+                || store.maker(changed) == Some(subject)
+                || self.steps.iter().any(|step| step.contains(changed))
+                || (changed.cluster == subject.cluster
+                    && self.asks.iter().any(|ask| concerns(ask, changed)))
+        })
+    }
+
     /// Takes note of what is wanted now, as one more step where something is new.
     fn add(&mut self, wanted: impl Iterator<Item = Key>) {
         let known: BTreeSet<&Key> = self.steps.iter().flatten().collect();
@@ -180,7 +221,27 @@ impl Carried {
     }
 }
 
+/// Whether a change is one of what was asked for.
+fn concerns(ask: &Ask, changed: &Key) -> bool {
+    match ask {
+        Ask::Object(key) => {
+            key.name == changed.name
+                && key.namespace.as_deref().unwrap_or_default() == changed.namespace
+                && is_of(changed, key.kind)
+        }
+        Ask::Objects {
+            kind, namespace, ..
+        } => *namespace == changed.namespace && is_of(changed, *kind),
+        Ask::Outside(_) => false,
+    }
+}
+
 /// Whether a key is of a kind.
 fn is_of(key: &Key, kind: ResourceKind) -> bool {
-    key.kind == kind.kind && key.api_version == kind.api_version()
+    key.kind == kind.kind
+        && key
+            .api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &key.api_version))
+            == (kind.group, kind.version)
 }

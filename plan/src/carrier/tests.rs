@@ -115,7 +115,7 @@ fn a_composer_is_carried_until_nothing_changes_and_its_steps_are_known() {
             *steps,
             [[key("Secret", "drawn")], [key("ConfigMap", "made")]]
         );
-        assert!(carrier.secrets().contains(&key("Secret", "drawn")));
+        assert!(carrier.looked_up().contains(&key("Secret", "drawn")));
         let status = store.get(&subject).unwrap().status();
         assert_eq!(status["conditions"][1]["status"], "True", "{status}");
 

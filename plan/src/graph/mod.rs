@@ -26,6 +26,8 @@ pub struct Node {
     pub progress: Progress,
     /// What has to be ready before it is made: positions of nodes before it.
     pub needs: Vec<usize>,
+    /// The objects that it consists of, by kind and name. The first says how it is; a node without any says itself.
+    pub objects: Vec<(&'static str, &'static str)>,
 }
 
 /// How far a part is.
@@ -119,6 +121,7 @@ mod tests {
             phase,
             progress,
             needs: needs.to_vec(),
+            objects: Vec::new(),
         }
     }
 

@@ -24,7 +24,7 @@ struct Operator {
     secrets: fn(&Manifest) -> Vec<Value>,
 }
 
-const OPERATORS: [Operator; 14] = [
+const OPERATORS: [Operator; 13] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
     Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads),
     Operator::new("Gardener", &["core.gardener.cloud"], pools::gardener),
@@ -66,7 +66,6 @@ const OPERATORS: [Operator; 14] = [
     .with(infrastructure::of_valkey),
     Operator::new("the service's operator", SERVICES, services::service),
     Operator::new("the OVN operator", &["ovn.c5c3.io"], services::ovn),
-    Operator::new("c5c3-operator", &["c5c3.io"], c5c3),
 ];
 
 const SERVICES: &[&str] = &[
@@ -145,25 +144,4 @@ impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
 /// A condition that holds.
 fn condition(type_: &str, reason: &str) -> Value {
     json!({ "type": type_, "status": "True", "reason": reason })
-}
-
-/// Every service that runs answers under its name, in the control plane's namespace.
-fn c5c3(_: &Key, manifest: &Manifest) -> Value {
-    let services = manifest.spec()["services"].as_object();
-    let encrypted = manifest.spec()["global"]["tls"]["enabled"] == true;
-    let scheme = if encrypted { "https" } else { "http" };
-    let endpoints: serde_json::Map<String, Value> = services
-        .into_iter()
-        .flatten()
-        .filter(|(_, service)| service["enabled"] != false)
-        .map(|(name, _)| {
-            let url = format!("{scheme}://{name}.{}.svc", manifest.namespace());
-            (name.clone(), Value::String(url))
-        })
-        .collect();
-    json!({
-        "updatePhase": "Idle",
-        "endpoints": endpoints,
-        "conditions": [{ "type": "Ready", "status": "True", "reason": "Ready" }],
-    })
 }

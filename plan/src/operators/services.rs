@@ -1,29 +1,22 @@
 //! The services that have no operator here yet: each serves the release that its resource asks for.
 
+use provider_control_plane::services;
 use serde_json::{Value, json};
 
 use super::condition;
 use crate::manifest::Manifest;
 use crate::store::Key;
 
-/// Ports of the APIs.
-const PORTS: [(&str, u16); 7] = [
-    ("Cinder", 8776),
-    ("Cortex", 8080),
-    ("Glance", 9292),
-    ("Keystone", 5000),
-    ("Neutron", 9696),
-    ("Nova", 8774),
-    ("Placement", 8778),
-];
-
 pub fn service(_: &Key, manifest: &Manifest) -> Value {
-    let port = PORTS.iter().find(|(kind, _)| *kind == manifest.kind());
+    let known = services::ALL
+        .iter()
+        .find(|service| service.name.eq_ignore_ascii_case(manifest.kind()));
     let mut status = json!({ "conditions": [condition("Ready", "Ready")] });
-    if let Some((_, port)) = port {
+    if let Some(service) = known {
         let encrypted = manifest.spec()["tls"]["enabled"] == true;
         let scheme = if encrypted { "https" } else { "http" };
         let (name, namespace) = (manifest.name(), manifest.namespace());
+        let port = service.port;
         let url = format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}");
         status["endpoint"] = json!(url);
     }

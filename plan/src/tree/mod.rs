@@ -2,13 +2,14 @@
 
 mod branch;
 mod operated;
+mod phases;
 
 use std::collections::BTreeMap;
 
 use c5c3_api::Condition;
 
-pub use branch::Paint;
-use branch::{Branch, Mark};
+pub use branch::{Branch, Mark, Paint};
+pub use operated::operated;
 
 use crate::crossplane::Event;
 use crate::crossplane::required::Wanted;
@@ -25,7 +26,7 @@ pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
     let resources = plan.resources.iter();
     blocks.extend(resources.map(|resource| {
         let title = resource.resource.title();
-        operated::operated(&title, resource).render(paint)
+        operated(&title, resource).render(paint)
     }));
     let clusters = [
         ("Not given", &plan.missing),
@@ -36,6 +37,12 @@ pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
         .filter(|(_, clusters)| !clusters.is_empty())
     {
         blocks.push(named(title, clusters).render(paint));
+    }
+    if !plan.assumed_secrets.is_empty() {
+        let secrets = plan.assumed_secrets.iter();
+        let secrets = secrets.map(|key| Branch::new(format!("{key}, which is yours to make")));
+        let block = Branch::new("Assumed to be there").with(secrets);
+        blocks.push(block.render(paint));
     }
     blocks.extend(advice(plan, command));
     blocks.join("\n")
@@ -76,15 +83,18 @@ fn claim(planned: &Planned) -> Branch {
 
 fn object(object: &PlannedObject) -> Branch {
     match &object.operated {
-        Some(operated) => operated::operated(&title(object), operated),
-        None => waits_for(title(object), object.state),
+        Some(inner) => operated(&title(object), inner),
+        None => waits_for(title(object), object),
     }
 }
 
-/// A line about something, with whom it waits for.
-fn waits_for(text: String, state: State) -> Branch {
-    match state {
+/// A line about an object, with whom it waits for, or what is said of it.
+fn waits_for(text: String, object: &PlannedObject) -> Branch {
+    match object.state {
         State::Ready => Branch::new(text).marked(Mark::Good),
+        State::Waiting(_) if !object.says.is_empty() => {
+            Branch::new(format!("{text}: {}", object.says)).marked(Mark::Open)
+        }
         State::Waiting(Some(operator)) => {
             Branch::new(format!("{text}, waits for {operator}")).marked(Mark::Open)
         }
@@ -122,7 +132,8 @@ fn deletion(planned: &Planned) -> Branch {
     deletion
 }
 
-fn conditions(conditions: &[Condition]) -> Branch {
+/// Conditions, a line each.
+pub fn conditions(conditions: &[Condition]) -> Branch {
     let widths = conditions.iter().map(|condition| condition.type_.len());
     let width = widths.max().unwrap_or_default();
     let lines = conditions.iter();

@@ -1,6 +1,7 @@
-//! A resource of one of our operators, and what is made for it, step by step.
+//! A resource of one of our operators, and what is made for it.
 
 use super::branch::{Branch, Mark};
+use super::phases::phases;
 use super::{conditions, waits_for};
 use crate::manifest::path;
 use crate::operated::Operated;
@@ -23,48 +24,49 @@ pub fn operated(title: &str, operated: &Operated) -> Branch {
     };
     let mut branch = Branch::new(text).marked(mark);
     let namespace = operated.resource.namespace();
-    let several = operated.steps.len() > 1;
-    for (step, number) in operated.steps.iter().zip(1..) {
-        match several {
-            true => {
-                branch.add(Branch::new(format!("Step {number}")).with(objects(step, namespace)))
-            }
-            false => branch = branch.with(objects(step, namespace)),
-        }
-    }
-    if !operated.conditions.is_empty() {
+    let objects: Vec<&PlannedObject> = operated.made.iter().collect();
+    let made = match &operated.graph {
+        Some(graph) => phases(graph, &objects, namespace),
+        None => lines(&objects, namespace),
+    };
+    branch = branch.with(made.into_iter());
+    if operated.graph.is_none() && !operated.conditions.is_empty() {
         branch.add(conditions(&operated.conditions));
     }
     branch
 }
 
-/// Objects of a step: many of one kind that are equally far are one line.
-fn objects<'a>(step: &'a [PlannedObject], namespace: &'a str) -> impl Iterator<Item = Branch> {
-    let alike = |one: &PlannedObject, other: &PlannedObject| {
-        one.kind == other.kind
-            && one.state == other.state
-            && one.namespace == other.namespace
+/// Objects, a line each; many of one kind that are equally far are one line.
+pub fn lines(objects: &[&PlannedObject], namespace: &str) -> Vec<Branch> {
+    let mut objects = objects.to_vec();
+    objects.sort_by(|one, other| one.order(other));
+    let alike = |one: &&PlannedObject, other: &&PlannedObject| {
+        (&one.group, &one.kind, &one.namespace) == (&other.group, &other.kind, &other.namespace)
+            && (one.state, &one.says) == (other.state, &other.says)
             && one.operated.is_none()
             && other.operated.is_none()
     };
-    step.chunk_by(alike).flat_map(move |group| match group {
+    let lines = objects.chunk_by(alike).flat_map(|group| match group {
         [first, ..] if group.len() >= MANY => {
             let names: Vec<String> = group.iter().map(|object| name(object, namespace)).collect();
-            let (kind, count) = (&first.kind, group.len());
-            vec![waits_for(
-                format!("{count} {}: {}", plural(kind), names.join(", ")),
-                first.state,
-            )]
+            let text = format!(
+                "{} {}: {}",
+                group.len(),
+                plural(&first.kind),
+                names.join(", ")
+            );
+            vec![waits_for(text, first)]
         }
         _ => group.iter().map(|object| one(object, namespace)).collect(),
-    })
+    });
+    lines.collect()
 }
 
 fn one(object: &PlannedObject, namespace: &str) -> Branch {
     let title = format!("{} {}", object.kind, name(object, namespace));
     match &object.operated {
         Some(inner) => operated(&title, inner),
-        None => waits_for(title, object.state),
+        None => waits_for(title, object),
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Owner {
 }
 
 impl Owner {
+    /// The label that everything composed has: a selector of it all.
+    pub const KIND: &str = KIND;
+
     /// The owner that is this resource.
     pub fn of(kind: ResourceKind, metadata: &Metadata) -> Self {
         Self {

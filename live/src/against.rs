@@ -1,0 +1,124 @@
+//! A plan, made over what a cluster has already, and compared with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_plan::{Applied, Files, Key, Manifest, Plan, Settings, operators, plan};
+use provider_composer::{Access, Owner, ResourceKind};
+
+use crate::cluster::Cluster;
+use crate::difference::Difference;
+use crate::error::Error;
+use crate::snapshot::owner_of;
+
+/// How often a plan is made again because more of the cluster turns out to matter.
+const ROUNDS: usize = 20;
+
+/// Plans everything down to the last object, over what the cluster has already, and compares what would be applied in it
+/// with what runs. What others would make ready is taken to become ready.
+///
+/// # Errors
+/// Nothing can be planned, not for this cluster, or the cluster can't be looked at.
+pub async fn against(
+    files: &Files,
+    settings: &Settings,
+    cluster: &Cluster,
+) -> Result<(Plan, Difference), Error> {
+    let mut settings = Settings {
+        assume_ready: true,
+        ..settings.clone()
+    };
+    let mut known: BTreeSet<Key> = BTreeSet::new();
+    let mut there: Vec<Manifest> = Vec::new();
+    for _ in 0..ROUNDS {
+        let plan = plan(files, &settings)?;
+        let name = control_plane_cluster(&plan)?;
+        let applied = plan.applied.iter().map(|applied| &applied.key);
+        let keys: BTreeSet<Key> = plan
+            .looked_up
+            .iter()
+            .chain(applied)
+            .filter(|key| key.cluster == name && !known.contains(*key))
+            .cloned()
+            .collect();
+        if keys.is_empty() {
+            let planned: Vec<&Applied> = plan
+                .applied
+                .iter()
+                .filter(|applied| applied.key.cluster == name)
+                .collect();
+            let left = left(&plan, &name, cluster).await?;
+            let difference = Difference::between(&planned, &there, &left)?;
+            return Ok((plan, difference));
+        }
+        there.extend(cluster.get(&keys).await?);
+        known.extend(keys);
+        settings.present = BTreeMap::from([(name, there.clone())]);
+    }
+    Err(Error::Unsettled)
+}
+
+/// The one control plane cluster of a plan.
+fn control_plane_cluster(plan: &Plan) -> Result<String, Error> {
+    let operators = operators();
+    let is_ours = |key: &Key| {
+        let mut subjects = operators.iter().map(|operator| operator.subject());
+        subjects.any(|kind| key.kind == kind.kind && key.api_version == kind.api_version())
+    };
+    let applied = plan.applied.iter().map(|applied| &applied.key);
+    let clusters: BTreeSet<&str> = applied
+        .filter(|key| is_ours(key))
+        .map(|key| key.cluster.as_str())
+        .collect();
+    let mut names = clusters.iter();
+    match (names.next(), names.next()) {
+        (None, _) => Err(Error::Nothing),
+        (Some(name), None) => Ok((*name).to_owned()),
+        _ => Err(Error::Several(
+            clusters.into_iter().collect::<Vec<_>>().join(", "),
+        )),
+    }
+}
+
+/// What was made for a planned resource, and isn't wanted any more.
+async fn left(plan: &Plan, name: &str, cluster: &Cluster) -> Result<Vec<Manifest>, Error> {
+    let operated = plan.operated();
+    let owners: BTreeMap<Owner, &'static str> = operated
+        .iter()
+        .map(|operated| (owner_of(&operated.resource), operated.operator))
+        .collect();
+    let wanted: BTreeSet<Key> = operated
+        .iter()
+        .flat_map(|operated| &operated.manifests)
+        .map(|manifest| Key::of(name, manifest))
+        .collect();
+    let mut left = Vec::new();
+    for kind in composed() {
+        let labelled = cluster
+            .list(&kind.api_version(), kind.kind, Owner::KIND)
+            .await?;
+        left.extend(labelled.into_iter().filter(|manifest| {
+            let owner = crate::snapshot::owner(manifest);
+            let operator = owner.and_then(|owner| owners.get(&owner));
+            !wanted.contains(&Key::of(name, manifest))
+                && operator.is_some_and(|operator| goes(manifest, operator))
+        }));
+    }
+    Ok(left)
+}
+
+/// The kinds that our operators make.
+pub fn composed() -> BTreeSet<ResourceKind> {
+    let operators = operators();
+    let uses = operators.iter().flat_map(|operator| operator.uses());
+    uses.filter(|used| used.access == Access::Composes)
+        .map(|used| used.kind)
+        .collect()
+}
+
+/// Whether an operator would delete what it doesn't want: what it applied, and Secrets that were made for a while.
+fn goes(manifest: &Manifest, operator: &str) -> bool {
+    provider_runtime::applied(manifest.value(), operator).is_some()
+        || !manifest
+            .annotation(provider_runtime::WHILE_WANTED)
+            .is_empty()
+}

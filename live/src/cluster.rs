@@ -1,0 +1,172 @@
+//! A cluster that a kubeconfig reaches.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use c5c3_plan::{Key, Manifest};
+use futures::stream::{self, TryStreamExt};
+use kube::api::{DynamicObject, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{GroupVersionKind, TypeMeta};
+use kube::discovery::{self, ApiCapabilities, ApiResource, Scope};
+use kube::{Api, Client, Config};
+use tokio::sync::Mutex;
+
+use crate::error::Error;
+
+/// So many objects are asked for at once.
+const AT_ONCE: usize = 8;
+
+/// Which cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// The kubeconfig; without it the one that kubectl would use.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context; without it the kubeconfig's own choice.
+    pub context: Option<String>,
+}
+
+/// A cluster that is only looked at.
+pub struct Cluster {
+    client: Client,
+    kinds: Mutex<BTreeMap<(String, String), Option<Served>>>,
+}
+
+/// A kind that the cluster serves.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub resource: ApiResource,
+    pub namespaced: bool,
+}
+
+impl Cluster {
+    /// The cluster of a kubeconfig. It isn't asked anything yet.
+    ///
+    /// # Errors
+    /// The kubeconfig can't be used.
+    pub async fn reach(access: &Access) -> Result<Self, Error> {
+        let kubeconfig = |error| Error::Kubeconfig(Box::new(error));
+        let options = KubeConfigOptions {
+            context: access.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match &access.kubeconfig {
+            Some(path) => {
+                let read = Kubeconfig::read_from(path).map_err(kubeconfig)?;
+                Config::from_custom_kubeconfig(read, &options).await
+            }
+            None => Config::from_kubeconfig(&options).await,
+        };
+        let config = config.map_err(kubeconfig)?;
+        let client =
+            Client::try_from(config).map_err(|error| Error::Unreachable(Box::new(error)))?;
+        Ok(Self {
+            client,
+            kinds: Mutex::default(),
+        })
+    }
+
+    /// How a kind is served; none where the cluster doesn't know it.
+    pub(crate) async fn served(
+        &self,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<Option<Served>, Error> {
+        let types = (api_version.to_owned(), kind.to_owned());
+        if let Some(known) = self.kinds.lock().await.get(&types) {
+            return Ok(known.clone());
+        }
+        let wanted = GroupVersionKind::try_from(TypeMeta {
+            api_version: types.0.clone(),
+            kind: types.1.clone(),
+        });
+        let found = match wanted {
+            Ok(wanted) => discovery::pinned_kind(&self.client, &wanted).await,
+            Err(_) => return Ok(None),
+        };
+        let served = match found {
+            Ok((resource, ApiCapabilities { scope, .. })) => Some(Served {
+                resource,
+                namespaced: scope == Scope::Namespaced,
+            }),
+            Err(kube::Error::Discovery(_)) => None,
+            Err(kube::Error::Api(status)) if status.code == 404 => None,
+            Err(error) => return Err(Error::of("discover", kind, error)),
+        };
+        self.kinds.lock().await.insert(types, served.clone());
+        Ok(served)
+    }
+
+    /// The objects of these keys that are there.
+    ///
+    /// # Errors
+    /// One of them can't be asked for.
+    pub(crate) async fn get(
+        &self,
+        keys: impl IntoIterator<Item = &Key>,
+    ) -> Result<Vec<Manifest>, Error> {
+        let found: Vec<Option<Manifest>> = stream::iter(keys.into_iter().map(Ok))
+            .map_ok(|key| self.get_one(key))
+            .try_buffered(AT_ONCE)
+            .try_collect()
+            .await?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    async fn get_one(&self, key: &Key) -> Result<Option<Manifest>, Error> {
+        let Some(served) = self.served(&key.api_version, &key.kind).await? else {
+            return Ok(None);
+        };
+        let api: Api<DynamicObject> = match served.namespaced {
+            true => Api::namespaced_with(self.client.clone(), &key.namespace, &served.resource),
+            false => Api::all_with(self.client.clone(), &served.resource),
+        };
+        let found = api.get_opt(&key.name).await;
+        let found = found.map_err(|error| Error::of("get", &plural(&served), error))?;
+        found.map(|object| manifest(&served, object)).transpose()
+    }
+
+    /// The objects of a kind in all namespaces that a label selector picks; none where the cluster doesn't know the kind.
+    ///
+    /// # Errors
+    /// They can't be asked for.
+    pub(crate) async fn list(
+        &self,
+        api_version: &str,
+        kind: &str,
+        selector: &str,
+    ) -> Result<Vec<Manifest>, Error> {
+        let Some(served) = self.served(api_version, kind).await? else {
+            return Ok(Vec::new());
+        };
+        let listed = self
+            .all(&served)
+            .list(&ListParams::default().labels(selector))
+            .await;
+        let listed = listed.map_err(|error| Error::of("list", &plural(&served), error))?;
+        let items = listed.items.into_iter();
+        items.map(|object| manifest(&served, object)).collect()
+    }
+
+    /// The objects of a kind in all namespaces.
+    pub(crate) fn all(&self, served: &Served) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &served.resource)
+    }
+}
+
+/// An object with what it is, which lists leave out.
+pub(crate) fn manifest(served: &Served, mut object: DynamicObject) -> Result<Manifest, Error> {
+    object.types = Some(TypeMeta {
+        api_version: served.resource.api_version.clone(),
+        kind: served.resource.kind.clone(),
+    });
+    let value = serde_json::to_value(object).map_err(|error| Error::Shown(error.to_string()))?;
+    Ok(Manifest::try_from(value)?)
+}
+
+fn plural(served: &Served) -> String {
+    match served.resource.group.as_str() {
+        "" => served.resource.plural.clone(),
+        group => format!("{}.{group}", served.resource.plural),
+    }
+}

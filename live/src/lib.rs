@@ -1,0 +1,20 @@
+//! What runs in a cluster. Nothing here ever writes to one.
+//!
+//! [`Cluster`] is a cluster that a kubeconfig reaches, [`against`] compares a plan with what runs in it, [`status`] shows
+//! what our operators work on as a tree, and [`follow`] keeps showing it. Comparing and drawing are pure; only `cluster`,
+//! `against` and `follow` talk to the API server.
+
+mod against;
+mod cluster;
+mod difference;
+mod error;
+mod follow;
+mod ours;
+mod snapshot;
+
+pub use against::against;
+pub use cluster::{Access, Cluster};
+pub use difference::{Change, Difference};
+pub use error::Error;
+pub use follow::{Screen, follow};
+pub use snapshot::{Selection, status};

@@ -1,0 +1,238 @@
+//! Everything that our operators work on in a cluster, at one moment. Pure, but for the first look.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_plan::{
+    Branch, ClaimKind, Key, Manifest, Mark, Operated, Paint, operated, operators, readiness,
+};
+use provider_composer::Owner;
+
+use crate::against::composed;
+use crate::cluster::Cluster;
+use crate::error::Error;
+
+/// What is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Only what is called so, as `name` or `namespace/name`.
+    pub name: Option<String>,
+}
+
+/// Objects of one cluster, by key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Snapshot(pub BTreeMap<Key, Manifest>);
+
+/// A kind that is looked at, and the labels that its objects must have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sought {
+    pub api_version: String,
+    pub kind: String,
+    pub selector: &'static str,
+}
+
+/// The one cluster of a snapshot.
+const HERE: &str = "";
+
+/// Everything that our operators work on, as a tree.
+///
+/// # Errors
+/// The cluster can't be looked at, or there is nothing of the name.
+pub async fn status(
+    cluster: &Cluster,
+    selection: &Selection,
+    paint: Paint,
+) -> Result<String, Error> {
+    let mut snapshot = Snapshot::default();
+    for sought in served(cluster).await? {
+        let found = cluster
+            .list(&sought.api_version, &sought.kind, sought.selector)
+            .await?;
+        found
+            .into_iter()
+            .for_each(|manifest| snapshot.insert(manifest));
+    }
+    if let Some(name) = &selection.name
+        && !snapshot.has(selection)
+    {
+        return Err(Error::NotFound(name.clone()));
+    }
+    Ok(snapshot.tree(selection, paint))
+}
+
+/// The kinds that are looked at, as far as the cluster serves them.
+///
+/// # Errors
+/// It serves no ControlPlanes.
+pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error> {
+    let mut served = BTreeSet::new();
+    let mut installed = false;
+    for sought in sought() {
+        if cluster
+            .served(&sought.api_version, &sought.kind)
+            .await?
+            .is_some()
+        {
+            installed |= sought.kind == "ControlPlane";
+            served.insert(sought);
+        }
+    }
+    match installed {
+        true => Ok(served),
+        false => Err(Error::NotInstalled),
+    }
+}
+
+/// Claims, the resources of our operators, and what they make.
+fn sought() -> BTreeSet<Sought> {
+    let claims = ClaimKind::ALL.into_iter().map(|kind| Sought {
+        api_version: kind.api_version(),
+        kind: kind.name().to_owned(),
+        selector: "",
+    });
+    let subjects = operators().into_iter().map(|operator| Sought {
+        api_version: operator.subject().api_version(),
+        kind: operator.subject().kind.to_owned(),
+        selector: "",
+    });
+    let subjects: BTreeSet<Sought> = subjects.collect();
+    let made = composed().into_iter().map(|kind| Sought {
+        api_version: kind.api_version(),
+        kind: kind.kind.to_owned(),
+        selector: Owner::KIND,
+    });
+    let is_subject = |sought: &Sought| {
+        let mut subjects = subjects.iter();
+        subjects.any(|other| other.kind == sought.kind && other.api_version == sought.api_version)
+    };
+    let made: Vec<Sought> = made.filter(|sought| !is_subject(sought)).collect();
+    claims.chain(subjects).chain(made).collect()
+}
+
+impl Snapshot {
+    pub fn insert(&mut self, manifest: Manifest) {
+        self.0.insert(Key::of(HERE, &manifest), manifest);
+    }
+
+    pub fn remove(&mut self, manifest: &Manifest) {
+        self.0.remove(&Key::of(HERE, manifest));
+    }
+
+    /// Whether something goes by the name that is asked for.
+    pub fn has(&self, selection: &Selection) -> bool {
+        let mut shown = self.claims(selection).map(drop);
+        shown.next().is_some() || !self.operated(selection).is_empty()
+    }
+
+    /// Claims first, then what our operators work on, each with what was made for it.
+    pub fn tree(&self, selection: &Selection, paint: Paint) -> String {
+        let claims = self
+            .claims(selection)
+            .map(|manifest| claim(manifest).render(paint));
+        let resources = self.operated(selection);
+        let resources = resources.iter().map(|(resource, progress)| {
+            let (ready, all) = progress;
+            let title = format!("{} ({ready} of {all} ready)", resource.resource.title());
+            operated(&title, resource)
+                .with(conditions(&resource.resource))
+                .render(paint)
+        });
+        let blocks: Vec<String> = claims.chain(resources).collect();
+        match blocks.as_slice() {
+            [] => "There is nothing yet: apply a ControlPlane or a claim.\n".to_owned(),
+            blocks => blocks.join("\n"),
+        }
+    }
+
+    /// What is shown, one line each, by object: for who follows without a terminal.
+    pub fn lines(&self, selection: &Selection) -> BTreeMap<String, String> {
+        let resources = self.operated(selection);
+        let made = resources
+            .iter()
+            .flat_map(|(resource, _)| &resource.manifests);
+        let titles = resources.iter().map(|(resource, _)| &resource.resource);
+        self.claims(selection)
+            .chain(titles)
+            .chain(made)
+            .map(|manifest| {
+                let state = match readiness(manifest) {
+                    c5c3_plan::Readiness::Ready => "ready".to_owned(),
+                    c5c3_plan::Readiness::Waiting(why) if why.is_empty() => "not ready".to_owned(),
+                    c5c3_plan::Readiness::Waiting(why) => format!("not ready: {why}"),
+                };
+                (manifest.title(), state)
+            })
+            .collect()
+    }
+
+    fn claims<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = &'a Manifest> {
+        let all = self.0.values();
+        all.filter(|manifest| ClaimKind::of(manifest).is_some() && selection.picks(manifest))
+    }
+
+    /// What our operators work on and nobody else of ours made, with how many of its parts are ready and how many it has.
+    fn operated(&self, selection: &Selection) -> Vec<(Operated, (usize, usize))> {
+        let operators = operators();
+        let subjects = self.0.values().filter_map(|manifest| {
+            let operator = operators.iter().find(|operator| {
+                let kind = operator.subject();
+                kind.kind == manifest.kind() && kind.api_version() == manifest.api_version()
+            })?;
+            Some((operator.name(), manifest))
+        });
+        subjects
+            .filter(|(_, manifest)| selection.picks(manifest) && owner(manifest).is_none())
+            .map(|(operator, manifest)| {
+                let of = owner_of(manifest);
+                let made = self
+                    .0
+                    .values()
+                    .filter(|made| owner(made).as_ref() == Some(&of));
+                let operated = Operated::live(operator, manifest.clone(), made.cloned().collect());
+                let progress = operated.progress();
+                (operated, progress)
+            })
+            .collect()
+    }
+}
+
+impl Selection {
+    fn picks(&self, manifest: &Manifest) -> bool {
+        self.name
+            .as_ref()
+            .is_none_or(|name| *name == manifest.name() || *name == manifest.path())
+    }
+}
+
+/// The owner that an object's labels name.
+pub(crate) fn owner(manifest: &Manifest) -> Option<Owner> {
+    let labels = manifest.value()["metadata"]["labels"].as_object()?;
+    let labels = labels
+        .iter()
+        .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())));
+    Owner::from_labels(&labels.collect())
+}
+
+/// The owner that a resource is.
+pub(crate) fn owner_of(manifest: &Manifest) -> Owner {
+    Owner {
+        kind: manifest.kind().to_owned(),
+        namespace: manifest.namespace().to_owned(),
+        name: manifest.name().to_owned(),
+    }
+}
+
+fn claim(manifest: &Manifest) -> Branch {
+    let phase = match manifest.text("/status/phase") {
+        "" => "Unknown",
+        phase => phase,
+    };
+    Branch::new(format!("{}: {phase}", manifest.title()))
+        .marked(Mark::from(readiness(manifest).is_ready()))
+        .with(conditions(manifest))
+}
+
+fn conditions(manifest: &Manifest) -> impl Iterator<Item = Branch> {
+    let conditions = c5c3_plan::conditions(manifest);
+    let branch = (!conditions.is_empty()).then(|| c5c3_plan::listed(&conditions));
+    branch.into_iter()
+}

@@ -1,0 +1,69 @@
+//! The graph of a ControlPlane, as its operator has it, with how far each part is.
+
+use c5c3_api::control_plane::ControlPlaneSpec;
+use provider_control_plane::graph::{self, Step};
+use serde::Deserialize;
+
+use crate::graph::{Graph, Node, Progress};
+use crate::manifest::Manifest;
+use crate::readiness::{Readiness, conditions, readiness};
+
+/// The graph of a ControlPlane; nothing where the resource is none. `object` looks at what there is in its namespace: by
+/// kind and name.
+pub fn graph<'a>(
+    resource: &Manifest,
+    object: impl Fn(&str, &str) -> Option<&'a Manifest>,
+) -> Option<Graph> {
+    if resource.kind() != "ControlPlane" {
+        return None;
+    }
+    let spec = ControlPlaneSpec::deserialize(resource.spec()).ok()?;
+    let graph = graph::Graph::of(&spec);
+    let steps: Vec<&Step> = graph.steps().collect();
+    let position = |step: &Step| steps.iter().position(|other| other.node == step.node);
+    let mut nodes: Vec<Node> = Vec::new();
+    for step in &steps {
+        let needs: Vec<usize> = graph.needs(step).filter_map(position).collect();
+        let mut needed = needs.iter().filter_map(|need| nodes.get(*need));
+        let has_turn = needed.all(|need| need.progress == Progress::Ready);
+        let progress = match step.objects.first() {
+            Some((kind, name)) => of_object(object(kind.kind, name)),
+            None if has_turn => of_condition(resource, step.condition),
+            None => Progress::Held,
+        };
+        nodes.push(Node {
+            name: step.name.to_owned(),
+            title: step.title(),
+            phase: step.phase,
+            progress,
+            needs,
+            objects: step
+                .objects
+                .iter()
+                .map(|(kind, name)| (kind.kind, *name))
+                .collect(),
+        });
+    }
+    Some(Graph {
+        title: resource.title(),
+        nodes,
+    })
+}
+
+fn of_object(object: Option<&Manifest>) -> Progress {
+    match object.map(readiness) {
+        Some(Readiness::Ready) => Progress::Ready,
+        Some(Readiness::Waiting(why)) => Progress::Coming(why),
+        None => Progress::Held,
+    }
+}
+
+/// How far a part without objects is, as the ControlPlane says.
+fn of_condition(resource: &Manifest, type_: &str) -> Progress {
+    let mut conditions = conditions(resource).into_iter();
+    match conditions.find(|condition| condition.type_ == type_) {
+        Some(said) if said.status == "True" => Progress::Ready,
+        Some(said) => Progress::Coming(said.message),
+        None => Progress::Held,
+    }
+}

@@ -1,0 +1,165 @@
+//! ControlPlanes and other resources of our operators, planned without a claim.
+
+use c5c3_plan::graph::{Picture, draw};
+use c5c3_plan::{CONTROL_PLANE, Format, Paint, Plan, Settings, stream, tree};
+
+use crate::given::{assuming_ready, planned, settings, written};
+
+const COMMAND: &str = "c5c3 plan";
+
+const EXAMPLE: &str = "examples/control-planes/production.yaml";
+
+fn example(settings: &Settings) -> Plan {
+    planned(&[EXAMPLE], settings)
+}
+
+fn pictures(plan: &Plan, picture: Picture) -> String {
+    let graphs: Vec<_> = plan.graphs().cloned().collect();
+    draw(&graphs, picture)
+}
+
+#[test]
+fn a_control_plane_waits_for_the_operators_of_others() {
+    let plan = example(&settings());
+    assert!(!plan.has_failed());
+    assert!(!plan.resources[0].is_ready());
+    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+}
+
+#[test]
+fn a_control_plane_becomes_ready_down_to_its_last_object() {
+    let plan = example(&assuming_ready());
+    let waiting: Vec<&str> = plan.resources[0]
+        .conditions
+        .iter()
+        .filter(|condition| condition.status != "True")
+        .map(|condition| condition.type_.as_str())
+        .collect();
+    assert!(waiting.is_empty(), "{waiting:?}");
+    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+}
+
+#[test]
+fn the_graph_is_drawn_with_what_waits_for_what() {
+    let plan = example(&settings());
+    insta::assert_snapshot!("dot", pictures(&plan, Picture::Dot));
+    insta::assert_snapshot!("svg", pictures(&plan, Picture::Svg));
+    let ready = pictures(&example(&assuming_ready()), Picture::Dot);
+    assert!(!ready.contains("waits for"), "{ready}");
+}
+
+#[test]
+fn no_secret_is_shown() {
+    let plan = example(&assuming_ready());
+    let yaml = stream(&plan, Format::Yaml).unwrap();
+    let secrets: Vec<&str> = yaml
+        .split("---\n")
+        .filter(|document| document.contains("kind: Secret\n"))
+        .collect();
+    assert!(secrets.len() > 10, "{}", secrets.len());
+    for secret in secrets {
+        let values = secret.split("\ndata:\n").nth(1).unwrap_or_default();
+        let values = values.lines().take_while(|line| line.starts_with(' '));
+        for value in values {
+            assert!(value.ends_with(": (hidden)"), "{secret}");
+        }
+    }
+    let shown = [
+        yaml,
+        tree(&plan, Paint::Plain, COMMAND),
+        pictures(&plan, Picture::Svg),
+    ];
+    for applied in plan
+        .applied
+        .iter()
+        .filter(|applied| applied.key.kind == "Secret")
+    {
+        let data = applied.manifest.value()["data"].as_object();
+        for value in data
+            .into_iter()
+            .flatten()
+            .filter_map(|(_, value)| value.as_str())
+        {
+            let is_long = value.len() > 20;
+            assert!(
+                !is_long || shown.iter().all(|text| !text.contains(value)),
+                "{}",
+                applied.key
+            );
+        }
+    }
+}
+
+#[test]
+fn a_given_secret_is_looked_at_and_kept() {
+    let text = "
+apiVersion: c5c3.io/v1alpha1
+kind: SecretAggregate
+metadata: {name: all, namespace: openstack}
+spec:
+  sources: [{secretRef: {name: one}}, {secretRef: {name: two}, keys: [b]}]
+  target: {name: sum}
+";
+    let missing = written(text, &assuming_ready()).unwrap();
+    assert!(!missing.resources[0].is_ready());
+
+    let secret = |name: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: openstack}}\n\
+             stringData: {{a: first, b: second}}\n"
+        )
+    };
+    let text = text.to_owned() + &secret("one") + &secret("two");
+    let plan = written(&text, &settings()).unwrap();
+    assert!(
+        plan.resources[0].is_ready(),
+        "{:?}",
+        plan.resources[0].conditions
+    );
+    let mut applied = plan.applied.iter();
+    let sum = applied.find(|applied| applied.key.name == "sum").unwrap();
+    assert_eq!(sum.key.cluster, CONTROL_PLANE);
+    assert_eq!(sum.operator, Some("c5c3-operator"));
+    assert_eq!(sum.manifest.value()["data"]["b"], "c2Vjb25k");
+}
+
+#[test]
+fn what_cannot_be_composed_says_what_to_change() {
+    let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap();
+    let plan = written(&text.replace("2025.2", "1999.1"), &settings()).unwrap();
+    assert!(plan.has_failed());
+    let failure = plan.resources[0].failure.as_deref().unwrap();
+    assert!(failure.contains("1999.1"), "{failure}");
+    assert!(tree(&plan, Paint::Plain, COMMAND).starts_with('✘'));
+}
+
+#[test]
+fn an_unknown_field_of_a_control_plane_is_refused() {
+    let text = "apiVersion: c5c3.io/v1alpha1\nkind: ControlPlane\nmetadata: {name: a}\nspec: {infra: {}}\n";
+    let error = written(text, &settings()).unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "ControlPlane default/a has the unknown field spec.infra; correct or remove it"
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_claim_is_planned_through_its_control_plane_to_the_services() {
+    let plan = planned(&["examples/claims/customer-a-prod.yaml"], &assuming_ready());
+    let operated = plan.operated();
+    let control_plane = operated
+        .iter()
+        .find(|operated| operated.resource.kind() == "ControlPlane")
+        .unwrap();
+    assert!(control_plane.is_ready());
+    let (ready, all) = control_plane.progress();
+    assert_eq!(ready, all);
+    let made = |kind: &str| control_plane.made.iter().any(|made| made.kind == kind);
+    for kind in [
+        "MariaDB", "Keystone", "Endpoint", "Nova", "Neutron", "Cinder", "Cortex",
+    ] {
+        assert!(made(kind), "{kind}");
+    }
+}
