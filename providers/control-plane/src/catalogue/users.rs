@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Failure, Generated, Key, Progress, Seen};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
@@ -26,10 +25,11 @@ pub(super) fn compose(
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let site = Site::of(korc.recipe, korc.world);
-    let mut progress = Vec::new();
-    for user in service_users(korc.recipe) {
-        progress.push(compose_one(korc, imports, answer, &site, user)?);
-    }
+    // All are looked at before anything is given up, so that all that is missing is fetched at once.
+    let users: Vec<_> = service_users(korc.recipe)
+        .map(|user| compose_one(korc, imports, answer, &site, user))
+        .collect();
+    let progress: Vec<Progress> = users.into_iter().collect::<Result<_, Failure>>()?;
     Ok(first_unready(progress))
 }
 
@@ -136,19 +136,25 @@ fn grant(
 }
 
 /// The application credentials that the user should have now, and the Secret with the one that the service gets.
+///
+/// # Errors
+/// It isn't known which there are, though there are some: whatever isn't named here would go.
 fn application_credential(
     korc: &mut Korc<'_>,
     user: &'static ServiceUser,
     turn: bool,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
-    let known = Standing::of(korc.world, namespace, user)
-        .and_then(|standing| Ok((standing, Rotations::of(korc.world, namespace, user.name)?)));
-    let (standing, rotations) = match known {
-        Ok(known) => known,
-        Err(message) => {
-            hold_secrets(korc, user);
-            return Ok(Progress::Unknown { message });
+    let standing = Standing::of(korc.world, namespace, user);
+    let rotations = Rotations::of(korc.world, namespace, user.name);
+    let (standing, rotations) = match (standing, rotations) {
+        (Ok(standing), Ok(rotations)) => (standing, rotations),
+        (Err(message), _) | (_, Err(message)) => {
+            let key = Key::of::<Made<User>>(namespace, user.name);
+            return match korc.world.object(&key) {
+                Seen::Found(_) => Err(Failure::new("Unread", message)),
+                Seen::Missing | Seen::Unread(_) => Ok(Progress::Unknown { message }),
+            };
         }
     };
     let plan = standing.plan(rotations.next(user), &rotations.named(user));
@@ -225,19 +231,6 @@ fn hand_out(
         Err(progress) => {
             hold(korc.recipe, korc.composition, &name);
             Ok(progress)
-        }
-    }
-}
-
-/// Leaves the Secrets of a user's application credentials as they are, whichever there are.
-fn hold_secrets(korc: &mut Korc<'_>, user: &ServiceUser) {
-    let namespace = korc.recipe.namespace();
-    hold(korc.recipe, korc.composition, &user.credentials());
-    let label = [(SERVICE_USER, user.name)];
-    if let Seen::Found(secrets) = korc.world.list::<Secret>(namespace, &label) {
-        for secret in secrets {
-            let key = Key::of::<Secret>(namespace, &secret.metadata.name);
-            korc.composition.keep(key);
         }
     }
 }

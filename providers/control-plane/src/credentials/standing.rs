@@ -73,6 +73,11 @@ impl Standing {
         namespace: &str,
         user: &ServiceUser,
     ) -> Result<Self, String> {
+        // All is looked at before anything is given up, so that all that is missing is fetched at once.
+        let name = user.credentials();
+        let delivered = id_in(world, namespace, &name);
+        let sent = id_in(world, namespace, &delivery::source(&name));
+        let used = used(world, namespace, user);
         let label = [(SERVICE_USER, user.name)];
         let listed = match world.list::<Observed<ApplicationCredential>>(namespace, &label) {
             Seen::Found(listed) => listed,
@@ -100,17 +105,12 @@ impl Standing {
             });
         }
         credentials.sort_by_key(|credential| credential.number);
-        let name = user.credentials();
-        let delivered = id_in(world, namespace, &name)?;
-        let sent = match id_in(world, namespace, &delivery::source(&name))? {
-            None => delivered.clone(),
-            sent => sent,
-        };
+        let delivered = delivered?;
         Ok(Self {
             credentials,
-            sent,
+            sent: sent?.or_else(|| delivered.clone()),
             delivered,
-            used: used(world, namespace, user)?,
+            used: used?,
         })
     }
 

@@ -1,0 +1,8 @@
+//! The catalogue, credentials and their rotation, and aggregates, in a cluster in memory.
+
+#![cfg(test)]
+
+mod aggregate;
+mod catalogue;
+mod rotation;
+mod stage;

@@ -1,0 +1,338 @@
+//! Rotations, day by day.
+
+use c5c3_api::credential_rotation::CredentialRotationSpec;
+use c5c3_api::glance::GlanceSpec;
+use proptest::prelude::*;
+use provider_composer::{Key, ResourceKind};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::stage::{NAMESPACE, Stage, application_credential};
+
+fn rotation(name: &str) -> Key {
+    let kind = ResourceKind::of::<CredentialRotationSpec>();
+    Key::new(kind, NAMESPACE, name)
+}
+
+fn glance() -> Key {
+    Key::new(ResourceKind::of::<GlanceSpec>(), NAMESPACE, "glance")
+}
+
+fn spec(interval: u32, ahead: u32, grace: u32) -> Value {
+    json!({ "spec": {
+        "targetServiceUser": "glance",
+        "schedule": { "intervalDays": interval, "preRotationDays": ahead },
+        "gracePeriodDays": grace,
+    } })
+}
+
+/// A settled catalogue, a Glance that runs with its first credential, and a rotation every 10 days, 2 ahead, 1 of grace.
+fn begun() -> Stage {
+    let mut stage = Stage::new(&json!({}));
+    stage.settle();
+    stage.cluster.put(&glance(), &json!({ "spec": {} }));
+    take_up(&mut stage);
+    stage.cluster.put(&rotation("glance"), &spec(10, 2, 1));
+    stage.settle();
+    stage
+}
+
+fn handed_out(stage: &Stage) -> String {
+    let id = stage.value("glance-keystone-credentials", "application_credential_id");
+    id.unwrap()
+}
+
+/// Glance runs with what was handed out.
+fn take_up(stage: &mut Stage) {
+    let id = handed_out(stage);
+    stage
+        .cluster
+        .set_status(&glance(), json!({ "applicationCredential": id }));
+}
+
+fn credentials(stage: &Stage) -> Vec<&str> {
+    let all = stage.names("ApplicationCredential").into_iter();
+    all.filter(|name| name.starts_with("glance-")).collect()
+}
+
+fn status(stage: &Stage) -> &Value {
+    &stage.cluster.get(&rotation("glance")).unwrap()["status"]
+}
+
+fn reference<'a>(stage: &'a Stage, field: &str) -> Option<&'a str> {
+    status(stage).get(field)?["name"].as_str()
+}
+
+#[test]
+fn the_old_credential_goes_only_after_the_new_one_is_in_use_and_the_grace_is_over() {
+    let mut stage = begun();
+    assert_eq!(reference(&stage, "currentCredentialRef"), Some("glance-1"));
+    assert_eq!(status(&stage)["nextRotation"], "2026-02-09T00:00:00Z");
+    assert_eq!(status(&stage).get("lastRotation"), None);
+
+    stage.wait(7);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1"]);
+
+    stage.wait(1);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    assert!(handed_out(&stage).starts_with("glance-2-"));
+    assert_eq!(reference(&stage, "currentCredentialRef"), Some("glance-2"));
+    assert_eq!(reference(&stage, "previousCredentialRef"), Some("glance-1"));
+    assert_eq!(status(&stage)["lastRotation"], "2026-02-09T00:00:00Z");
+    let (in_use, reason, _) = stage.condition(&rotation("glance"), "CredentialInUse");
+    assert_eq!(
+        (in_use.as_str(), reason.as_str()),
+        ("False", "WaitingForService")
+    );
+
+    stage.wait(30);
+    stage.settle();
+    assert_eq!(
+        credentials(&stage),
+        ["glance-1", "glance-2"],
+        "Glance doesn't use it yet"
+    );
+    take_up(&mut stage);
+    stage.settle();
+    // Too late for the grace, and the next rotation is due.
+    assert_eq!(credentials(&stage), ["glance-2", "glance-3"]);
+    take_up(&mut stage);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-2", "glance-3"]);
+    stage.wait(1);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-3"]);
+    assert_eq!(stage.condition(&rotation("glance"), "Ready").0, "True");
+    insta::assert_yaml_snapshot!(status(&stage));
+}
+
+#[test]
+fn a_credential_that_cannot_be_made_leaves_the_old_one_in_use() {
+    let mut stage = begun();
+    stage.wait(9);
+    stage.rotate();
+    stage.look();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    for _ in 0..3 {
+        stage.wait(100);
+        stage.look();
+        stage.rotate();
+    }
+    assert!(handed_out(&stage).starts_with("glance-1-"));
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    let (_, reason, _) = stage.condition(&rotation("glance"), "CredentialInUse");
+    assert_eq!(reason, "MakingCredential");
+}
+
+#[test]
+fn missed_rotations_are_made_up_for_by_one() {
+    let mut stage = begun();
+    stage.wait(95);
+    stage.settle();
+    take_up(&mut stage);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    stage.wait(1);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-2"]);
+}
+
+#[test]
+fn a_clock_that_goes_back_changes_nothing() {
+    let mut stage = begun();
+    stage.wait(9);
+    stage.settle();
+    take_up(&mut stage);
+    stage.settle();
+    stage.wait(-40);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    assert!(handed_out(&stage).starts_with("glance-2-"));
+}
+
+#[test]
+fn a_lost_status_is_found_again() {
+    let mut stage = begun();
+    stage.wait(9);
+    stage.settle();
+    stage.cluster.set_status(&rotation("glance"), json!({}));
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    assert_eq!(reference(&stage, "currentCredentialRef"), Some("glance-2"));
+    assert_eq!(reference(&stage, "previousCredentialRef"), Some("glance-1"));
+}
+
+#[test]
+fn deleting_a_rotation_leaves_what_is_in_use() {
+    let mut stage = begun();
+    stage.wait(9);
+    stage.settle();
+    stage.cluster.delete(&rotation("glance"));
+    stage.settle();
+    assert_eq!(
+        credentials(&stage),
+        ["glance-1", "glance-2"],
+        "Glance still runs with the first"
+    );
+    take_up(&mut stage);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-2"]);
+    assert!(handed_out(&stage).starts_with("glance-2-"));
+}
+
+#[test]
+fn of_two_rotations_of_one_user_the_elder_counts() {
+    let mut stage = begun();
+    stage.wait(1);
+    stage.cluster.put(&rotation("another"), &spec(1, 0, 0));
+    stage.settle();
+    stage.wait(5);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1"]);
+    let (_, reason, message) = stage.condition(&rotation("another"), "RotationScheduled");
+    assert_eq!(reason, "AnotherRotation");
+    assert!(message.contains("CredentialRotation glance"), "{message}");
+}
+
+#[rstest]
+#[case("nobody")]
+#[case("placement")]
+fn a_user_that_is_not_there(#[case] user: &str) {
+    let mut stage = begun();
+    stage.cluster.edit(&rotation("glance"), |object| {
+        object["spec"]["targetServiceUser"] = json!(user);
+    });
+    let before = reference(&stage, "currentCredentialRef").map(str::to_owned);
+    stage.settle();
+    let (_, reason, message) = stage.condition(&rotation("glance"), "RotationScheduled");
+    assert_eq!(reason, "UserNotFound");
+    assert!(message.contains(user), "{message}");
+    assert_eq!(reference(&stage, "currentCredentialRef"), before.as_deref());
+}
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+enum Event {
+    Look,
+    Rotate,
+    Korc,
+    TakeUp,
+    Wait(i64),
+    LoseStatus,
+    DropRotation,
+    PutRotation,
+    Unavailable,
+    Unreadable,
+    Readable,
+    KeystoneDown,
+    KeystoneUp,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        4 => Just(Event::Look),
+        4 => Just(Event::Rotate),
+        3 => Just(Event::Korc),
+        2 => Just(Event::TakeUp),
+        3 => (-5i64..15).prop_map(Event::Wait),
+        1 => Just(Event::LoseStatus),
+        1 => Just(Event::DropRotation),
+        1 => Just(Event::PutRotation),
+        1 => Just(Event::Unavailable),
+        1 => Just(Event::Unreadable),
+        2 => Just(Event::Readable),
+        1 => Just(Event::KeystoneDown),
+        1 => Just(Event::KeystoneUp),
+    ]
+}
+
+fn happen(stage: &mut Stage, event: &Event) {
+    match event {
+        Event::Look => stage.look(),
+        Event::Rotate => stage.rotate(),
+        Event::Korc => stage.korc(),
+        Event::TakeUp => take_up(stage),
+        Event::Wait(days) => stage.wait(*days),
+        Event::LoseStatus => stage.cluster.set_status(&rotation("glance"), json!({})),
+        Event::DropRotation => stage.cluster.delete(&rotation("glance")),
+        Event::PutRotation => {
+            let key = rotation("glance");
+            if stage.cluster.get(&key).is_none() {
+                stage.cluster.put(&key, &spec(10, 2, 1));
+            }
+        }
+        Event::Unavailable => {
+            let newest = credentials(stage).last().map(|name| (*name).to_owned());
+            let key = application_credential(&newest.unwrap());
+            let object = stage.cluster.get(&key).unwrap();
+            if let Some(id) = object["status"]["id"].as_str() {
+                let (id, generation) = (id.to_owned(), object["metadata"]["generation"].clone());
+                stage.say(&key, &id, "False", &generation);
+            }
+        }
+        Event::Unreadable | Event::Readable => {
+            let readable = matches!(event, Event::Readable);
+            let secret = crate::stage::secret("glance-keystone-credentials");
+            for key in [application_credential("glance-1"), glance(), secret] {
+                stage.cluster.set_readable(&key, readable);
+            }
+        }
+        Event::KeystoneDown => stage.keystone.borrow_mut().is_up = false,
+        Event::KeystoneUp => stage.keystone.borrow_mut().is_up = true,
+    }
+}
+
+/// Whether a credential with this ID is valid still.
+fn lives(stage: &Stage, id: &str) -> bool {
+    credentials(stage).iter().any(|name| {
+        let object = stage.cluster.get(&application_credential(name)).unwrap();
+        object["status"]["id"] == id && object.pointer("/metadata/deletionTimestamp").is_none()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_service_is_never_without_a_credential_that_works(
+        events in proptest::collection::vec(event(), 1..80),
+    ) {
+        let mut stage = begun();
+        for event in &events {
+            happen(&mut stage, event);
+            prop_assert!(credentials(&stage).len() <= 2, "{:?}", credentials(&stage));
+            let used = stage.cluster.get(&glance()).unwrap();
+            let used = used["status"]["applicationCredential"].as_str().unwrap();
+            prop_assert!(lives(&stage, used), "Glance runs with {used}, which is gone");
+            let handed_out = handed_out(&stage);
+            prop_assert!(lives(&stage, &handed_out), "{handed_out} was handed out and is gone");
+        }
+        // When all goes well again, a rotation ends.
+        happen(&mut stage, &Event::Readable);
+        happen(&mut stage, &Event::KeystoneUp);
+        happen(&mut stage, &Event::PutRotation);
+        for name in ["glance-1", "glance-2", "glance-3"] {
+            let key = application_credential(name);
+            let Some(object) = stage.cluster.get(&key) else { continue };
+            if let Some(id) = object["status"]["id"].as_str() {
+                let (id, generation) = (id.to_owned(), object["metadata"]["generation"].clone());
+                stage.say(&key, &id, "True", &generation);
+            }
+        }
+        stage.wait(400);
+        let begun_with = handed_out(&stage);
+        let mut settled = 0;
+        for _ in 0..8 {
+            stage.settle();
+            take_up(&mut stage);
+            stage.settle();
+            let is_ready = stage.condition(&rotation("glance"), "Ready").0 == "True";
+            settled += usize::from(is_ready && credentials(&stage).len() == 1);
+            stage.wait(2);
+        }
+        prop_assert!(settled > 0, "{:?}", status(&stage));
+        prop_assert_ne!(handed_out(&stage), begun_with);
+    }
+}

@@ -1,0 +1,266 @@
+//! A control plane whose catalogue is composed and nothing else, with a K-ORC and a Keystone that do as they are told.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use c5c3_api::credential_rotation::CredentialRotationSpec;
+use jiff::SignedDuration;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{
+    Carried, Composer, Composition, Failure, Key, ResourceKind, Subject, Use, World,
+};
+use provider_composer_testing::{Cluster, System};
+use provider_control_plane::credentials::keystone::{Answer, Call, Change, SYSTEM};
+use provider_control_plane::rotation::CredentialRotationComposer;
+use provider_control_plane::{Recipe, catalogue};
+use serde_json::{Value, json};
+
+pub const NAMESPACE: &str = "openstack";
+
+/// Composes a catalogue as the whole control plane does once Keystone is ready.
+pub struct Catalogue;
+
+impl Composer for Catalogue {
+    type Spec = ControlPlaneSpec;
+    type Status = ControlPlaneStatus;
+    const OPERATOR: &'static str = "c5c3-operator";
+    const ORDERED_DELETION: bool = true;
+
+    fn uses(&self) -> Vec<Use> {
+        catalogue::uses()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<ControlPlaneSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ControlPlaneStatus, Failure> {
+        let recipe = Recipe::of(subject);
+        if subject.is_deleted() {
+            catalogue::remains(&recipe, world, composition);
+        } else {
+            let progress = catalogue::compose(&recipe, world, composition)?;
+            composition.conditions.set("KORCReady", &progress);
+        }
+        Ok(ControlPlaneStatus::default())
+    }
+}
+
+/// What a Keystone knows.
+#[derive(Default)]
+pub struct Known {
+    pub answer: Answer,
+    pub is_up: bool,
+    pub calls: usize,
+}
+
+struct Keystone(Rc<RefCell<Known>>);
+
+impl System for Keystone {
+    fn answer(&self, _: &str) -> Option<Value> {
+        let known = self.0.borrow();
+        known
+            .is_up
+            .then(|| serde_json::to_value(&known.answer).unwrap())
+    }
+
+    fn call(&mut self, call: &str) {
+        let call: Call = serde_json::from_str(call).unwrap();
+        let mut known = self.0.borrow_mut();
+        known.calls += 1;
+        match call.change {
+            Change::Grant { user, role, .. } => {
+                known.answer.roles.entry(user).or_default().insert(role);
+            }
+            Change::Place { endpoint, region } => {
+                known.answer.regions.insert(endpoint, region);
+            }
+        }
+    }
+}
+
+pub struct Stage {
+    pub cluster: Cluster,
+    pub keystone: Rc<RefCell<Known>>,
+    pub control_plane: Key,
+    /// Counts what K-ORC has made, for IDs.
+    made: usize,
+}
+
+impl Stage {
+    /// A control plane with only Glance and Nova, and the password of Keystone's first user.
+    pub fn new(spec: &Value) -> Self {
+        let keystone = Rc::new(RefCell::new(Known {
+            is_up: true,
+            ..Known::default()
+        }));
+        let mut cluster = Cluster::default();
+        cluster.join(SYSTEM, Keystone(Rc::clone(&keystone)));
+        let kind = ResourceKind::of::<ControlPlaneSpec>();
+        let control_plane = Key::new(kind, NAMESPACE, "production");
+        let mut wanted = json!({ "services": {
+            "placement": { "enabled": false },
+            "neutron": { "enabled": false },
+            "cinder": { "enabled": false },
+        } });
+        for (field, value) in spec.as_object().unwrap() {
+            wanted[field] = value.clone();
+        }
+        cluster.put(&control_plane, &json!({ "spec": wanted }));
+        let mut stage = Self {
+            cluster,
+            keystone,
+            control_plane,
+            made: 0,
+        };
+        stage.put_secret(
+            "keystone-admin-credentials",
+            &[("username", "admin"), ("password", "pa55word")],
+        );
+        stage
+    }
+
+    pub fn put_secret(&mut self, name: &str, values: &[(&str, &str)]) {
+        let mut object = json!({ "data": {} });
+        for (key, value) in values {
+            object["data"][*key] = json!(ByteString(value.as_bytes().to_vec()));
+        }
+        self.cluster.put(&secret(name), &object);
+    }
+
+    /// The control plane's operator looks once.
+    pub fn look(&mut self) {
+        let key = self.control_plane.clone();
+        // A failure is in the status.
+        let _ = self.cluster.reconcile(&Carried(Catalogue), &key);
+    }
+
+    /// K-ORC does what it can: each object once that it refers to nothing that isn't there.
+    pub fn korc(&mut self) {
+        let keys: Vec<Key> = self.cluster.objects().keys().cloned().collect();
+        for key in keys
+            .into_iter()
+            .filter(|key| key.kind.group == "openstack.k-orc.cloud")
+        {
+            self.make(&key);
+        }
+    }
+
+    /// K-ORC does what it can with one object.
+    pub fn make(&mut self, key: &Key) {
+        let Some(object) = self.cluster.get(key) else {
+            return;
+        };
+        if object.pointer("/metadata/deletionTimestamp").is_some() {
+            self.cluster.release(key);
+            return;
+        }
+        let refers = |field: &str| {
+            let name = object.pointer(&format!("/spec/{field}"))?.as_str()?;
+            Some(self.cluster.get(&secret(name)).is_some())
+        };
+        let fields = [
+            "cloudCredentialsRef/secretName",
+            "resource/passwordRef",
+            "resource/secretRef",
+        ];
+        let lacks = fields.iter().any(|field| refers(field) == Some(false));
+        if lacks || object.pointer("/status/id").is_some() {
+            return;
+        }
+        self.made += 1;
+        let (generation, id) = (object["metadata"]["generation"].clone(), self.made);
+        let id = format!("{}-{id}", key.name);
+        self.say(key, &id, "True", &generation);
+    }
+
+    pub fn say(&mut self, key: &Key, id: &str, available: &str, generation: &Value) {
+        let status = json!({
+            "id": id,
+            "conditions": [{
+                "type": "Available",
+                "status": available,
+                "reason": "Success",
+                "observedGeneration": generation,
+            }],
+        });
+        self.cluster.set_status(key, status);
+    }
+
+    /// Everybody looks until nothing changes any more.
+    pub fn settle(&mut self) {
+        for _ in 0..32 {
+            let before = (self.cluster.writes(), self.keystone.borrow().calls);
+            self.look();
+            self.korc();
+            self.rotate();
+            if (self.cluster.writes(), self.keystone.borrow().calls) == before {
+                return;
+            }
+        }
+        unreachable!("it never settles");
+    }
+
+    /// All rotations are looked at once.
+    pub fn rotate(&mut self) {
+        let kind = ResourceKind::of::<CredentialRotationSpec>();
+        let rotations: Vec<Key> = self.keys(kind);
+        for key in rotations {
+            let _ = self
+                .cluster
+                .reconcile(&Carried(CredentialRotationComposer), &key);
+        }
+    }
+
+    pub fn wait(&mut self, days: i64) {
+        self.cluster.wait(SignedDuration::from_hours(24 * days));
+    }
+
+    pub fn keys(&self, kind: ResourceKind) -> Vec<Key> {
+        let keys = self.cluster.objects().keys();
+        keys.filter(|key| key.kind == kind).cloned().collect()
+    }
+
+    pub fn names(&self, kind: &str) -> Vec<&str> {
+        let keys = self.cluster.objects().keys();
+        keys.filter(|key| key.kind.kind == kind)
+            .map(|key| key.name.as_str())
+            .collect()
+    }
+
+    /// A value of a Secret.
+    pub fn value(&self, name: &str, key: &str) -> Option<String> {
+        let value = self.cluster.get(&secret(name))?["data"].get(key)?;
+        let value: ByteString = serde_json::from_value(value.clone()).unwrap();
+        Some(String::from_utf8(value.0).unwrap())
+    }
+
+    /// Reason and message of a condition.
+    pub fn condition(&self, key: &Key, type_: &str) -> (String, String, String) {
+        let object = self.cluster.get(key).unwrap();
+        let conditions = object["status"]["conditions"].as_array().unwrap();
+        let condition = conditions.iter().find(|it| it["type"] == type_).unwrap();
+        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        (text("status"), text("reason"), text("message"))
+    }
+
+    pub fn ready(&self) -> (String, String, String) {
+        self.condition(&self.control_plane, "KORCReady")
+    }
+}
+
+pub fn secret(name: &str) -> Key {
+    Key::of::<Secret>(NAMESPACE, name)
+}
+
+pub fn korc(kind: &'static str, plural: &'static str, name: &str) -> Key {
+    let kind = ResourceKind::namespaced("openstack.k-orc.cloud", "v1alpha1", kind, plural);
+    Key::new(kind, NAMESPACE, name)
+}
+
+pub fn application_credential(name: &str) -> Key {
+    korc("ApplicationCredential", "applicationcredentials", name)
+}
