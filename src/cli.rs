@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use c5c3_api::Generation;
+use c5c3_plan::graph::Picture;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use function_runtime::{
@@ -25,12 +26,21 @@ pub enum Task {
     /// Show what claims and pools become, with no cluster at all
     ///
     /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
-    /// shown as it would be applied, and waits for its operators. With --assume-ready, missing pools are made up, and
-    /// everything becomes ready.
+    /// shown as it would be applied, down to what our operators make of it, and waits for the operators of others. With
+    /// --assume-ready, missing pools are made up, and everything becomes ready. A ControlPlane, SecretAggregate or
+    /// CredentialRotation needs no claim.
+    ///
+    /// With --against, what would be applied in the control plane cluster is compared with what runs there, values of
+    /// Secrets hidden. Nothing is written.
     ///
     /// Exit code: 0 for a plan, even one that waits for pools; 1 when a claim cannot be composed as written, or when the files
-    /// cannot be used.
+    /// cannot be used. With --against, as of `diff`: 0 when all is as planned, 1 when something differs, 2 when it cannot be
+    /// compared.
     Plan(Plan),
+    /// Show what our operators work on in a cluster: what is ready, and what waits for what
+    ///
+    /// Nothing is written. Exit code: 0 when the cluster could be looked at, ready or not; 1 when it could not.
+    Status(Status),
     /// Write the composite resource (XR) that Crossplane makes of a claim, for `crossplane render`
     Xr(Xr),
     /// Write the CompositeResourceDefinitions of all claims
@@ -119,6 +129,23 @@ pub struct Plan {
     /// How to show the plan
     #[arg(long, short, value_enum, default_value_t = Output::Tree)]
     pub output: Output,
+    /// Draw the dependency graph of each ControlPlane instead, with what waits for what
+    #[arg(
+        long,
+        value_enum,
+        value_name = "dot|svg",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "dot",
+        conflicts_with_all = ["output", "against"]
+    )]
+    pub graph: Option<Graph>,
+    /// Compare with what runs in the control plane cluster that this kubeconfig reaches
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "output")]
+    pub against: Option<PathBuf>,
+    /// The context of that kubeconfig [default: its own choice]
+    #[arg(long, value_name = "NAME", requires = "against")]
+    pub context: Option<String>,
     /// The Composition of OpenStackClusters that choose none [default: openstack-production]
     #[arg(long, value_name = "NAME")]
     pub composition: Option<String>,
@@ -128,6 +155,39 @@ pub struct Plan {
     /// The generation of Crossplane: claims with 1, namespaced composite resources with 2
     #[arg(long, value_enum, value_name = "1|2", default_value_t = Crossplane::One)]
     pub crossplane: Crossplane,
+}
+
+#[derive(Args)]
+pub struct Status {
+    /// Only what is called so: a name, or namespace/name
+    pub name: Option<String>,
+    /// Show it again whenever it changes
+    #[arg(long, short)]
+    pub watch: bool,
+    /// The kubeconfig [default: the one that kubectl would use]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: its own choice]
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// How the dependency graph is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Graph {
+    /// For Graphviz
+    Dot,
+    /// For a browser
+    Svg,
+}
+
+impl From<Graph> for Picture {
+    fn from(graph: Graph) -> Self {
+        match graph {
+            Graph::Dot => Self::Dot,
+            Graph::Svg => Self::Svg,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let done = match cli.task {
         Task::Function(arguments) => task::function(&arguments),
         Task::Plan(arguments) => task::plan(&arguments),
+        Task::Status(arguments) => task::status(&arguments),
         Task::Xr(arguments) => task::xr(&arguments),
         Task::Xrds(arguments) => task::xrds(&arguments),
         Task::Completions(arguments) => task::completions(&arguments),

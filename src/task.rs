@@ -7,12 +7,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use c5c3_plan::{Compositions, Format, Paint, Settings};
+use c5c3_live::{Access, Cluster, Screen, Selection};
+use c5c3_plan::{Compositions, Files, Format, Paint, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
 use jiff::Timestamp;
+use tokio::runtime;
 
-use crate::cli::{Cli, Completions, Function, Output, Plan, Xr, Xrds};
+use crate::cli::{Cli, Completions, Function, Output, Plan, Status, Xr, Xrds};
 
 /// Serves the function until the process is told to stop.
 pub fn function(arguments: &Function) -> Result<ExitCode> {
@@ -32,9 +34,65 @@ pub fn function(arguments: &Function) -> Result<ExitCode> {
 
 /// Shows a plan.
 pub fn plan(arguments: &Plan) -> Result<ExitCode> {
+    let Some(kubeconfig) = &arguments.against else {
+        return planned(arguments);
+    };
+    let access = Access {
+        kubeconfig: Some(kubeconfig.clone()),
+        context: arguments.context.clone(),
+    };
+    let compared = compared(arguments, &access);
+    compared.or_else(|error| {
+        note(&[format!("{error:#}")])?;
+        Ok(ExitCode::from(NOT_COMPARED))
+    })
+}
+
+/// Of `diff`, and so of a plan against a cluster.
+const DIFFERS: u8 = 1;
+const NOT_COMPARED: u8 = 2;
+
+fn planned(arguments: &Plan) -> Result<ExitCode> {
+    let plan = c5c3_plan::plan(&files(arguments)?, &settings(arguments)?)?;
+    let graphs = || plan.graphs().cloned().collect::<Vec<_>>();
+    print(&match (arguments.graph, arguments.output) {
+        (Some(graph), _) => c5c3_plan::graph::draw(&graphs(), graph.into()),
+        (None, Output::Tree) => c5c3_plan::tree(&plan, paint(), &command_line()),
+        (None, Output::Yaml) => c5c3_plan::stream(&plan, Format::Yaml)?,
+        (None, Output::Json) => c5c3_plan::stream(&plan, Format::Json)?,
+    })?;
+    Ok(match plan.has_failed() {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {
+    let (files, settings) = (files(arguments)?, settings(arguments)?);
+    let compared = async || -> Result<_> {
+        let cluster = Cluster::reach(access).await?;
+        Ok(c5c3_live::against(&files, &settings, &cluster).await?)
+    };
+    let (plan, difference) = wait_for(compared())?;
+    if plan.has_failed() {
+        print(&c5c3_plan::tree(&plan, paint(), &command_line()))?;
+        return Ok(ExitCode::from(NOT_COMPARED));
+    }
+    print(&difference.render(paint()))?;
+    Ok(match difference.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(DIFFERS),
+    })
+}
+
+fn files(arguments: &Plan) -> Result<Files> {
     let files = c5c3_plan::read(&[&arguments.paths[..], &arguments.files].concat())?;
     note(&files.ignored)?;
-    let settings = Settings {
+    Ok(files)
+}
+
+fn settings(arguments: &Plan) -> Result<Settings> {
+    Ok(Settings {
         generation: arguments.crossplane.into(),
         compositions: match &arguments.compositions {
             Some(folder) => Compositions::read(folder)?,
@@ -44,17 +102,53 @@ pub fn plan(arguments: &Plan) -> Result<ExitCode> {
         assume_ready: arguments.assume_ready,
         present: BTreeMap::new(),
         now: Timestamp::now(),
-    };
-    let plan = c5c3_plan::plan(&files, &settings)?;
-    print(&match arguments.output {
-        Output::Tree => c5c3_plan::tree(&plan, paint(), &command_line()),
-        Output::Yaml => c5c3_plan::stream(&plan, Format::Yaml)?,
-        Output::Json => c5c3_plan::stream(&plan, Format::Json)?,
-    })?;
-    Ok(match plan.has_failed() {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
     })
+}
+
+/// Shows what our operators work on in a cluster.
+pub fn status(arguments: &Status) -> Result<ExitCode> {
+    let access = Access {
+        kubeconfig: arguments.kubeconfig.clone(),
+        context: arguments.context.clone(),
+    };
+    let selection = Selection {
+        name: arguments.name.clone(),
+    };
+    let shown = async || -> Result<()> {
+        let cluster = Cluster::reach(&access).await?;
+        match arguments.watch {
+            true => follow(&cluster, &selection).await,
+            false => print(&c5c3_live::status(&cluster, &selection, paint()).await?),
+        }
+    };
+    wait_for(shown())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Follows until nobody reads any more.
+async fn follow(cluster: &Cluster, selection: &Selection) -> Result<()> {
+    let screen = match io::stdout().is_terminal() {
+        true => Screen::Terminal(paint()),
+        false => Screen::Lines,
+    };
+    let show = |text: &str| -> Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        Ok(stdout.flush()?)
+    };
+    let followed = c5c3_live::follow(cluster, selection, screen, show).await;
+    followed.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(unread) if unread.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Waits for what talks to a cluster.
+fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(work)
 }
 
 /// Writes composite resources.
