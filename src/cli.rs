@@ -23,6 +23,11 @@ pub struct Cli {
 pub enum Task {
     /// Serve the composition function that Crossplane calls
     Function(Function),
+    /// Carry operators: watch resources, make what they need, say how they are
+    ///
+    /// Replicas agree by a Lease for each operator who writes; the others wait. RUST_LOG says what is logged, for instance
+    /// `info,provider_runtime=debug`.
+    Operator(Operator),
     /// Show what claims and pools become, with no cluster at all
     ///
     /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
@@ -67,6 +72,31 @@ pub struct Function {
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_MAX_MESSAGE_BYTES)]
     pub max_message_size: usize,
     /// Log every call
+    #[arg(long, short)]
+    pub debug: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = Log::Json)]
+    pub log_format: Log,
+}
+
+#[derive(Args)]
+pub struct Operator {
+    /// Which operators; none given: all
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The cluster [default: as KUBECONFIG says, or ~/.kube/config, or the one that this runs in]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Where to serve /healthz, /readyz and /metrics, or `none`
+    #[arg(long, value_name = "ADDRESS", default_value_t = MetricsAddress(Some(provider_runtime::DEFAULT_ADDRESS)))]
+    pub address: MetricsAddress,
+    /// The namespace of the Leases [default: the one that this runs in]
+    #[arg(long, value_name = "NAMESPACE", conflicts_with = "alone")]
+    pub lease_namespace: Option<String>,
+    /// Write without a Lease: there is no other replica
+    #[arg(long)]
+    pub alone: bool,
+    /// Log every turn
     #[arg(long, short)]
     pub debug: bool,
     /// How log lines look

@@ -1,6 +1,7 @@
 //! OpenStack control planes as a service: one program, a task by its name.
 
 mod cli;
+mod operators;
 mod task;
 
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.task {
         Task::Function(arguments) => task::function(&arguments),
+        Task::Operator(arguments) => task::operator(&arguments),
         Task::Plan(arguments) => task::plan(&arguments),
         Task::Status(arguments) => task::status(&arguments),
         Task::Xr(arguments) => task::xr(&arguments),

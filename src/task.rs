@@ -12,9 +12,11 @@ use c5c3_plan::{Compositions, Files, Format, Paint, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
 use jiff::Timestamp;
+use provider_runtime::Leadership;
 use tokio::runtime;
 
-use crate::cli::{Cli, Completions, Function, Output, Plan, Status, Xr, Xrds};
+use crate::cli::{Cli, Completions, Function, Operator, Output, Plan, Status, Xr, Xrds};
+use crate::operators;
 
 /// Serves the function until the process is told to stop.
 pub fn function(arguments: &Function) -> Result<ExitCode> {
@@ -32,6 +34,24 @@ pub fn function(arguments: &Function) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Carries operators until the process is told to stop.
+pub fn operator(arguments: &Operator) -> Result<ExitCode> {
+    let operators = operators::chosen(&arguments.names)?;
+    function_runtime::init_logs(arguments.debug, arguments.log_format.into());
+    let options = provider_runtime::Options {
+        kubeconfig: arguments.kubeconfig.clone(),
+        address: arguments.address.0,
+        leadership: match arguments.alone {
+            true => Leadership::Alone,
+            false => Leadership::Elected {
+                namespace: arguments.lease_namespace.clone(),
+            },
+        },
+    };
+    provider_runtime::run(operators, operators::drivers(), &options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Shows a plan.
 pub fn plan(arguments: &Plan) -> Result<ExitCode> {
     let Some(kubeconfig) = &arguments.against else {
@@ -43,7 +63,7 @@ pub fn plan(arguments: &Plan) -> Result<ExitCode> {
     };
     let compared = compared(arguments, &access);
     compared.or_else(|error| {
-        note(&[format!("{error:#}")])?;
+        note(&[error.to_string()])?;
         Ok(ExitCode::from(NOT_COMPARED))
     })
 }

@@ -217,6 +217,33 @@ fn a_function_that_cannot_be_served_says_why() {
 }
 
 #[test]
+fn operators_that_cannot_be_carried_say_why() {
+    refused(
+        c5c3(&["operator", "nowhere"]),
+        &["no operator nowhere", "there are: c5c3"],
+    );
+
+    let missing = [
+        "operator",
+        "c5c3",
+        "--address",
+        "none",
+        "--kubeconfig",
+        "nowhere.yaml",
+    ];
+    let run = c5c3(&missing).failure().code(1);
+    let said = stderr(&run);
+    assert!(
+        said.contains("nowhere.yaml can't be used as kubeconfig"),
+        "{said}"
+    );
+
+    c5c3(&["operator", "--alone", "--lease-namespace", "x"])
+        .failure()
+        .code(2);
+}
+
+#[test]
 fn the_program_says_what_it_is_and_completes_itself() {
     let version = stdout(&c5c3(&["--version"]).success());
     assert_eq!(version, format!("c5c3 {}\n", env!("CARGO_PKG_VERSION")));

@@ -1,0 +1,38 @@
+//! The operators that this program carries, by the names that the command line has for them.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use provider_composer::Operator;
+use provider_runtime::Driver;
+
+/// The operators of these names; none given: all.
+///
+/// # Errors
+/// There is no operator of a name.
+pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
+    let all = provider_control_plane::operators();
+    let known: BTreeSet<&str> = all.iter().map(|operator| short(operator.name())).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name.as_str())) {
+        let known: Vec<&str> = known.into_iter().collect();
+        bail!(
+            "there is no operator {unknown}; there are: {}",
+            known.join(", ")
+        );
+    }
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
+    Ok(all
+        .into_iter()
+        .filter(|operator| is_chosen(short(operator.name())))
+        .collect())
+}
+
+/// The systems outside Kubernetes that operators ask and call.
+pub fn drivers() -> Vec<Box<dyn Driver>> {
+    vec![Box::new(provider_keystone_driver::Keystone::default())]
+}
+
+/// `keystone`, of the keystone-operator.
+fn short(name: &str) -> &str {
+    name.strip_suffix("-operator").unwrap_or(name)
+}
