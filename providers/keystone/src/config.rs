@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::KeystoneSpec;
 use provider_composer::Failure;
-use provider_openstack::{Config, Database, backend};
+use provider_openstack::{Config, Database, configure_cache};
 
 /// Where the keys of tokens are.
 pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
@@ -37,11 +37,7 @@ pub fn keystone_conf(
         .set("use_stderr", true)
         .list("default_log_levels", LOGGERS);
     database.configure(config.section("database"));
-    config
-        .section("cache")
-        .set("enabled", true)
-        .set("backend", backend(spec.cache.backend))
-        .list("memcache_servers", cache);
+    configure_cache(config.section("cache"), spec.cache.backend, cache);
     config
         .section("auth")
         .list("methods", methods(spec.federation.enabled));

@@ -5,6 +5,7 @@ use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{Progress, Seen, World};
 
 use crate::awaited::Awaited;
+use crate::config::Section;
 use crate::service::Service;
 
 /// The Memcached of a control plane.
@@ -50,8 +51,24 @@ pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited
     }
 }
 
-/// How oslo.cache calls a backend.
-pub fn backend(backend: CacheBackend) -> &'static str {
+/// Says in a service's configuration where its cache is
+/// (<https://docs.openstack.org/oslo.cache/latest/configuration/>).
+pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]) {
+    section
+        .set("enabled", true)
+        .set("backend", backend(wanted))
+        .list("memcache_servers", servers);
+    if wanted == CacheBackend::Pymemcache {
+        // Without a second attempt a server that is away fails requests; with it, it is a miss. And one that is counted as
+        // dead takes all requests with it where it is the only one, so none ever is.
+        section
+            .set("enable_retry_client", true)
+            .set("retry_attempts", 2)
+            .set("hashclient_retry_attempts", u32::MAX);
+    }
+}
+
+fn backend(backend: CacheBackend) -> &'static str {
     match backend {
         CacheBackend::Pymemcache => "dogpile.cache.pymemcache",
         CacheBackend::Memcached => "dogpile.cache.memcached",

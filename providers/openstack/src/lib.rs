@@ -29,7 +29,7 @@ mod workload;
 
 pub use access::KeystoneAccess;
 pub use awaited::{Awaited, progress};
-pub use cache::{backend, cache};
+pub use cache::{cache, configure as configure_cache};
 pub use config::{Config, Section};
 pub use database::Database;
 pub use digest::digest;
