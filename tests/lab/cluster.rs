@@ -214,6 +214,23 @@ impl Cluster {
         })
     }
 
+    /// The same cluster by way of a port of this machine that asks for no credentials.
+    pub(crate) async fn by_way_of(&self, port: u16) -> Result<Self> {
+        let access = Access {
+            url: format!("http://127.0.0.1:{port}"),
+            ..self.access.clone()
+        };
+        let kubeconfig = access.kubeconfig(&json!({}));
+        let kubeconfig_file = self.folder.join(format!("kubeconfig-{port}"));
+        fs::write(&kubeconfig_file, &kubeconfig)?;
+        Ok(Self {
+            client: client(&kubeconfig).await?,
+            kubeconfig,
+            kubeconfig_file,
+            ..self.clone()
+        })
+    }
+
     /// Every request that the cluster has answered until now, watches once they have ended.
     ///
     /// # Errors

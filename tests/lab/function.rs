@@ -36,17 +36,34 @@ impl FunctionProgram {
     pub fn c5c3() -> Result<Self> {
         Ok(Self {
             name: "function-c5c3".to_owned(),
-            program: our_program()?,
+            program: our_program(Build::Debug)?,
             arguments: vec!["function".to_owned()],
         })
     }
 }
 
+/// How a program is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Build {
+    /// Soon.
+    Debug,
+    /// As it is shipped.
+    Release,
+}
+
 /// The project's own program, `c5c3`, built from the working tree first.
-pub(crate) fn our_program() -> Result<PathBuf> {
+///
+/// # Errors
+/// When it doesn't build.
+pub fn our_program(build: Build) -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let profile = match build {
+        Build::Debug => "dev",
+        Build::Release => "release",
+    };
     let built = Command::new(cargo)
         .args(["build", "--quiet", "--package", "c5c3", "--bin", "c5c3"])
+        .args(["--profile", profile])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())

@@ -35,6 +35,8 @@
 //!   every request that a cluster answered, by whom.
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too. There are no nodes:
 //!   what pods would do is for the story to play, by [`Cluster::set_status`] for instance.
+//! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
+//!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout`] is for what must stay.
 //! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
@@ -51,20 +53,25 @@ mod documents;
 mod eventually;
 mod function;
 mod garden;
+mod gate;
 mod golang;
 mod keystone;
+mod keystones;
 mod lab;
 mod machine;
 mod memory;
 mod namespace;
 mod objects;
 mod operator;
+mod others;
 mod pki;
 mod probe;
 mod provider;
 mod python;
 mod say;
+mod serve;
 mod shoots;
+mod site;
 mod story;
 pub mod tools;
 
@@ -73,15 +80,18 @@ pub use audit::Request;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{eventually, minutes, seconds, throughout};
-pub use function::{Function, FunctionProgram};
+pub use function::{Build, Function, FunctionProgram, our_program};
 pub use garden::{SHOOT, plant_garden};
+pub use gate::Gate;
 pub use keystone::Keystone;
 pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use operator::Operator;
+pub use others::Others;
 pub use pki::{Authority, Identity};
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
 pub use shoots::shoot_faults;
+pub use site::{Replicas, Site};
 pub use story::{on_a_bare_machine, story};

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::cluster::Cluster;
 use crate::eventually;
-use crate::function::our_program;
+use crate::function::{Build, our_program};
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -124,7 +124,7 @@ impl Operator {
         names: &[&str],
     ) -> Result<Self> {
         let address = machine.port();
-        let mut program = Program::new(our_program()?).arg("operator");
+        let mut program = Program::new(our_program(Build::Debug)?).arg("operator");
         for name in names {
             program = program.arg(name);
         }

@@ -1,0 +1,123 @@
+//! Keystones, played: as many as there are control planes, where the real one would take minutes each. Of their API there is
+//! what our operator asks and calls; the real one is for the stories of a single control plane.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::machine::Machine;
+use crate::serve::Server;
+
+/// Keystones at one address, told apart by the first part of the path.
+pub(crate) struct Keystones {
+    url: String,
+    _server: Server,
+}
+
+/// What one of them knows.
+#[derive(Default)]
+struct Known {
+    /// Users and their roles.
+    roles: BTreeSet<(String, String)>,
+    /// Endpoints and their regions.
+    regions: BTreeMap<String, String>,
+}
+
+type All = Arc<Mutex<BTreeMap<String, Known>>>;
+
+impl Keystones {
+    pub(crate) async fn start(machine: &Machine) -> Result<Self> {
+        let port = machine.port();
+        let all = All::default();
+        let server = Server::start(port, move |request| answer(Arc::clone(&all), request)).await?;
+        Ok(Self {
+            url: format!("http://127.0.0.1:{port}"),
+            _server: server,
+        })
+    }
+
+    /// Where the Keystone of that name is.
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("{}/{name}", self.url)
+    }
+}
+
+async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = match body.collect().await {
+        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
+        Err(_) => Value::Null,
+    };
+    let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
+    let (status, said) = match path.as_slice() {
+        [name, "v3", rest @ ..] => {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = all.entry((*name).to_owned()).or_default();
+            known.answer(&head.method, rest, head.uri.query().unwrap_or(""), &body)
+        }
+        _ => (StatusCode::NOT_FOUND, Value::Null),
+    };
+    let mut response = Response::new(Full::from(said.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        "x-subject-token",
+        hyper::header::HeaderValue::from_static("token"),
+    );
+    Ok(response)
+}
+
+impl Known {
+    fn answer(
+        &mut self,
+        method: &Method,
+        path: &[&str],
+        query: &str,
+        body: &Value,
+    ) -> (StatusCode, Value) {
+        let asked = query.rsplit_once("name=").map_or("", |(_, name)| name);
+        let named = || json!([{ "id": asked, "name": asked }]);
+        match (method, path) {
+            (&Method::POST, ["auth", "tokens"]) => {
+                let token = json!({ "token": { "expires_at": "2999-01-01T00:00:00Z" } });
+                (StatusCode::CREATED, token)
+            }
+            (&Method::GET, ["projects"]) => (StatusCode::OK, json!({ "projects": named() })),
+            (&Method::GET, ["roles"]) => (StatusCode::OK, json!({ "roles": named() })),
+            (&Method::GET, ["role_assignments"]) => {
+                let assignments = self.roles.iter().map(|(user, role)| {
+                    json!({ "user": { "id": user, "name": user }, "role": { "id": role, "name": role } })
+                });
+                let assignments: Vec<Value> = assignments.collect();
+                (StatusCode::OK, json!({ "role_assignments": assignments }))
+            }
+            (&Method::GET, ["endpoints"]) => {
+                let endpoints = self.regions.iter();
+                let endpoints =
+                    endpoints.map(|(id, region)| json!({ "id": id, "region_id": region }));
+                (
+                    StatusCode::OK,
+                    json!({ "endpoints": endpoints.collect::<Vec<_>>() }),
+                )
+            }
+            (&Method::PUT, ["projects", _, "users", user, "roles", role]) => {
+                self.roles.insert(((*user).to_owned(), (*role).to_owned()));
+                (StatusCode::NO_CONTENT, Value::Null)
+            }
+            (&Method::PATCH, ["endpoints", id]) => {
+                let region = body["endpoint"]["region_id"].as_str().unwrap_or_default();
+                self.regions.insert((*id).to_owned(), region.to_owned());
+                (
+                    StatusCode::OK,
+                    json!({ "endpoint": { "id": id, "region_id": region } }),
+                )
+            }
+            _ => (StatusCode::NOT_FOUND, Value::Null),
+        }
+    }
+}

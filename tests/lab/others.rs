@@ -1,0 +1,251 @@
+//! The operators of others, played: whatever ours waits for comes up at once. For stories with so many control planes that
+//! the real ones would take hours; each says what the real one says, which the API server checks by its kinds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use futures::StreamExt;
+use kube::api::{Patch, PatchParams};
+use kube::core::{DynamicObject, Request};
+use kube::discovery::ApiResource;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::cluster::Cluster;
+use crate::keystones::Keystones;
+use crate::machine::Machine;
+use crate::objects::{Kind, kind};
+use crate::say::say;
+
+/// How many statuses of a kind are written at once.
+const AT_ONCE: usize = 4;
+
+/// How long to wait before a status is written once more that was refused.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Which operator is played for a kind.
+#[derive(Clone, Copy)]
+enum Part {
+    Kubernetes,
+    MariaDb,
+    RabbitMq,
+    Valkey,
+    KOrc,
+    Keystone,
+    Service,
+}
+
+const KORC: &str = "openstack.k-orc.cloud/v1alpha1";
+
+const PARTS: [(Part, Kind); 20] = [
+    (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
+    (Part::MariaDb, kind("k8s.mariadb.com/v1alpha1", "MariaDB")),
+    (
+        Part::RabbitMq,
+        kind("rabbitmq.com/v1beta1", "RabbitmqCluster"),
+    ),
+    (Part::Valkey, kind("cache.cs.sap.com/v1alpha1", "Valkey")),
+    (Part::KOrc, kind(KORC, "Domain")),
+    (Part::KOrc, kind(KORC, "Project")),
+    (Part::KOrc, kind(KORC, "Role")),
+    (Part::KOrc, kind(KORC, "User")),
+    (Part::KOrc, kind(KORC, "Service")),
+    (Part::KOrc, kind(KORC, "Endpoint")),
+    (Part::KOrc, kind(KORC, "ApplicationCredential")),
+    (
+        Part::Keystone,
+        kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone"),
+    ),
+    (
+        Part::Service,
+        kind("glance.openstack.c5c3.io/v1alpha1", "Glance"),
+    ),
+    (
+        Part::Service,
+        kind("placement.openstack.c5c3.io/v1alpha1", "Placement"),
+    ),
+    (
+        Part::Service,
+        kind("nova.openstack.c5c3.io/v1alpha1", "Nova"),
+    ),
+    (
+        Part::Service,
+        kind("neutron.openstack.c5c3.io/v1alpha1", "Neutron"),
+    ),
+    (
+        Part::Service,
+        kind("cinder.openstack.c5c3.io/v1alpha1", "Cinder"),
+    ),
+    (Part::Service, kind("ovn.c5c3.io/v1alpha1", "OVNCluster")),
+    (Part::Service, kind("cortex.c5c3.io/v1alpha1", "Cortex")),
+    (
+        Part::Service,
+        kind("tempest.openstack.c5c3.io/v1alpha1", "Tempest"),
+    ),
+];
+
+/// The operators of others, played until this is dropped.
+pub struct Others {
+    _players: JoinSet<()>,
+}
+
+impl Others {
+    /// Begins to play. The kinds must be installed.
+    ///
+    /// # Errors
+    /// When a kind isn't served.
+    pub async fn play(machine: &Machine, cluster: &Cluster) -> Result<Self> {
+        let keystones = Arc::new(Keystones::start(machine).await?);
+        let mut players = JoinSet::new();
+        for (part, kind) in PARTS {
+            let (resource, _) = cluster.resource(kind.api_version, kind.kind).await?;
+            let player = Arc::new(Player {
+                part,
+                kind,
+                resource,
+                client: cluster.client(),
+                keystones: Arc::clone(&keystones),
+            });
+            players.spawn(player.play());
+        }
+        Ok(Self { _players: players })
+    }
+}
+
+/// Plays one operator for one kind.
+struct Player {
+    part: Part,
+    kind: Kind,
+    resource: ApiResource,
+    client: Client,
+    keystones: Arc<Keystones>,
+}
+
+impl Player {
+    async fn play(self: Arc<Self>) {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.resource);
+        let seen = watcher(api, watcher::Config::default())
+            .default_backoff()
+            .applied_objects();
+        seen.for_each_concurrent(AT_ONCE, move |seen| {
+            let player = Arc::clone(&self);
+            async move {
+                // Whatever broke the watch, it begins anew.
+                if let Ok(object) = seen {
+                    player.come_up(&object).await;
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Writes a status where it isn't so yet.
+    async fn come_up(&self, object: &DynamicObject) {
+        let status = self.part.status(self.kind, object, &self.keystones);
+        let said = &object.data["status"];
+        let is_so = status
+            .as_object()
+            .is_some_and(|status| status.iter().all(|(key, value)| said[key] == *value));
+        if is_so || object.metadata.deletion_timestamp.is_some() {
+            return;
+        }
+        while let Err(error) = self.say(object, &status).await {
+            if matches!(&error, kube::Error::Api(refusal) if refusal.code == 404) {
+                return;
+            }
+            say(format_args!("no status for {}: {error}", object.name_any()));
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn say(&self, object: &DynamicObject, status: &Value) -> Result<(), kube::Error> {
+        let namespace = object.metadata.namespace.as_deref();
+        let request = Request::new(DynamicObject::url_path(&self.resource, namespace));
+        let how = PatchParams::default().validation_strict();
+        let status = Patch::Merge(json!({ "status": status }));
+        let request = request.patch_subresource("status", &object.name_any(), &how, &status);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        self.client.request_text(request).await.map(drop)
+    }
+}
+
+impl Part {
+    /// What is said of an object that is as wanted.
+    fn status(self, kind: Kind, object: &DynamicObject, keystones: &Keystones) -> Value {
+        let spec = &object.data["spec"];
+        let generation = object.metadata.generation;
+        let replicas = spec["replicas"].as_u64().unwrap_or(1);
+        match self {
+            Self::Kubernetes => json!({
+                "observedGeneration": generation,
+                "replicas": replicas,
+                "readyReplicas": replicas,
+                "updatedReplicas": replicas,
+                "availableReplicas": replicas,
+            }),
+            Self::MariaDb => json!({
+                "replicas": replicas,
+                "conditions": [condition("Ready", "True", "StatefulSetReady")],
+            }),
+            Self::RabbitMq => json!({
+                "observedGeneration": generation,
+                "conditions": [
+                    condition("AllReplicasReady", "True", "AllPodsAreReady"),
+                    condition("ClusterAvailable", "True", "AtLeastOneEndpointAvailable"),
+                ],
+            }),
+            Self::Valkey => json!({ "observedGeneration": generation, "state": "Ready" }),
+            Self::KOrc => json!({
+                "id": identifier(kind, object),
+                "conditions": [
+                    observed(condition("Available", "True", "Success"), generation),
+                    observed(condition("Progressing", "False", "Success"), generation),
+                ],
+            }),
+            Self::Keystone => json!({
+                "conditions": [observed(condition("Ready", "True", "Ready"), generation)],
+                "endpoint": keystones.url(&object.namespace().unwrap_or_default()),
+                "release": spec["release"],
+            }),
+            Self::Service => {
+                let mut status = json!({
+                    "conditions": [observed(condition("Ready", "True", "Ready"), generation)],
+                });
+                if let Some(release) = spec.get("release") {
+                    status["release"] = release.clone();
+                }
+                status
+            }
+        }
+    }
+}
+
+fn condition(type_: &str, status: &str, reason: &str) -> Value {
+    json!({
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn observed(mut condition: Value, generation: Option<i64>) -> Value {
+    condition["observedGeneration"] = json!(generation);
+    condition
+}
+
+/// An ID in Keystone: the same for what is called the same, since every control plane has a Keystone of its own.
+fn identifier(kind: Kind, object: &DynamicObject) -> String {
+    let digest = Sha256::digest(format!("{} {}", kind.kind, object.name_any()));
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! A control plane cluster in which everybody but our operator is played.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Etcd};
+use crate::function::{Build, our_program};
+use crate::machine::{Machine, Program};
+use crate::objects::{Kind, kind};
+use crate::others::Others;
+
+const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+
+/// A control plane cluster in which everybody but our operator is played.
+pub struct Site {
+    /// The machine it is on.
+    pub machine: Arc<Machine>,
+    /// The cluster.
+    pub cluster: Cluster,
+    program: PathBuf,
+    _others: Others,
+}
+
+/// Whether an operator is the only replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replicas {
+    /// It is.
+    One,
+    /// Whoever holds the Lease in the namespace `default` leads.
+    Several,
+}
+
+impl Site {
+    /// Starts the cluster, installs all kinds, and begins to play. The operator is built but not started.
+    ///
+    /// # Errors
+    /// When something can't be built, installed or started.
+    pub async fn open(machine: &Arc<Machine>, build: Build) -> Result<Self> {
+        let program = our_program(build)?;
+        let etcd = Etcd::start(machine)?;
+        let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
+        tokio::try_join!(
+            cluster.install_mariadb(),
+            cluster.install_rabbitmq(),
+            cluster.install_valkey(),
+            cluster.install_k_orc(),
+            cluster.install_external_secrets(),
+        )?;
+        cluster.apply_files("package/crds").await?;
+        Ok(Self {
+            _others: Others::play(machine, &cluster).await?,
+            machine: Arc::clone(machine),
+            cluster,
+            program,
+        })
+    }
+
+    /// The cluster as an account of its own sees it, which may do everything: so that an audit tells who is who.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub async fn account(&self, name: &str) -> Result<Cluster> {
+        let account = json!({
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": { "name": name, "namespace": "default" },
+        });
+        let rights = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": { "name": name },
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "cluster-admin",
+            },
+            "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "default" }],
+        });
+        self.cluster.apply(&account.to_string()).await?;
+        self.cluster.apply(&rights.to_string()).await?;
+        self.cluster.acting_as(&format!("default/{name}")).await
+    }
+
+    /// Starts a c5c3-operator under a name of its process, with the rights of whoever the cluster is seen as. The answer is
+    /// the port that it serves health and metrics on, as soon as it has come that far.
+    ///
+    /// # Errors
+    /// When it still runs, or can't be started.
+    pub fn start(&self, process: &str, cluster: &Cluster, replicas: Replicas) -> Result<u16> {
+        let port = self.machine.port();
+        let mut program = Program::new(&self.program)
+            .arg("operator")
+            .arg("c5c3")
+            .flag("address", format!("127.0.0.1:{port}"))
+            .flag("kubeconfig", cluster.kubeconfig_file())
+            // Of whom a Lease tells.
+            .env("HOSTNAME", process);
+        program = match replicas {
+            Replicas::One => program.arg("--alone"),
+            Replicas::Several => program.flag("lease-namespace", "default"),
+        };
+        self.machine.start(process, &program)?;
+        Ok(port)
+    }
+
+    /// Makes a namespace, and a ControlPlane of the same name in it.
+    ///
+    /// # Errors
+    /// When either is refused.
+    pub async fn control_plane(&self, name: &str, spec: &Value) -> Result<()> {
+        let namespace = json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": { "name": name },
+        });
+        let control_plane = json!({
+            "apiVersion": CONTROL_PLANE.api_version,
+            "kind": CONTROL_PLANE.kind,
+            "metadata": { "name": name, "namespace": name },
+            "spec": spec,
+        });
+        self.cluster.apply(&namespace.to_string()).await?;
+        self.cluster.apply(&control_plane.to_string()).await?;
+        Ok(())
+    }
+}
