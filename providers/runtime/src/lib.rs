@@ -14,6 +14,7 @@ mod metrics;
 mod options;
 mod outside;
 mod process;
+mod processor;
 mod queue;
 mod reconcile;
 

@@ -32,6 +32,7 @@ pub(crate) struct Metrics {
     reconciles: Family<Operator, Counter>,
     errors: Family<Reason, Counter>,
     duration: Histogram,
+    processor: Histogram,
     calls: Family<Verb, Counter>,
     queued: Gauge<i64, AtomicI64>,
 }
@@ -43,6 +44,7 @@ impl Metrics {
             reconciles: Family::default(),
             errors: Family::default(),
             duration: Histogram::new(exponential_buckets(0.000_5, 2.0, 16)),
+            processor: Histogram::new(exponential_buckets(0.000_5, 2.0, 12)),
             calls: Family::default(),
             queued: Gauge::default(),
         };
@@ -51,6 +53,7 @@ impl Metrics {
             reconciles,
             errors,
             duration,
+            processor,
             calls,
             queued,
         } = metrics.clone();
@@ -62,14 +65,18 @@ impl Metrics {
         );
         let help = "Time of a turn, from what is seen to the status";
         registry.register_with_unit("reconcile_duration", help, Unit::Seconds, duration);
+        let help = "Processor time of a turn, connections and watches not counted";
+        registry.register_with_unit("reconcile_processor", help, Unit::Seconds, processor);
         registry.register("api_calls", "Calls of the API server, by verb", calls);
         registry.register("queued", "Subjects whose turn is due", queued);
         metrics
     }
 
-    pub(crate) fn reconciled(&self, operator: &'static str, took: Duration) {
+    /// A turn has ended, after this time and this much work.
+    pub(crate) fn reconciled(&self, operator: &'static str, took: Duration, worked: Duration) {
         self.reconciles.get_or_create(&Operator { operator }).inc();
         self.duration.observe(took.as_secs_f64());
+        self.processor.observe(worked.as_secs_f64());
     }
 
     pub(crate) fn failed(&self, operator: &'static str, reason: &'static str) {

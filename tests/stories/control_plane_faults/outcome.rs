@@ -66,13 +66,15 @@ impl Outcome {
             forget(&mut shown);
             objects.insert(name, shown);
         }
-        let mut text = serde_json::to_string(&objects)?.replace(namespace, "<namespace>");
+        let mut text = serde_json::to_string(&objects)?;
         for ((secret, key), value) in &passwords {
             text = text.replace(value, &format!("<{key} of {secret}>"));
         }
         for (uid, name) in &uids {
             text = text.replace(uid, &format!("<uid of {name}>"));
         }
+        // Last, for a ControlPlane is called as its namespace.
+        let text = text.replace(namespace, "<namespace>");
         Ok(Self {
             objects: serde_json::from_str(&text)?,
             passwords,

@@ -24,6 +24,7 @@ use crate::events::Events;
 use crate::lease::Hold;
 use crate::metrics::Metrics;
 use crate::outside::{Outsides, REMEMBERED};
+use crate::processor::metered;
 use crate::queue::Turn;
 
 /// How often one turn composes, each time with what was fetched since. Asking for more each time can't go on for ever.
@@ -102,13 +103,13 @@ impl Carrier {
             resource,
             head,
         };
-        let turn = self.subject(&subject).await;
+        let (turn, worked) = metered(self.subject(&subject)).await;
         let (name, took) = (operator.name(), began.elapsed());
-        self.metrics.reconciled(name, took);
+        self.metrics.reconciled(name, took, worked);
         let place = &id.place;
         match turn {
             Ok(turn) => {
-                debug!(operator = name, kind = %subject.key.kind, %place, ?took, ?turn, "reconciled");
+                debug!(operator = name, kind = %subject.key.kind, %place, ?took, ?worked, ?turn, "reconciled");
                 turn
             }
             Err(ApiError::NotLeading) => Turn::Done(None),
