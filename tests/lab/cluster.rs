@@ -201,7 +201,7 @@ impl Cluster {
             .status
             .and_then(|status| status.token)
             .with_context(|| format!("{} gives {service_account} no token", self.name))?;
-        let kubeconfig = self.access.by_token(&token);
+        let kubeconfig = self.access.by_token(&token, namespace);
         let kubeconfig_file = self
             .folder
             .join(format!("kubeconfig-{namespace}-{account}"));
@@ -220,7 +220,7 @@ impl Cluster {
             url: format!("http://127.0.0.1:{port}"),
             ..self.access.clone()
         };
-        let kubeconfig = access.kubeconfig(&json!({}));
+        let kubeconfig = access.kubeconfig(&json!({}), "default");
         let kubeconfig_file = self.folder.join(format!("kubeconfig-{port}"));
         fs::write(&kubeconfig_file, &kubeconfig)?;
         Ok(Self {
@@ -290,17 +290,20 @@ struct Access {
 
 impl Access {
     fn by_certificate(&self, identity: &Identity) -> String {
-        self.kubeconfig(&json!({
+        let user = json!({
             "client-certificate-data": base64(&identity.certificate),
             "client-key-data": base64(&identity.key),
-        }))
+        });
+        self.kubeconfig(&user, "default")
     }
 
-    fn by_token(&self, token: &str) -> String {
-        self.kubeconfig(&json!({ "token": token }))
+    fn by_token(&self, token: &str, namespace: &str) -> String {
+        self.kubeconfig(&json!({ "token": token }), namespace)
     }
 
-    fn kubeconfig(&self, user: &Value) -> String {
+    /// Whoever names no namespace means this one.
+    fn kubeconfig(&self, user: &Value, namespace: &str) -> String {
+        let context = json!({ "cluster": "lab", "user": "lab", "namespace": namespace });
         json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -309,7 +312,7 @@ impl Access {
                 "certificate-authority-data": base64(&self.authority),
             }}],
             "users": [{"name": "lab", "user": user}],
-            "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "lab"}}],
+            "contexts": [{"name": "lab", "context": context}],
             "current-context": "lab",
         })
         .to_string()
