@@ -9,4 +9,5 @@ mod deletion;
 mod graph;
 mod mistakes;
 mod release;
-mod stage;
+
+use provider_control_plane_fixtures as stage;
