@@ -9,7 +9,7 @@ use provider_control_plane::services;
 use serde_json::json;
 
 use crate::played::{Cast, kind_of};
-use crate::site::{CONTROL_PLANE, Site, small};
+use crate::site::{CONTROL_PLANE, Site, credential, small};
 
 /// Fine when, for each part that doesn't come up, all that doesn't need it does, and what needs it isn't made.
 ///
@@ -36,7 +36,7 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
             .map(|service| service.keystone_credentials());
         let others = ["cortex", "tempest"].map(|name| format!("{name}-keystone-credentials"));
         for name in users.chain(others) {
-            let values = json!({ "id": "0123", "secret": "made-by-somebody-else" });
+            let values = credential("made-by-somebody-else");
             site.secret(&namespace, &name, values).await?;
         }
         site.control_plane(&namespace, spec.clone()).await?;

@@ -47,8 +47,7 @@ impl Cast {
     /// Every pod is ready, and RabbitMQ's Service has one behind it.
     async fn pods(&self, cluster: &Cluster) -> Result<()> {
         for object in cluster.list(STATEFUL_SET, "").await? {
-            let step = Node::Memcached.step();
-            come_up(cluster, STATEFUL_SET, &object, self.status(step, &object)).await?;
+            // First, because RabbitMQ's operator looks once it hears of the pods, and then is stuck at not having any.
             if object.name_any() == "openstack-rabbitmq-server" {
                 let endpoints = json!({
                     "apiVersion": ENDPOINTS.api_version,
@@ -58,6 +57,8 @@ impl Cast {
                 });
                 cluster.apply(&endpoints.to_string()).await?;
             }
+            let step = Node::Memcached.step();
+            come_up(cluster, STATEFUL_SET, &object, self.status(step, &object)).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
 use crate::played::{Cast, kind_of};
-use crate::site::{CONTROL_PLANE, SECRET, Site, small};
+use crate::site::{CONTROL_PLANE, SECRET, Site, credential, small};
 
 /// Fine when each mistake is told in the condition Ready, and undone by the fix alone.
 pub async fn are_said(machine: Arc<Machine>) -> Result<()> {
@@ -33,7 +33,7 @@ pub async fn are_said(machine: Arc<Machine>) -> Result<()> {
     own["korc"] = json!({ "enabled": false });
     site.control_plane("secrets", own).await?;
     says(&site, &cast, "secrets/secrets", &["keystone-credentials"]).await?;
-    let broken = json!({ "id": "0123", "secret": "first line\nsecond line" });
+    let broken = credential("first line\nsecond line");
     for name in ["glance", "placement"] {
         let name = format!("{name}-keystone-credentials");
         site.secret("secrets", &name, broken.clone()).await?;

@@ -97,6 +97,11 @@ impl Site {
     }
 }
 
+/// An application credential as whoever keeps the catalogue hands it out.
+pub fn credential(secret: &str) -> Value {
+    json!({ "application_credential_id": "0123", "application_credential_secret": secret })
+}
+
 /// The least that has every part.
 pub fn small() -> Value {
     json!({
