@@ -52,7 +52,12 @@ impl Cast {
                 let endpoints = json!({
                     "apiVersion": ENDPOINTS.api_version,
                     "kind": ENDPOINTS.kind,
-                    "metadata": { "name": "openstack-rabbitmq", "namespace": object.namespace() },
+                    "metadata": {
+                        "name": "openstack-rabbitmq",
+                        "namespace": object.namespace(),
+                        // Of the Service, without which RabbitMQ's operator doesn't see them.
+                        "labels": { "app.kubernetes.io/part-of": "rabbitmq" },
+                    },
                     "subsets": [{ "addresses": [{ "ip": "10.0.0.1" }], "ports": [{ "port": 5672 }] }],
                 });
                 cluster.apply(&endpoints.to_string()).await?;
