@@ -12,6 +12,8 @@ pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, Login, Site};
 pub(crate) use delivery::{deliver, hold};
 pub(crate) use rotations::Rotations;
 pub(crate) use sealed::{Line, Sealed};
+#[cfg(test)]
+pub(crate) use standing::Used;
 pub(crate) use standing::{Credential, SERVICE_USER, Standing, number, numbered};
 pub use users::{ID, SECRET, ServiceUser, service_users};
 pub(crate) use users::{by_name, consumers};

@@ -210,3 +210,129 @@ fn used(world: &World<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, 
         Seen::Unread(why) => Err(why),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u32) -> String {
+        format!("id-{number}")
+    }
+
+    /// Usable credentials of these numbers, of which one was handed out and has arrived, and one is used.
+    fn standing(numbers: &[u32], sent: u32, used: u32) -> Standing {
+        let credentials = numbers.iter().map(|number| Credential {
+            number: *number,
+            id: Some(id(*number)),
+            usable: true,
+            made: None,
+            leaves: false,
+        });
+        Standing {
+            credentials: credentials.collect(),
+            sent: Some(id(sent)),
+            delivered: Some(id(sent)),
+            used: Used::Id(id(used)),
+        }
+    }
+
+    fn wanted(standing: &Standing, next: Option<u32>, named: &[u32]) -> Vec<u32> {
+        let named: BTreeSet<u32> = named.iter().copied().collect();
+        standing.plan(next, &named).wanted.into_iter().collect()
+    }
+
+    fn handed_out(standing: &Standing, next: Option<u32>) -> Option<u32> {
+        let (number, given) = standing.plan(next, &BTreeSet::new()).handed_out?;
+        assert_eq!(given, id(number));
+        Some(number)
+    }
+
+    #[test]
+    fn the_first_is_made_where_there_is_none() {
+        let mut none = standing(&[], 1, 1);
+        none.sent = None;
+        assert_eq!(wanted(&none, None, &[]), [1]);
+        assert_eq!(handed_out(&none, None), None);
+    }
+
+    #[test]
+    fn the_next_is_handed_out_only_when_it_can_be_used() {
+        let mut both = standing(&[1, 2], 1, 1);
+        both.credentials[1].usable = false;
+        assert_eq!(wanted(&both, Some(2), &[1]), [1, 2]);
+        assert_eq!(handed_out(&both, Some(2)), Some(1));
+        both.credentials[1].usable = true;
+        assert_eq!(handed_out(&both, Some(2)), Some(2));
+    }
+
+    #[test]
+    fn nothing_goes_before_the_new_one_has_arrived_and_is_used() {
+        let arrived_and_used = standing(&[1, 2], 2, 2);
+        assert_eq!(wanted(&arrived_and_used, None, &[]), [2]);
+        let nobody_to_use_it = Standing {
+            used: Used::Nowhere,
+            ..arrived_and_used.clone()
+        };
+        assert_eq!(wanted(&nobody_to_use_it, None, &[]), [2]);
+        let not_arrived = Standing {
+            delivered: Some(id(1)),
+            ..arrived_and_used.clone()
+        };
+        let unsaid = Standing {
+            used: Used::Unsaid,
+            ..arrived_and_used.clone()
+        };
+        for standing in [not_arrived, unsaid, standing(&[1, 2], 2, 1)] {
+            assert_eq!(wanted(&standing, None, &[]), [1, 2], "{standing:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_spoken_of_stays() {
+        assert_eq!(wanted(&standing(&[1, 2], 2, 2), None, &[1]), [1, 2]);
+    }
+
+    #[test]
+    fn there_is_never_a_third() {
+        let spoken_of = standing(&[1, 2], 2, 2);
+        assert_eq!(wanted(&spoken_of, Some(3), &[1]), [1, 2]);
+        let in_use = standing(&[1, 2], 2, 1);
+        assert_eq!(wanted(&in_use, Some(3), &[]), [1, 2]);
+        assert_eq!(wanted(&standing(&[1, 2], 2, 2), Some(3), &[]), [2, 3]);
+    }
+
+    #[test]
+    fn only_the_number_after_the_present_one_is_made() {
+        for next in [0, 1, 3, 7] {
+            assert_eq!(
+                wanted(&standing(&[1], 1, 1), Some(next), &[]),
+                [1],
+                "{next}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_nothing_was_handed_out_the_newest_that_can_be_used_is() {
+        let mut all = standing(&[1, 2, 3, 4], 9, 9);
+        all.sent = None;
+        all.credentials[3].usable = false;
+        all.credentials[2].leaves = true;
+        assert_eq!(handed_out(&all, None), Some(2));
+    }
+
+    #[test]
+    fn a_number_is_read_as_it_is_written() {
+        assert_eq!(number("glance", "glance-12"), Some(12));
+        for name in [
+            "glance-012",
+            "glance-",
+            "glance",
+            "nova-1",
+            "glance-1-2",
+            "glance-+1",
+        ] {
+            assert_eq!(number("glance", name), None, "{name}");
+        }
+    }
+}

@@ -110,7 +110,7 @@ pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timest
         made.checked_add(pace.interval.saturating_sub(pace.ahead))
             .ok()
     });
-    let is_alone = standing.credentials.len() == 1 && memory.previous.is_none();
+    let is_alone = standing.credentials.len() == 1;
     if let Some(due) = due
         && memory.next.is_none()
         && is_alone
@@ -168,4 +168,127 @@ fn end_of(previous: &Credential, rotated: Option<Timestamp>, pace: Pace) -> Opti
     let end = previous.made?.checked_add(pace.interval).ok()?;
     let end = rotated.map_or(end, |rotated| rotated.max(end));
     end.checked_add(pace.grace).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::credentials::Used;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+    const PACE: Pace = Pace {
+        interval: Duration::from_secs(10 * 86_400),
+        ahead: Duration::from_secs(2 * 86_400),
+        grace: DAY,
+    };
+
+    /// A day, counted from the one on which the first credential was made.
+    fn day(number: i64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * number)
+    }
+
+    fn id(number: u32) -> String {
+        format!("id-{number}")
+    }
+
+    /// Credentials by number, with the day on which each was made, of which one was handed out and one is used.
+    fn standing(made: &[(u32, i64)], sent: u32, used: u32) -> Standing {
+        let credentials = made.iter().map(|(number, made)| Credential {
+            number: *number,
+            id: Some(id(*number)),
+            usable: true,
+            made: Some(day(*made)),
+            leaves: false,
+        });
+        Standing {
+            credentials: credentials.collect(),
+            sent: Some(id(sent)),
+            delivered: Some(id(sent)),
+            used: Used::Id(id(used)),
+        }
+    }
+
+    fn memory(current: u32, previous: Option<u32>, rotated: i64) -> Memory {
+        Memory {
+            current: Some(current),
+            next: None,
+            previous,
+            rotated: Some(day(rotated)),
+        }
+    }
+
+    #[test]
+    fn the_next_is_asked_for_when_it_is_time_and_not_before() {
+        let standing = standing(&[(1, 0)], 1, 1);
+        let before = step(&standing, &memory(1, None, 0), PACE, day(7));
+        assert_eq!(before.memory.next, None);
+        assert_eq!(before.wake, Some(day(8)), "nothing else would wake it");
+        assert_eq!(before.next_rotation, Some(day(8)));
+        let then = step(&standing, &memory(1, None, 0), PACE, day(8));
+        assert_eq!(then.memory.next, Some(2));
+        assert_eq!(then.progress, Stage::Making(2));
+        let again = step(&standing, &then.memory, PACE, day(80));
+        assert_eq!(again.memory, then.memory, "one at a time");
+    }
+
+    #[test]
+    fn no_rotation_begins_while_the_service_runs_with_something_else() {
+        let standing = standing(&[(2, 0)], 2, 1);
+        let step = step(&standing, &memory(2, None, 0), PACE, day(100));
+        assert_eq!(step.memory.next, None);
+        assert_eq!(step.progress, Stage::TakingUp(2));
+    }
+
+    #[test]
+    fn no_rotation_begins_while_there_are_two_credentials() {
+        // The first isn't named any more, and K-ORC hasn't deleted it yet.
+        let standing = standing(&[(1, 0), (2, 8)], 2, 2);
+        let step = step(&standing, &memory(2, None, 8), PACE, day(100));
+        assert_eq!(step.memory.next, None);
+    }
+
+    #[test]
+    fn no_rotation_begins_from_a_credential_that_leaves() {
+        let mut standing = standing(&[(1, 0)], 1, 1);
+        standing.credentials[0].leaves = true;
+        let step = step(&standing, &memory(1, None, 0), PACE, day(100));
+        assert_eq!(step.memory.next, None);
+    }
+
+    #[test]
+    fn the_old_one_stays_until_its_grace_is_over_and_somebody_wakes_to_see_that() {
+        let standing = standing(&[(1, 0), (2, 8)], 2, 2);
+        let within = step(&standing, &memory(2, Some(1), 8), PACE, day(10));
+        assert_eq!(within.memory.previous, Some(1));
+        assert_eq!(within.wake, Some(day(11)));
+        let after = step(&standing, &memory(2, Some(1), 8), PACE, day(11));
+        assert_eq!(after.memory.previous, None);
+    }
+
+    #[test]
+    fn the_old_one_stays_for_its_grace_after_it_was_replaced_too_late() {
+        let standing = standing(&[(1, 0), (2, 30)], 2, 2);
+        let within = step(&standing, &memory(2, Some(1), 30), PACE, day(30));
+        assert_eq!(within.memory.previous, Some(1));
+        assert_eq!(within.wake, Some(day(31)));
+    }
+
+    #[test]
+    fn the_old_one_stays_for_as_long_as_the_service_runs_with_it() {
+        let standing = standing(&[(1, 0), (2, 8)], 2, 1);
+        let step = step(&standing, &memory(2, Some(1), 8), PACE, day(1000));
+        assert_eq!(step.memory.previous, Some(1));
+        assert_eq!(step.progress, Stage::TakingUp(2));
+    }
+
+    #[test]
+    fn what_was_forgotten_is_found_again() {
+        let standing = standing(&[(1, 0), (2, 8)], 2, 1);
+        let step = step(&standing, &Memory::default(), PACE, day(9));
+        assert_eq!(step.memory.current, Some(2));
+        assert_eq!(step.memory.previous, Some(1));
+        assert_eq!(step.memory.rotated, None, "nobody knows when");
+    }
 }
