@@ -77,9 +77,17 @@ pub async fn look(cluster: &Cluster, days: i64) -> Result<()> {
     let now = Timestamp::now() + SignedDuration::from_hours(24 * days);
     let world = World::new(&snapshot, now);
     let resource = snapshot.0.get(&rotation).context("there is no rotation")?;
-    let answer = Carried(CredentialRotationComposer).answer(resource, &world)?;
+    let mut status = Carried(CredentialRotationComposer)
+        .answer(resource, &world)?
+        .status;
+    // A status is merged: what it says no more is taken out of it.
+    for (field, _) in resource["status"].as_object().into_iter().flatten() {
+        if status.get(field).is_none() {
+            status[field] = Value::Null;
+        }
+    }
     cluster
-        .set_status(ROTATION, "openstack/glance", answer.status)
+        .set_status(ROTATION, "openstack/glance", status)
         .await
         .map(drop)
 }

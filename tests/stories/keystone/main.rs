@@ -298,7 +298,7 @@ apiVersion: glance.openstack.c5c3.io/v1alpha1
 kind: Glance
 metadata: {name: glance, namespace: openstack}
 spec:
-  storage: {backend: pvc}
+  storage: {backend: file}
 ";
 
 const ROTATION_MANIFEST: &str = "\
