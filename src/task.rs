@@ -6,16 +6,17 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use c5c3_live::{Access, Cluster, Screen, Selection};
-use c5c3_plan::{Compositions, Files, Format, Paint, Settings};
+use c5c3_plan::{Compositions, Files, Format, Page, Paint, Plan as Planned, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
 use jiff::Timestamp;
 use provider_runtime::Leadership;
+use terminal_size::{Height, Width};
 use tokio::runtime;
 
-use crate::cli::{Cli, Completions, Function, Operator, Output, Plan, Status, Xr, Xrds};
+use crate::cli::{Cli, Completions, Function, Graph, Operator, Output, Plan, Status, Xr, Xrds};
 use crate::operators;
 
 /// Serves the function until the process is told to stop.
@@ -74,10 +75,9 @@ const NOT_COMPARED: u8 = 2;
 
 fn planned(arguments: &Plan) -> Result<ExitCode> {
     let plan = c5c3_plan::plan(&files(arguments)?, &settings(arguments)?)?;
-    let graphs = || plan.graphs().cloned().collect::<Vec<_>>();
     print(&match (arguments.graph, arguments.output) {
-        (Some(graph), _) => c5c3_plan::graph::draw(&graphs(), graph.into()),
-        (None, Output::Tree) => c5c3_plan::tree(&plan, paint(), &command_line()),
+        (Some(graph), _) => drawn(&plan, graph)?,
+        (None, Output::Tree) => c5c3_plan::tree(&plan, page(), &command_line()),
         (None, Output::Yaml) => c5c3_plan::stream(&plan, Format::Yaml)?,
         (None, Output::Json) => c5c3_plan::stream(&plan, Format::Json)?,
     })?;
@@ -85,6 +85,17 @@ fn planned(arguments: &Plan) -> Result<ExitCode> {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     })
+}
+
+/// The dependency graphs of a plan.
+fn drawn(plan: &Planned, graph: Graph) -> Result<String> {
+    let graphs: Vec<_> = plan.graphs().cloned().collect();
+    ensure!(
+        !graphs.is_empty(),
+        "no ControlPlane is planned, so there is none to draw: run this without --graph to see why, or with --assume-ready \
+         to go on as if missing pools were there"
+    );
+    Ok(c5c3_plan::graph::draw(&graphs, graph.into()))
 }
 
 fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {
@@ -95,7 +106,7 @@ fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {
     };
     let (plan, difference) = wait_for(compared())?;
     if plan.has_failed() {
-        print(&c5c3_plan::tree(&plan, paint(), &command_line()))?;
+        print(&c5c3_plan::tree(&plan, page(), &command_line()))?;
         return Ok(ExitCode::from(NOT_COMPARED));
     }
     print(&difference.render(paint()))?;
@@ -138,7 +149,7 @@ pub fn status(arguments: &Status) -> Result<ExitCode> {
         let cluster = Cluster::reach(&access).await?;
         match arguments.watch {
             true => follow(&cluster, &selection).await,
-            false => print(&c5c3_live::status(&cluster, &selection, paint()).await?),
+            false => print(&c5c3_live::status(&cluster, &selection, page()).await?),
         }
     };
     wait_for(shown())?;
@@ -147,10 +158,6 @@ pub fn status(arguments: &Status) -> Result<ExitCode> {
 
 /// Follows until nobody reads any more.
 async fn follow(cluster: &Cluster, selection: &Selection) -> Result<()> {
-    let screen = match io::stdout().is_terminal() {
-        true => Screen::Terminal(paint()),
-        false => Screen::Lines,
-    };
     let show = |text: &str| -> Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -221,6 +228,31 @@ fn paint() -> Paint {
         true => Paint::Colours,
         false => Paint::Plain,
     }
+}
+
+/// As wide as the terminal; what isn't read on one is as wide as ever.
+fn page() -> Page {
+    let width = terminal().map(|(width, _)| width);
+    Page {
+        paint: paint(),
+        width: width.unwrap_or(Page::PLAIN.width).min(Page::PLAIN.width),
+    }
+}
+
+fn screen() -> Screen {
+    match terminal() {
+        Some((_, height)) => Screen::Terminal {
+            page: page(),
+            height,
+        },
+        None => Screen::Lines,
+    }
+}
+
+/// Columns and lines of the terminal that is written to, if it is one.
+fn terminal() -> Option<(usize, usize)> {
+    let (Width(width), Height(height)) = terminal_size::terminal_size_of(io::stdout())?;
+    Some((width.into(), height.into()))
 }
 
 /// The command line as it was given, to be given again.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_plan::{Applied, Files, Key, Manifest, Plan, Settings, operators, plan};
+use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, operators, plan};
 use provider_composer::{Access, Owner, ResourceKind};
 
 use crate::cluster::Cluster;
@@ -28,7 +28,8 @@ pub async fn against(
         ..settings.clone()
     };
     let mut known: BTreeSet<Key> = BTreeSet::new();
-    let mut there: Vec<Manifest> = Vec::new();
+    let mut listed: BTreeSet<Listing> = BTreeSet::new();
+    let mut there: BTreeMap<Key, Manifest> = BTreeMap::new();
     for _ in 0..ROUNDS {
         let plan = plan(files, &settings)?;
         let name = control_plane_cluster(&plan)?;
@@ -40,19 +41,36 @@ pub async fn against(
             .filter(|key| key.cluster == name && !known.contains(*key))
             .cloned()
             .collect();
-        if keys.is_empty() {
-            let planned: Vec<&Applied> = plan
+        let lists = plan.listed.iter().filter(|list| list.cluster == name);
+        let lists: Vec<Listing> = lists
+            .filter(|list| !listed.contains(*list))
+            .cloned()
+            .collect();
+        if keys.is_empty() && lists.is_empty() {
+            let left = left(&plan, &name, cluster).await?;
+            let (here, elsewhere): (Vec<&Applied>, Vec<&Applied>) = plan
                 .applied
                 .iter()
-                .filter(|applied| applied.key.cluster == name)
-                .collect();
-            let left = left(&plan, &name, cluster).await?;
-            let difference = Difference::between(&planned, &there, &left)?;
+                .partition(|applied| applied.key.cluster == name);
+            let elsewhere = elsewhere.iter().map(|applied| applied.key.cluster.clone());
+            let difference = Difference {
+                elsewhere: elsewhere.collect(),
+                ..Difference::between(&here, &there, &left)?
+            };
             return Ok((plan, difference));
         }
-        there.extend(cluster.get(&keys).await?);
+        let mut found = cluster.get(&keys).await?;
+        for list in &lists {
+            found.extend(cluster.list_in(list).await?);
+        }
+        there.extend(
+            found
+                .into_iter()
+                .map(|object| (Key::of(&name, &object), object)),
+        );
         known.extend(keys);
-        settings.present = BTreeMap::from([(name, there.clone())]);
+        listed.extend(lists);
+        settings.present = BTreeMap::from([(name, there.values().cloned().collect())]);
     }
     Err(Error::Unsettled)
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use c5c3_plan::{Key, Manifest};
+use c5c3_plan::{Key, Listing, Manifest};
 use futures::stream::{self, TryStreamExt};
 use kube::api::{DynamicObject, ListParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -17,6 +18,9 @@ use crate::error::Error;
 /// So many objects are asked for at once.
 const AT_ONCE: usize = 8;
 
+/// So long it may take to reach a cluster.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Which cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
@@ -29,6 +33,7 @@ pub struct Access {
 /// A cluster that is only looked at.
 pub struct Cluster {
     client: Client,
+    server: String,
     kinds: Mutex<BTreeMap<(String, String), Option<Served>>>,
 }
 
@@ -37,6 +42,16 @@ pub struct Cluster {
 pub(crate) struct Served {
     pub resource: ApiResource,
     pub namespaced: bool,
+}
+
+impl Served {
+    /// The kind as RBAC has it, with its group.
+    pub(crate) fn plural(&self) -> String {
+        match self.resource.group.as_str() {
+            "" => self.resource.plural.clone(),
+            group => format!("{}.{group}", self.resource.plural),
+        }
+    }
 }
 
 impl Cluster {
@@ -57,11 +72,13 @@ impl Cluster {
             }
             None => Config::from_kubeconfig(&options).await,
         };
-        let config = config.map_err(kubeconfig)?;
-        let client =
-            Client::try_from(config).map_err(|error| Error::Unreachable(Box::new(error)))?;
+        let mut config = config.map_err(kubeconfig)?;
+        config.connect_timeout = Some(PATIENCE);
+        let server = config.cluster_url.to_string();
+        let client = Client::try_from(config);
         Ok(Self {
-            client,
+            client: client.map_err(|error| Error::of(&server, "reach", "it", error))?,
+            server,
             kinds: Mutex::default(),
         })
     }
@@ -91,7 +108,7 @@ impl Cluster {
             }),
             Err(kube::Error::Discovery(_)) => None,
             Err(kube::Error::Api(status)) if status.code == 404 => None,
-            Err(error) => return Err(Error::of("discover", kind, error)),
+            Err(error) => return Err(self.refused("discover", kind, error)),
         };
         self.kinds.lock().await.insert(types, served.clone());
         Ok(served)
@@ -122,7 +139,7 @@ impl Cluster {
             false => Api::all_with(self.client.clone(), &served.resource),
         };
         let found = api.get_opt(&key.name).await;
-        let found = found.map_err(|error| Error::of("get", &plural(&served), error))?;
+        let found = found.map_err(|error| self.refused("get", &served.plural(), error))?;
         found.map(|object| manifest(&served, object)).transpose()
     }
 
@@ -143,9 +160,31 @@ impl Cluster {
             .all(&served)
             .list(&ListParams::default().labels(selector))
             .await;
-        let listed = listed.map_err(|error| Error::of("list", &plural(&served), error))?;
+        let listed = listed.map_err(|error| self.refused("list", &served.plural(), error))?;
         let items = listed.items.into_iter();
         items.map(|object| manifest(&served, object)).collect()
+    }
+
+    /// The objects that a composer lists.
+    ///
+    /// # Errors
+    /// They can't be asked for.
+    pub(crate) async fn list_in(&self, listing: &Listing) -> Result<Vec<Manifest>, Error> {
+        let labels = listing.labels.iter();
+        let selector: Vec<String> = labels
+            .map(|(label, value)| format!("{label}={value}"))
+            .collect();
+        let listed = self
+            .list(&listing.api_version, &listing.kind, &selector.join(","))
+            .await?;
+        let is_there =
+            |manifest: &Manifest| [listing.namespace.as_str(), ""].contains(&manifest.namespace());
+        Ok(listed.into_iter().filter(is_there).collect())
+    }
+
+    /// What it didn't answer, or refused.
+    pub(crate) fn refused(&self, verb: &'static str, what: &str, error: kube::Error) -> Error {
+        Error::of(&self.server, verb, what, error)
     }
 
     /// The objects of a kind in all namespaces.
@@ -162,11 +201,4 @@ pub(crate) fn manifest(served: &Served, mut object: DynamicObject) -> Result<Man
     });
     let value = serde_json::to_value(object).map_err(|error| Error::Shown(error.to_string()))?;
     Ok(Manifest::try_from(value)?)
-}
-
-fn plural(served: &Served) -> String {
-    match served.resource.group.as_str() {
-        "" => served.resource.plural.clone(),
-        group => format!("{}.{group}", served.resource.plural),
-    }
 }

@@ -12,8 +12,26 @@ pub enum Error {
     )]
     Kubeconfig(#[source] Box<KubeconfigError>),
     /// The cluster doesn't answer.
-    #[error("the cluster doesn't answer: {0}; check the kubeconfig's server and credentials")]
-    Unreachable(#[source] Box<kube::Error>),
+    #[error(
+        "the cluster at {server} doesn't answer: {cause}; check the kubeconfig's server and certificates"
+    )]
+    Unreachable {
+        /// Its URL.
+        server: String,
+        /// What went wrong first.
+        cause: String,
+    },
+    /// The cluster doesn't know who asks.
+    #[error(
+        "the cluster at {server} doesn't know the kubeconfig's user: log in again, or use another context"
+    )]
+    Unknown {
+        /// Its URL.
+        server: String,
+    },
+    /// A kind is gone.
+    #[error("the cluster doesn't serve {0} any more")]
+    NotServed(String),
     /// The kubeconfig's user has no right to look.
     #[error(
         "the kubeconfig's user may not {verb} {what}: {message}; have that right granted, or use another context"
@@ -61,15 +79,62 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the API server refused.
-    pub(crate) fn of(verb: &'static str, what: &str, error: kube::Error) -> Self {
+    /// What a cluster didn't answer, or refused.
+    pub(crate) fn of(server: &str, verb: &'static str, what: &str, error: kube::Error) -> Self {
         match error {
-            kube::Error::Api(status) if [401, 403].contains(&status.code) => Self::Forbidden {
+            kube::Error::Api(status) if status.code == 401 => Self::Unknown {
+                server: server.to_owned(),
+            },
+            kube::Error::Api(status) if status.code == 403 => Self::Forbidden {
                 verb,
                 what: what.to_owned(),
                 message: status.message.clone(),
             },
-            error => Self::Unreachable(Box::new(error)),
+            kube::Error::Api(status) => Self::Unreachable {
+                server: server.to_owned(),
+                cause: status.message.clone(),
+            },
+            error => Self::Unreachable {
+                server: server.to_owned(),
+                cause: first_cause(&error),
+            },
         }
+    }
+}
+
+/// What went wrong first: whoever called it says less.
+fn first_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.source() {
+        Some(cause) => first_cause(cause),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use kube::core::Status;
+
+    use super::*;
+
+    fn refused(code: u16) -> String {
+        let status = Status::failure("no", "Reason").with_code(code);
+        let error = kube::Error::Api(Box::new(status));
+        Error::of("https://a:6443", "list", "secrets", error).to_string()
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        assert!(refused(403).starts_with("the kubeconfig's user may not list secrets: no; have"));
+        assert!(refused(401).contains("https://a:6443 doesn't know the kubeconfig's user: log in"));
+        assert!(refused(500).contains("https://a:6443 doesn't answer: no; check"));
+        let refused = io::Error::from_raw_os_error(111);
+        let error = kube::Error::Service(Box::new(io::Error::other(refused)));
+        let said = Error::of("https://a:6443", "list", "secrets", error).to_string();
+        assert!(
+            said.contains("doesn't answer: Connection refused"),
+            "{said}"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! What our operators work on, shown again whenever it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use c5c3_plan::Paint;
+use c5c3_plan::Key;
 use futures::stream::{SelectAll, StreamExt};
 use futures::{Stream, pin_mut};
 use kube::api::DynamicObject;
@@ -13,28 +13,24 @@ use tokio::time::timeout;
 
 use crate::cluster::{Cluster, Served, manifest};
 use crate::error::Error;
+use crate::screen::{Screen, Shown};
 use crate::snapshot::{Selection, Snapshot, served};
 
 /// Changes that come together are shown together: so long a pause ends them.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Screen {
-    /// A terminal, on which the tree is drawn over the one before.
-    Terminal(Paint),
-    /// A pipe, into which a line goes for each change.
-    Lines,
-}
+/// What is heard of a kind.
+type News = (Served, Result<Event<DynamicObject>, watcher::Error>);
 
 /// Shows everything that our operators work on, and again whenever it changes, until the process ends or `show` says so.
+/// `screen` is asked each time, since a terminal can become another size.
 ///
 /// # Errors
 /// The cluster can't be looked at, or what is shown can't be written.
 pub async fn follow<E: From<Error>>(
     cluster: &Cluster,
     selection: &Selection,
-    screen: Screen,
+    screen: impl Fn() -> Screen,
     mut show: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut kinds = Vec::new();
@@ -46,94 +42,178 @@ pub async fn follow<E: From<Error>>(
         let kind = cluster.served(&sought.api_version, &sought.kind).await?;
         kinds.extend(kind.map(|kind| (kind, sought.selector)));
     }
-    let mut pending = kinds.len();
-    let changes = changes(cluster, kinds);
-    pin_mut!(changes);
-    let mut snapshot = Snapshot::default();
-    let mut shown = BTreeMap::new();
-    while let Some(first) = changes.next().await {
+    let mut heard = Heard::of(kinds.len());
+    let news = news(cluster, kinds);
+    pin_mut!(news);
+    let mut shown = Shown::default();
+    while let Some(first) = news.next().await {
         let mut next = Some(first);
         while let Some((served, event)) = next {
-            pending -= usize::from(take(&mut snapshot, &served, event)?).min(pending);
-            next = timeout(PAUSE, changes.next()).await.ok().flatten();
+            match event {
+                Ok(event) => heard.take(&served, event)?,
+                Err(error) if is_usual(&error) => {}
+                Err(error) => heard.miss(&served, why(cluster, &served, error)),
+            }
+            next = timeout(PAUSE, news.next()).await.ok().flatten();
         }
-        if pending == 0 {
-            draw(&snapshot, selection, screen, &mut shown, &mut show)?;
+        let trouble = heard.silent.values().next().map(String::as_str);
+        if heard.pending == 0 || trouble.is_some() {
+            let text = shown.next(&heard.snapshot, selection, screen(), trouble);
+            if !text.is_empty() {
+                show(&text)?;
+            }
         }
     }
     Ok(())
 }
 
-/// Every change of every kind. A watch that breaks is begun again.
-fn changes(
-    cluster: &Cluster,
-    kinds: Vec<(Served, &'static str)>,
-) -> impl Stream<Item = (Served, Event<DynamicObject>)> {
+/// Everything that is heard of every kind. A watch that breaks is begun again, after a while that grows.
+fn news(cluster: &Cluster, kinds: Vec<(Served, &'static str)>) -> impl Stream<Item = News> {
     let streams = kinds.into_iter().map(|(served, selector)| {
         let config = watcher::Config::default().labels(selector);
         let changes = watch(cluster.all(&served), config).default_backoff();
-        changes
-            .filter_map(|event| async { event.ok() })
-            .map(move |event| (served.clone(), event))
-            .boxed()
+        changes.map(move |event| (served.clone(), event)).boxed()
     });
     streams.collect::<SelectAll<_>>()
 }
 
-/// Takes a change into account. Whether it ends the first look at a kind.
-fn take(
-    snapshot: &mut Snapshot,
-    served: &Served,
-    event: Event<DynamicObject>,
-) -> Result<bool, Error> {
-    match event {
-        Event::Apply(object) | Event::InitApply(object) => {
-            snapshot.insert(manifest(served, object)?);
-            Ok(false)
+/// Whether a watch only has to look at everything again, as happens from time to time.
+fn is_usual(error: &watcher::Error) -> bool {
+    matches!(error, watcher::Error::WatchError(status) if status.code == 410)
+}
+
+/// Why nothing is heard of a kind.
+fn why(cluster: &Cluster, served: &Served, error: watcher::Error) -> Error {
+    let plural = served.plural();
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+            if status.code == 404 =>
+        {
+            Error::NotServed(plural)
         }
-        Event::Delete(object) => {
-            snapshot.remove(&manifest(served, object)?);
-            Ok(false)
+        watcher::Error::InitialListFailed(error) => cluster.refused("list", &plural, error),
+        watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => {
+            cluster.refused("watch", &plural, error)
         }
-        Event::Init => {
-            snapshot.0.retain(|key, _| {
-                key.kind != served.resource.kind || key.api_version != served.resource.api_version
-            });
-            Ok(false)
+        watcher::Error::WatchError(status) => {
+            cluster.refused("watch", &plural, kube::Error::Api(status))
         }
-        Event::InitDone => Ok(true),
+        watcher::Error::NoResourceVersion => Error::NotServed(plural),
     }
 }
 
-fn draw<E>(
-    snapshot: &Snapshot,
-    selection: &Selection,
-    screen: Screen,
-    shown: &mut BTreeMap<String, String>,
-    show: &mut impl FnMut(&str) -> Result<(), E>,
-) -> Result<(), E> {
-    match screen {
-        Screen::Terminal(paint) => {
-            // To the upper left corner; what is left of each line, and of the screen, is cleared: nothing flickers.
-            let tree = snapshot.tree(selection, paint).replace('\n', "\u{1b}[K\n");
-            show(&format!("\u{1b}[H{tree}\u{1b}[J"))
+/// What was heard so far.
+struct Heard {
+    snapshot: Snapshot,
+    /// How many kinds were not looked at yet.
+    pending: usize,
+    /// Why nothing is heard, by kind.
+    silent: BTreeMap<String, String>,
+    /// What was found so far, of the kinds that are being looked at anew: until that is done, what was there stays.
+    found: BTreeMap<String, BTreeSet<Key>>,
+}
+
+impl Heard {
+    fn of(kinds: usize) -> Self {
+        Self {
+            snapshot: Snapshot::default(),
+            pending: kinds,
+            silent: BTreeMap::new(),
+            found: BTreeMap::new(),
         }
-        Screen::Lines => {
-            let now = snapshot.lines(selection);
-            let mut news = String::new();
-            for (title, state) in &now {
-                if shown.get(title) != Some(state) {
-                    news += &format!("{title}: {state}\n");
-                }
+    }
+
+    fn take(&mut self, served: &Served, event: Event<DynamicObject>) -> Result<(), Error> {
+        let kind = served.plural();
+        self.silent.remove(&kind);
+        match event {
+            Event::Apply(object) => {
+                self.snapshot.insert(manifest(served, object)?);
             }
-            for title in shown.keys().filter(|title| !now.contains_key(*title)) {
-                news += &format!("{title}: gone\n");
+            Event::Delete(object) => self.snapshot.remove(&manifest(served, object)?),
+            Event::Init => {
+                self.found.insert(kind, BTreeSet::new());
             }
-            *shown = now;
-            match news.is_empty() {
-                true => Ok(()),
-                false => show(&news),
+            Event::InitApply(object) => {
+                let key = self.snapshot.insert(manifest(served, object)?);
+                self.found.entry(kind).or_default().insert(key);
+            }
+            Event::InitDone => {
+                let found = self.found.remove(&kind).unwrap_or_default();
+                let resource = &served.resource;
+                self.snapshot.0.retain(|key, _| {
+                    let other =
+                        key.kind != resource.kind || key.api_version != resource.api_version;
+                    other || found.contains(key)
+                });
+                self.pending = self.pending.saturating_sub(1);
             }
         }
+        Ok(())
+    }
+
+    fn miss(&mut self, served: &Served, why: Error) {
+        self.silent.insert(served.plural(), why.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::discovery::ApiResource;
+    use serde_json::json;
+
+    use super::*;
+
+    fn things() -> Served {
+        Served {
+            resource: ApiResource {
+                group: "test".to_owned(),
+                version: "v1".to_owned(),
+                api_version: "test/v1".to_owned(),
+                kind: "Thing".to_owned(),
+                plural: "things".to_owned(),
+            },
+            namespaced: false,
+        }
+    }
+
+    fn thing(name: &str) -> DynamicObject {
+        serde_json::from_value(json!({ "metadata": { "name": name } })).unwrap()
+    }
+
+    fn names(heard: &Heard) -> Vec<&str> {
+        let keys = heard.snapshot.0.keys();
+        keys.map(|key| key.name.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_looked_at_anew_stays_until_it_is_known_to_be_gone() {
+        let mut heard = Heard::of(1);
+        let take = |heard: &mut Heard, event| heard.take(&things(), event).unwrap();
+        take(&mut heard, Event::Init);
+        take(&mut heard, Event::InitApply(thing("a")));
+        assert_eq!(heard.pending, 1);
+        take(&mut heard, Event::InitDone);
+        assert_eq!(heard.pending, 0);
+        take(&mut heard, Event::Apply(thing("b")));
+
+        take(&mut heard, Event::Init);
+        assert_eq!(names(&heard), ["a", "b"]);
+        take(&mut heard, Event::InitApply(thing("b")));
+        assert_eq!(names(&heard), ["a", "b"]);
+        take(&mut heard, Event::InitDone);
+        assert_eq!(names(&heard), ["b"]);
+        take(&mut heard, Event::Delete(thing("b")));
+        assert!(names(&heard).is_empty());
+    }
+
+    #[test]
+    fn silence_ends_with_the_next_word() {
+        let mut heard = Heard::of(1);
+        heard.miss(&things(), Error::NotServed("things.test".to_owned()));
+        assert!(heard.silent["things.test"].contains("things.test"));
+        heard.take(&things(), Event::Init).unwrap();
+        assert!(heard.silent.is_empty());
     }
 }

@@ -10,11 +10,13 @@ mod difference;
 mod error;
 mod follow;
 mod ours;
+mod screen;
 mod snapshot;
 
 pub use against::against;
 pub use cluster::{Access, Cluster};
 pub use difference::{Change, Difference};
 pub use error::Error;
-pub use follow::{Screen, follow};
+pub use follow::follow;
+pub use screen::Screen;
 pub use snapshot::{Selection, status};

@@ -1,6 +1,6 @@
 //! The part of a live object that is to be compared with a planned one. Pure.
 
-use c5c3_plan::{Applied, Manifest};
+use c5c3_plan::{Applied, Manifest, defaulted};
 use provider_runtime::applied;
 use serde_json::{Map, Value, json};
 
@@ -13,20 +13,39 @@ const CHANGED: &str = "(hidden, another value)";
 /// seen.
 ///
 /// Of the live object, what its operator applied counts, so a field that isn't planned any more is seen. Where nobody of
-/// ours applied it, the fields that are planned count.
+/// ours applied it, the fields that are planned count; but the spec of a resource that our operators work on is its user's
+/// as a whole.
 pub fn comparable(planned: &Applied, live: &Manifest) -> (Value, Value) {
-    let mut wanted = body(planned.manifest.value());
-    let applied = planned
-        .operator
-        .and_then(|operator| applied(live.value(), operator));
-    let mut there = match applied {
-        Some(applied) => body(&applied),
-        None => like(&wanted, &body(live.value())),
+    let operator = planned.operator;
+    let applied = operator.and_then(|operator| applied(live.value(), operator));
+    let users = || defaulted(&planned.manifest).zip(defaulted(live));
+    let (mut wanted, mut there) = match applied {
+        Some(applied) => (body(planned.manifest.value()), body(&applied)),
+        None => match users() {
+            Some((planned, live)) => with_spec(&planned, &live),
+            None => with_fields(&planned.manifest, live),
+        },
     };
     if planned.manifest.kind() == "Secret" && planned.manifest.api_version() == "v1" {
         hide(&mut wanted, &mut there);
     }
     (sorted(wanted), sorted(there))
+}
+
+/// The fields that are planned.
+fn with_fields(planned: &Manifest, live: &Manifest) -> (Value, Value) {
+    let wanted = body(planned.value());
+    let there = like(&wanted, &body(live.value()));
+    (wanted, there)
+}
+
+/// The fields that are planned, and of the spec all.
+fn with_spec(planned: &Manifest, live: &Manifest) -> (Value, Value) {
+    let (wanted, mut there) = with_fields(planned, live);
+    if let Value::Object(there) = &mut there {
+        there.insert("spec".to_owned(), live.spec().clone());
+    }
+    (wanted, there)
 }
 
 /// A planned object as it is shown.

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{
-    Branch, ClaimKind, Key, Manifest, Mark, Operated, Paint, operated, operators, readiness,
+    Branch, ClaimKind, Key, Manifest, Mark, Operated, Page, operated, operators, readiness,
 };
-use provider_composer::Owner;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Owner, Resource};
 
 use crate::against::composed;
 use crate::cluster::Cluster;
@@ -37,26 +38,22 @@ const HERE: &str = "";
 ///
 /// # Errors
 /// The cluster can't be looked at, or there is nothing of the name.
-pub async fn status(
-    cluster: &Cluster,
-    selection: &Selection,
-    paint: Paint,
-) -> Result<String, Error> {
+pub async fn status(cluster: &Cluster, selection: &Selection, page: Page) -> Result<String, Error> {
     let mut snapshot = Snapshot::default();
     for sought in served(cluster).await? {
         let found = cluster
             .list(&sought.api_version, &sought.kind, sought.selector)
             .await?;
-        found
-            .into_iter()
-            .for_each(|manifest| snapshot.insert(manifest));
+        for manifest in found {
+            snapshot.insert(manifest);
+        }
     }
     if let Some(name) = &selection.name
         && !snapshot.has(selection)
     {
         return Err(Error::NotFound(name.clone()));
     }
-    Ok(snapshot.tree(selection, paint))
+    Ok(snapshot.tree(selection, page))
 }
 
 /// The kinds that are looked at, as far as the cluster serves them.
@@ -82,7 +79,8 @@ pub(crate) async fn served(cluster: &Cluster) -> Result<BTreeSet<Sought>, Error>
     }
 }
 
-/// Claims, the resources of our operators, and what they make.
+/// Claims, the resources of our operators, and what they make, but no Secrets: who looks at how things are needs no right to
+/// read those.
 fn sought() -> BTreeSet<Sought> {
     let claims = ClaimKind::ALL.into_iter().map(|kind| Sought {
         api_version: kind.api_version(),
@@ -95,7 +93,8 @@ fn sought() -> BTreeSet<Sought> {
         selector: "",
     });
     let subjects: BTreeSet<Sought> = subjects.collect();
-    let made = composed().into_iter().map(|kind| Sought {
+    let made = composed().into_iter().filter(|kind| *kind != Secret::KIND);
+    let made = made.map(|kind| Sought {
         api_version: kind.api_version(),
         kind: kind.kind.to_owned(),
         selector: Owner::KIND,
@@ -109,8 +108,10 @@ fn sought() -> BTreeSet<Sought> {
 }
 
 impl Snapshot {
-    pub fn insert(&mut self, manifest: Manifest) {
-        self.0.insert(Key::of(HERE, &manifest), manifest);
+    pub fn insert(&mut self, manifest: Manifest) -> Key {
+        let key = Key::of(HERE, &manifest);
+        self.0.insert(key.clone(), manifest);
+        key
     }
 
     pub fn remove(&mut self, manifest: &Manifest) {
@@ -124,22 +125,27 @@ impl Snapshot {
     }
 
     /// Claims first, then what our operators work on, each with what was made for it.
-    pub fn tree(&self, selection: &Selection, paint: Paint) -> String {
+    pub fn tree(&self, selection: &Selection, page: Page) -> String {
         let claims = self
             .claims(selection)
-            .map(|manifest| claim(manifest).render(paint));
+            .map(|manifest| claim(manifest).render(page));
         let resources = self.operated(selection);
         let resources = resources.iter().map(|(resource, progress)| {
-            let (ready, all) = progress;
-            let title = format!("{} ({ready} of {all} ready)", resource.resource.title());
-            operated(&title, resource)
-                .with(conditions(&resource.resource))
-                .render(paint)
+            let title = resource.resource.title();
+            let title = match progress {
+                (_, 0) => title,
+                (ready, all) => format!("{title} ({ready} of {all} ready)"),
+            };
+            // Without a graph, it is shown with its conditions anyway.
+            let known = resource.graph.iter();
+            let known = known.flat_map(|_| conditions(&resource.resource));
+            operated(&title, resource).with(known).render(page)
         });
         let blocks: Vec<String> = claims.chain(resources).collect();
-        match blocks.as_slice() {
-            [] => "There is nothing yet: apply a ControlPlane or a claim.\n".to_owned(),
-            blocks => blocks.join("\n"),
+        match (blocks.as_slice(), &selection.name) {
+            ([], None) => "There is nothing yet: apply a ControlPlane or a claim.\n".to_owned(),
+            ([], Some(name)) => format!("There is no {name} yet.\n"),
+            (blocks, _) => blocks.join("\n"),
         }
     }
 
@@ -235,4 +241,148 @@ fn conditions(manifest: &Manifest) -> impl Iterator<Item = Branch> {
     let conditions = c5c3_plan::conditions(manifest);
     let branch = (!conditions.is_empty()).then(|| c5c3_plan::listed(&conditions));
     branch.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, name: &str, status: Value) -> Value {
+        json!({
+            "apiVersion": api_version, "kind": kind,
+            "metadata": { "name": name, "namespace": "openstack", "generation": 1 },
+            "status": status,
+        })
+    }
+
+    fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+        json!({
+            "type": type_, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    }
+
+    fn made(mut object: Value) -> Value {
+        object["metadata"]["labels"] = json!({
+            "c5c3.io/owner-kind": "ControlPlane",
+            "c5c3.io/owner-namespace": "openstack",
+            "c5c3.io/owner-name": "production",
+        });
+        object
+    }
+
+    /// A claim, and a control plane with a database that is ready, one that goes, and a cache that has a pod too few.
+    fn snapshot() -> Snapshot {
+        let why = "StatefulSet openstack-memcached: 1 of 3 pods are ready";
+        let ready = json!({ "conditions": [condition("Ready", "True", "Ready", "")] });
+        let mut cache = object(
+            "apps/v1",
+            "StatefulSet",
+            "openstack-memcached",
+            json!({
+                "observedGeneration": 1, "readyReplicas": 1,
+            }),
+        );
+        cache["spec"] = json!({ "replicas": 3 });
+        let mut leaving = made(object(
+            "k8s.mariadb.com/v1alpha1",
+            "Grant",
+            "old",
+            ready.clone(),
+        ));
+        leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        leaving["metadata"]["finalizers"] = json!(["mariadb.com/grant"]);
+        let mut control_plane = object(
+            "c5c3.io/v1alpha1",
+            "ControlPlane",
+            "production",
+            json!({ "conditions": [condition("Ready", "False", "WaitingForMemcached", why)] }),
+        );
+        let off = json!({ "enabled": false });
+        control_plane["spec"] =
+            json!({ "services": { "nova": off, "neutron": off, "cinder": off } });
+        let objects = [
+            object(
+                "c5c3.io/v1alpha1",
+                "OpenStackCluster",
+                "tenant",
+                json!({
+                    "phase": "Provisioning",
+                    "conditions": [condition("Ready", "False", "Waiting", "the control plane isn't ready")],
+                }),
+            ),
+            object(
+                "c5c3.io/v1alpha1",
+                "SecretAggregate",
+                "all",
+                json!({ "conditions": [
+                    condition("SourcesResolved", "False", "MissingKey", "Secret one has no key a"),
+                    condition("Ready", "False", "MissingKey", "Secret one has no key a"),
+                ] }),
+            ),
+            control_plane,
+            made(object(
+                "k8s.mariadb.com/v1alpha1",
+                "MariaDB",
+                "openstack-db",
+                ready,
+            )),
+            made(cache),
+            leaving,
+        ];
+        let mut snapshot = Snapshot::default();
+        for object in objects {
+            snapshot.insert(Manifest::try_from(object).unwrap());
+        }
+        snapshot
+    }
+
+    #[test]
+    fn each_waiting_thing_says_what_it_waits_for_and_how_far_all_is() {
+        insta::assert_snapshot!(snapshot().tree(&Selection::default(), Page::PLAIN));
+        let lines = snapshot().lines(&Selection::default());
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|(title, state)| format!("{title}: {state}"))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "ControlPlane openstack/production: not ready: StatefulSet openstack-memcached: 1 of 3 pods are ready",
+                "Grant openstack/old: not ready: is being deleted, held by mariadb.com/grant",
+                "MariaDB openstack/openstack-db: ready",
+                "OpenStackCluster openstack/tenant: not ready: the control plane isn't ready",
+                "SecretAggregate openstack/all: not ready: Secret one has no key a",
+                "StatefulSet openstack/openstack-memcached: not ready: 1 of 3 pods are ready",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_picks_with_or_without_the_namespace() {
+        let named = |name: &str| Selection {
+            name: Some(name.to_owned()),
+        };
+        let snapshot = snapshot();
+        for name in ["production", "openstack/production", "tenant"] {
+            assert!(snapshot.has(&named(name)), "{name}");
+        }
+        let missing = named("elsewhere/production");
+        assert!(!snapshot.has(&missing));
+        assert_eq!(
+            snapshot.tree(&missing, Page::PLAIN),
+            "There is no elsewhere/production yet.\n"
+        );
+        let tree = snapshot.tree(&named("tenant"), Page::PLAIN);
+        assert!(!tree.contains("ControlPlane openstack"), "{tree}");
+    }
+
+    #[test]
+    fn no_secret_is_ever_asked_for() {
+        let sought = sought();
+        assert!(sought.iter().any(|sought| sought.kind == "MariaDB"));
+        assert!(sought.iter().all(|sought| sought.kind != "Secret"));
+    }
 }

@@ -50,9 +50,13 @@ pub enum InputError {
     /// Nothing that could be planned.
     #[error(
         "there is nothing to plan: give files with an OpenStackCluster, ControlPlaneCluster, HypervisorCluster, \
-         StorageCluster or ControlPlane"
+         StorageCluster, ControlPlane, SecretAggregate or CredentialRotation{}",
+        found(.0)
     )]
-    Nothing,
+    Nothing(
+        /// What was found instead, in words.
+        Vec<String>,
+    ),
     /// Malformed YAML.
     #[error("{place}: {message}")]
     Malformed {
@@ -104,7 +108,22 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Reads claims and pools from files, and from every YAML file in folders.
+/// So much of what was found instead is named.
+const NAMED: usize = 3;
+
+fn found(ignored: &[String]) -> String {
+    let named = ignored.iter().take(NAMED);
+    let named: String = named.map(|ignored| format!("; {ignored}")).collect();
+    match ignored.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+/// The path that stands for the standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Reads claims and pools from files, and from every YAML file in folders. `-` is the standard input.
 ///
 /// # Errors
 /// A file can't be read or isn't YAML, something in it is no Kubernetes object, or there is nothing to plan.
@@ -121,11 +140,11 @@ pub fn read(paths: &[PathBuf]) -> Result<Files, InputError> {
             found.ignored.push(left_out(&place, &manifest));
         }
     }
-    if found.given.is_empty() && resources.is_empty() {
-        return Err(InputError::Nothing);
-    }
     found.ignored.sort();
     found.ignored.dedup();
+    if found.given.is_empty() && resources.is_empty() {
+        return Err(InputError::Nothing(found.ignored));
+    }
     Ok(Files {
         given: found.given.into_values().map(|(given, _)| given).collect(),
         resources: resources
@@ -142,6 +161,9 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
         path: path.to_owned(),
         source,
     };
+    if path == Path::new(STANDARD_INPUT) {
+        return Ok(vec![path.to_owned()]);
+    }
     if !fs::metadata(path).map_err(unreadable)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -177,7 +199,11 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, InputError> {
 
 /// The documents of a file, without empty ones.
 pub fn documents(path: &Path) -> Result<Vec<(Place, Value)>, InputError> {
-    let text = fs::read_to_string(path).map_err(|source| InputError::Unreadable {
+    let text = match path == Path::new(STANDARD_INPUT) {
+        true => io::read_to_string(io::stdin()),
+        false => fs::read_to_string(path),
+    };
+    let text = text.map_err(|source| InputError::Unreadable {
         path: path.to_owned(),
         source,
     })?;

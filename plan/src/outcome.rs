@@ -29,6 +29,8 @@ pub struct Plan {
     pub applied: Vec<Applied>,
     /// Every object that our operators looked up or made, whether it is there or not.
     pub looked_up: BTreeSet<Key>,
+    /// Every list of objects that our operators looked up.
+    pub listed: BTreeSet<Listing>,
     /// Whether everything composed was taken to become ready.
     pub assume_ready: bool,
     /// Clusters that are named and that nobody gave.
@@ -37,6 +39,21 @@ pub struct Plan {
     pub assumed: Vec<Wanted>,
     /// Secrets that users make, and that were made up because nobody gave them.
     pub assumed_secrets: Vec<Key>,
+}
+
+/// The objects of a kind in one namespace of a cluster that have all these labels.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listing {
+    /// The cluster, by the name of its provider configuration.
+    pub cluster: String,
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; it means nothing where the kind is cluster-scoped.
+    pub namespace: String,
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// An object that is applied in a cluster.
@@ -155,6 +172,7 @@ impl Plan {
                 .collect(),
             applied: applied(store, carrier),
             looked_up: carrier.looked_up(),
+            listed: carrier.listed(),
             assume_ready,
             missing,
             assumed,

@@ -2,6 +2,7 @@
 
 use c5c3_api::Condition;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::manifest::Manifest;
 
@@ -30,8 +31,29 @@ const AT_ONCE: [&str; 5] = [
     "rbac.authorization.k8s.io",
 ];
 
-/// Whether an object serves. What its operator said of an earlier generation doesn't count.
+/// Whether an object serves. What its operator said of an earlier generation doesn't count, and what is being deleted
+/// doesn't serve.
 pub fn readiness(manifest: &Manifest) -> Readiness {
+    match (said_of(manifest), leaving(manifest)) {
+        (Readiness::Waiting(why), _) if !why.is_empty() => Readiness::Waiting(why),
+        (_, Some(leaving)) => Readiness::Waiting(leaving),
+        (readiness, None) => readiness,
+    }
+}
+
+/// Who holds an object that is being deleted; nothing where nobody deletes it.
+fn leaving(manifest: &Manifest) -> Option<String> {
+    let metadata = &manifest.value()["metadata"];
+    metadata["deletionTimestamp"].as_str()?;
+    let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
+    let finalizers: Vec<&str> = finalizers.filter_map(Value::as_str).collect();
+    Some(match finalizers.as_slice() {
+        [] => "is being deleted".to_owned(),
+        finalizers => format!("is being deleted, held by {}", finalizers.join(", ")),
+    })
+}
+
+fn said_of(manifest: &Manifest) -> Readiness {
     match (manifest.group(), manifest.kind()) {
         (group, _) if AT_ONCE.contains(&group) => Readiness::Ready,
         ("apps", "StatefulSet" | "Deployment") => {
@@ -111,7 +133,7 @@ fn is_stale(manifest: &Manifest, observed: Option<i64>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -56,7 +56,7 @@ pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
 /// There are no claims, or a document can't be written.
 pub fn composites(given: &[Given], generation: Generation) -> Result<String, Error> {
     if given.is_empty() {
-        return Err(InputError::Nothing.into());
+        return Err(InputError::Nothing(Vec::new()).into());
     }
     let composites: Result<Vec<Manifest>, _> = given
         .iter()

@@ -13,6 +13,7 @@ use provider_composer::{Answer, Ask, Failure, Operator, ResourceKind, Retention,
 
 use crate::Error;
 use crate::manifest::Manifest;
+use crate::outcome::Listing;
 use crate::placeholder;
 use crate::readiness::conditions;
 use crate::settle::Reconciler;
@@ -83,6 +84,29 @@ impl Carrier<'_> {
         });
         let made = self.carried.values().flat_map(|carried| &carried.steps);
         looked_up.chain(made.flatten().cloned()).collect()
+    }
+
+    /// Every list of objects that was looked up.
+    pub fn listed(&self) -> BTreeSet<Listing> {
+        let asks = |(subject, carried): (&Key, &Carried)| -> Vec<Listing> {
+            let asks = carried.asks.iter();
+            let listings = asks.filter_map(|ask| match ask {
+                Ask::Objects {
+                    kind,
+                    namespace,
+                    labels,
+                } => Some(Listing {
+                    cluster: subject.cluster.clone(),
+                    api_version: kind.api_version(),
+                    kind: kind.kind.to_owned(),
+                    namespace: namespace.clone(),
+                    labels: labels.clone(),
+                }),
+                Ask::Object(_) | Ask::Outside(_) => None,
+            });
+            listings.collect()
+        };
+        self.carried.iter().flat_map(asks).collect()
     }
 
     /// Secrets that were looked up, aren't there, and are named by a condition that doesn't hold: users have to make them.

@@ -10,12 +10,13 @@ use crate::manifest::Manifest;
 use crate::placeholder;
 use crate::store::Key;
 
-/// Everything exists in Keystone, under an identifier (K-ORC 2.6).
+/// Everything exists in Keystone, under an identifier (K-ORC 2.6): the one that it has, where a cluster says so.
 pub fn korc(_: &Key, manifest: &Manifest) -> Value {
     let generation = &manifest.value()["metadata"]["generation"];
     let path = manifest.path();
     let imported = &manifest.spec()["import"];
-    let id = match imported["id"].as_str() {
+    let known = manifest.status()["id"].as_str();
+    let id = match known.or(imported["id"].as_str()) {
         Some(id) => id.to_owned(),
         None => placeholder::identifier(&format!("{} {path}", manifest.kind())),
     };

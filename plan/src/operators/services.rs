@@ -17,8 +17,11 @@ pub fn service(_: &Key, manifest: &Manifest) -> Value {
         let scheme = if encrypted { "https" } else { "http" };
         let (name, namespace) = (manifest.name(), manifest.namespace());
         let port = service.port;
+        let known = manifest.status()["endpoint"].as_str();
+        // What a cluster says, unless that is about to change.
+        let known = known.filter(|url| url.starts_with(&format!("{scheme}://")));
         let url = format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}");
-        status["endpoint"] = json!(url);
+        status["endpoint"] = json!(known.unwrap_or(&url));
     }
     if let Some(release) = manifest.spec()["release"].as_str() {
         status["release"] = json!(release);

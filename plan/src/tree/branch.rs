@@ -9,6 +9,23 @@ pub enum Paint {
     Plain,
 }
 
+/// What is drawn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Whether text is coloured.
+    pub paint: Paint,
+    /// Longest line, in characters; words that are longer stay whole.
+    pub width: usize,
+}
+
+impl Page {
+    /// Of a file, or of whoever reads through a pipe.
+    pub const PLAIN: Self = Self {
+        paint: Paint::Plain,
+        width: 110,
+    };
+}
+
 /// A line of text, and what belongs to it.
 pub struct Branch {
     mark: Mark,
@@ -29,8 +46,8 @@ pub enum Mark {
     Bad,
 }
 
-/// Longest line, in characters; words that are longer stay whole.
-const WIDTH: usize = 110;
+/// So much of a line is for text, however narrow the page is.
+const NARROWEST: usize = 24;
 
 impl From<bool> for Mark {
     fn from(ready: bool) -> Self {
@@ -78,13 +95,14 @@ impl Branch {
     }
 
     /// Draws it, with a line break at the end.
-    pub fn render(&self, paint: Paint) -> String {
+    pub fn render(&self, page: Page) -> String {
         let mut out = String::new();
-        self.draw(&mut out, "", "", paint);
+        self.draw(&mut out, "", "", page);
         out
     }
 
-    fn draw(&self, out: &mut String, first: &str, rest: &str, paint: Paint) {
+    fn draw(&self, out: &mut String, first: &str, rest: &str, page: Page) {
+        let Page { paint, width } = page;
         let has_branches = !self.branches.is_empty();
         let sign = match (self.mark.sign(), paint) {
             (None, _) => String::new(),
@@ -92,8 +110,9 @@ impl Branch {
             (Some((sign, colour)), Paint::Colours) => format!("\u{1b}[{colour}m{sign}\u{1b}[0m "),
         };
         let indent = if self.mark == Mark::None { 0 } else { 2 };
-        let room = WIDTH.saturating_sub(rest.chars().count() + indent);
         let trunk = if has_branches { "│ " } else { "  " };
+        let taken = rest.chars().count() + indent + trunk.chars().count();
+        let room = width.saturating_sub(taken).max(NARROWEST);
         for (number, line) in wrapped(&self.text, room).enumerate() {
             let line = match paint {
                 Paint::Colours if has_branches => format!("\u{1b}[1m{line}\u{1b}[0m"),
@@ -115,7 +134,7 @@ impl Branch {
                 out,
                 &format!("{rest}{first}"),
                 &format!("{rest}{next}"),
-                paint,
+                page,
             );
         }
     }
@@ -151,19 +170,52 @@ mod tests {
             ]
             .into_iter(),
         );
-        let drawn = tree.render(Paint::Plain);
+        let drawn = tree.render(Page::PLAIN);
         let lines: Vec<&str> = drawn.lines().collect();
         assert_eq!(lines[..2], ["✔ root", "├─ one"]);
         assert!(lines[2].starts_with("│  └─ word word"), "{drawn}");
         assert!(lines[3].starts_with("│       word"), "{drawn}");
         assert_eq!(lines[4], "└─ two");
-        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.chars().count() <= Page::PLAIN.width)
+        );
+    }
+
+    #[test]
+    fn a_narrow_page_has_more_lines_and_none_too_long() {
+        let long = "word ".repeat(30);
+        let tree = Branch::new(long.trim())
+            .marked(Mark::Open)
+            .with([Branch::new(long.trim()).with([Branch::new("leaf")].into_iter())].into_iter());
+        for width in [40, 80, 110] {
+            let page = Page {
+                width,
+                ..Page::PLAIN
+            };
+            let drawn = tree.render(page);
+            assert!(
+                drawn.lines().all(|line| line.chars().count() <= width),
+                "{drawn}"
+            );
+            assert_eq!(drawn.matches("word").count(), 60);
+        }
+        let none = Page {
+            width: 0,
+            ..Page::PLAIN
+        };
+        assert!(tree.render(none).contains("word word word"));
     }
 
     #[test]
     fn colours_come_only_where_they_are_asked_for() {
         let tree = Branch::new("root").marked(Mark::Bad);
-        assert_eq!(tree.render(Paint::Plain), "✘ root\n");
-        assert_eq!(tree.render(Paint::Colours), "\u{1b}[31m✘\u{1b}[0m root\n");
+        assert_eq!(tree.render(Page::PLAIN), "✘ root\n");
+        let coloured = Page {
+            paint: Paint::Colours,
+            ..Page::PLAIN
+        };
+        assert_eq!(tree.render(coloured), "\u{1b}[31m✘\u{1b}[0m root\n");
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::Condition;
 
-pub use branch::{Branch, Mark, Paint};
+pub use branch::{Branch, Mark, Page, Paint};
 pub use operated::operated;
 
 use crate::crossplane::Event;
@@ -16,17 +16,18 @@ use crate::crossplane::required::Wanted;
 use crate::outcome::{Plan, Planned, PlannedObject, State};
 
 /// Shows a plan: for each claim what is composed in which cluster and what operators make of it, the order of deletion,
-/// conditions and events; then resources that were given without a claim, and what is missing. `command` is the command line that made it, for the reader who wants to go on.
-pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
+/// conditions and events; then resources that were given without a claim, and what is missing. `command` is the command line
+/// that made it, for the reader who wants to go on.
+pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
     let mut blocks: Vec<String> = plan
         .planned
         .iter()
-        .map(|planned| claim(planned).render(paint))
+        .map(|planned| claim(planned).render(page))
         .collect();
     let resources = plan.resources.iter();
     blocks.extend(resources.map(|resource| {
         let title = resource.resource.title();
-        operated(&title, resource).render(paint)
+        operated(&title, resource).render(page)
     }));
     let clusters = [
         ("Not given", &plan.missing),
@@ -36,13 +37,13 @@ pub fn tree(plan: &Plan, paint: Paint, command: &str) -> String {
         .into_iter()
         .filter(|(_, clusters)| !clusters.is_empty())
     {
-        blocks.push(named(title, clusters).render(paint));
+        blocks.push(named(title, clusters).render(page));
     }
     if !plan.assumed_secrets.is_empty() {
         let secrets = plan.assumed_secrets.iter();
         let secrets = secrets.map(|key| Branch::new(format!("{key}, which is yours to make")));
         let block = Branch::new("Assumed to be there").with(secrets);
-        blocks.push(block.render(paint));
+        blocks.push(block.render(page));
     }
     blocks.extend(advice(plan, command));
     blocks.join("\n")

@@ -1,7 +1,7 @@
 //! ControlPlanes and other resources of our operators, planned without a claim.
 
 use c5c3_plan::graph::{Picture, draw};
-use c5c3_plan::{CONTROL_PLANE, Format, Paint, Plan, Settings, stream, tree};
+use c5c3_plan::{CONTROL_PLANE, Format, Page, Plan, Settings, stream, tree};
 
 use crate::given::{assuming_ready, planned, settings, written};
 
@@ -23,7 +23,7 @@ fn a_control_plane_waits_for_the_operators_of_others() {
     let plan = example(&settings());
     assert!(!plan.has_failed());
     assert!(!plan.resources[0].is_ready());
-    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+    insta::assert_snapshot!(tree(&plan, Page::PLAIN, COMMAND));
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_control_plane_becomes_ready_down_to_its_last_object() {
         .map(|condition| condition.type_.as_str())
         .collect();
     assert!(waiting.is_empty(), "{waiting:?}");
-    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+    insta::assert_snapshot!(tree(&plan, Page::PLAIN, COMMAND));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn no_secret_is_shown() {
     }
     let shown = [
         yaml,
-        tree(&plan, Paint::Plain, COMMAND),
+        tree(&plan, Page::PLAIN, COMMAND),
         pictures(&plan, Picture::Svg),
     ];
     for applied in plan
@@ -130,7 +130,7 @@ fn what_cannot_be_composed_says_what_to_change() {
     assert!(plan.has_failed());
     let failure = plan.resources[0].failure.as_deref().unwrap();
     assert!(failure.contains("1999.1"), "{failure}");
-    assert!(tree(&plan, Paint::Plain, COMMAND).starts_with('✘'));
+    assert!(tree(&plan, Page::PLAIN, COMMAND).starts_with('✘'));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use c5c3_api::Generation;
-use c5c3_plan::{Format, Paint, Settings, plan, read, stream, tree};
+use c5c3_plan::{Format, Page, Settings, plan, read, stream, tree};
 use rstest::rstest;
 
 use crate::given::{assuming_ready, claim, files, planned, root, settings};
@@ -27,7 +27,7 @@ fn the_first_command_says_what_is_missing_and_how_to_go_on() {
             "infrastructure/st-pool-a",
         ]
     );
-    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+    insta::assert_snapshot!(tree(&plan, Page::PLAIN, COMMAND));
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn with_the_pools_a_claim_is_composed_and_waits_for_its_operators() {
             "st-pool-a"
         ]
     );
-    insta::assert_snapshot!(tree(&plan, Paint::Plain, COMMAND));
+    insta::assert_snapshot!(tree(&plan, Page::PLAIN, COMMAND));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_plan_is_the_same_every_time_and_in_any_order(#[case] settings: Settings) {
     paths.sort();
     let shown = |paths: &[PathBuf]| {
         let plan = plan(&read(paths).unwrap(), &settings).unwrap();
-        tree(&plan, Paint::Plain, COMMAND) + &stream(&plan, Format::Yaml).unwrap()
+        tree(&plan, Page::PLAIN, COMMAND) + &stream(&plan, Format::Yaml).unwrap()
     };
     let first = shown(&paths);
     assert_eq!(first, shown(&paths));

@@ -54,7 +54,11 @@ fn one_claim_that_fails_leaves_the_others_alone() {
 #[case::a_text("just words\n", "document 1: it has no apiVersion")]
 #[case::nothing(
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n",
-    "nothing to plan"
+    "or CredentialRotation; "
+)]
+#[case::what_was_found(
+    "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n",
+    "document 1: Namespace ns is none of our kinds and was left out"
 )]
 #[case::empty("---\n# only a comment\n", "nothing to plan")]
 #[case::unknown_field(
