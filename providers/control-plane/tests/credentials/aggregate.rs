@@ -59,6 +59,30 @@ fn a_source_that_is_not_there_leaves_the_target_as_it_was(
 }
 
 #[test]
+fn another_target_takes_the_place_of_the_first() {
+    let (mut stage, key) = aggregate(&both());
+    look(&mut stage, &key);
+    stage.cluster.edit(&key, |object| {
+        object["spec"]["target"]["name"] = json!("total");
+    });
+    look(&mut stage, &key);
+    assert_eq!(stage.value("total", "b").unwrap(), "2");
+    assert_eq!(stage.value("sum", "b"), None);
+}
+
+#[test]
+fn a_source_that_changes_is_followed_and_a_second_look_writes_nothing() {
+    let (mut stage, key) = aggregate(&both());
+    look(&mut stage, &key);
+    stage.put_secret("two", &[("b", "3"), ("c", "2")]);
+    look(&mut stage, &key);
+    assert_eq!(stage.value("sum", "b").unwrap(), "3");
+    let before = stage.cluster.writes();
+    look(&mut stage, &key);
+    assert_eq!(stage.cluster.writes(), before);
+}
+
+#[test]
 fn a_source_that_cannot_be_read_leaves_the_target_as_it_was() {
     let (mut stage, key) = aggregate(&both());
     look(&mut stage, &key);

@@ -164,6 +164,50 @@ fn a_lost_status_is_found_again() {
     assert_eq!(reference(&stage, "previousCredentialRef"), Some("glance-1"));
 }
 
+/// What is left of a rotation that is over: objects, what was handed out, how often each Secret was made, the status.
+fn outcome(stage: &mut Stage) -> (Vec<Key>, String, Vec<(Key, usize)>, Value) {
+    stage.settle();
+    take_up(stage);
+    stage.settle();
+    stage.wait(4);
+    stage.settle();
+    assert_eq!(credentials(stage), ["glance-2"]);
+    let generated = stage.cluster.generated().iter();
+    (
+        stage.cluster.objects().keys().cloned().collect(),
+        handed_out(stage),
+        generated
+            .map(|(key, times)| (key.clone(), *times))
+            .collect(),
+        status(stage).clone(),
+    )
+}
+
+#[test]
+fn killed_after_any_write_a_rotation_ends_as_if_nothing_had_happened() {
+    let mut undisturbed = begun();
+    undisturbed.wait(8);
+    let undisturbed = outcome(&mut undisturbed);
+    assert!(undisturbed.2.iter().all(|(_, times)| *times == 1));
+    let mut deaths = 0;
+    for writes in 1.. {
+        let mut stage = begun();
+        stage.wait(8);
+        let old = handed_out(&stage);
+        if !stage.settle_until(writes) {
+            break;
+        }
+        deaths += 1;
+        assert!(lives(&stage, &old), "Glance runs with {old} still");
+        assert_eq!(
+            outcome(&mut stage),
+            undisturbed,
+            "killed after {writes} writes"
+        );
+    }
+    assert!(deaths > 4, "killed {deaths} times only");
+}
+
 #[test]
 fn deleting_a_rotation_leaves_what_is_in_use() {
     let mut stage = begun();

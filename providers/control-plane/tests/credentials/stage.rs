@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Carried, Composer, Composition, Failure, Key, ResourceKind, Subject, Use, World,
+    Carried, Composer, Composition, Failure, Key, Operator, ResourceKind, Subject, Use, World,
 };
 use provider_composer_testing::{Cluster, System};
 use provider_control_plane::credentials::keystone::{Answer, Call, Change, SYSTEM};
@@ -202,6 +202,38 @@ impl Stage {
             }
         }
         unreachable!("it never settles");
+    }
+
+    /// Everybody looks until nothing changes any more, or the operator has written so much and is killed. Whether it was.
+    pub fn settle_until(&mut self, writes: usize) -> bool {
+        let mut left = writes;
+        for _ in 0..32 {
+            let before = (self.cluster.writes(), self.keystone.borrow().calls);
+            let control_plane = self.control_plane.clone();
+            let rotations = self.keys(ResourceKind::of::<CredentialRotationSpec>());
+            if self.look_until(&Carried(Catalogue), &control_plane, &mut left) {
+                return true;
+            }
+            self.korc();
+            for key in rotations {
+                if self.look_until(&Carried(CredentialRotationComposer), &key, &mut left) {
+                    return true;
+                }
+            }
+            if (self.cluster.writes(), self.keystone.borrow().calls) == before {
+                return false;
+            }
+        }
+        unreachable!("it never settles");
+    }
+
+    /// One look, with so many writes left. Whether they were all used up.
+    fn look_until(&mut self, operator: &dyn Operator, key: &Key, left: &mut usize) -> bool {
+        let before = self.cluster.writes();
+        // A failure is in the status.
+        let _ = self.cluster.reconcile_until(operator, key, *left);
+        *left -= self.cluster.writes() - before;
+        *left == 0
     }
 
     /// All rotations are looked at once.
