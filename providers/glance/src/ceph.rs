@@ -45,6 +45,10 @@ pub fn connected(
         name: CEPH,
         purpose: format!("{} {} {}", pool.pool, pool.user, pool.key),
         program,
+        often: format!(
+            "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",
+            pool.pool, pool.user
+        ),
     };
     jobs.once(&task, composition).map(Some)
 }

@@ -1,25 +1,45 @@
 //! glance-api.conf, section by section.
 
-use provider_composer::Failure;
-use provider_openstack::{Config, Database, Files, KeystoneAccess, Service};
+use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service};
 
 use crate::store::Store;
 
 /// Room for what is on its way to a store, and locks.
 pub const SCRATCH: &str = "/var/lib/glance";
 
+const ON_ITS_WAY: &str = "nothing: what is on its way to a store has a place of its own";
+/// What users set elsewhere.
+pub const OWNED: [Owned; 11] = [
+    Owned::option("DEFAULT", "enabled_backends", "storage"),
+    Owned::option(
+        "DEFAULT",
+        "worker_self_reference_url",
+        "nothing: each replica is told its own",
+    ),
+    Owned::option("database", "connection", "database"),
+    Owned::section("file", "storage"),
+    Owned::section("glance_store", "storage"),
+    Owned::section("os_glance_staging_store", ON_ITS_WAY),
+    Owned::section("os_glance_tasks_store", ON_ITS_WAY),
+    Owned::option(
+        "oslo_concurrency",
+        "lock_path",
+        "nothing: only there can be written",
+    ),
+    Owned::option("paste_deploy", "config_file", "nothing: it is the image's"),
+    Owned::section("rbd", "storage"),
+    Owned::section("s3", "storage"),
+];
+
 /// The configuration of Glance.
-///
-/// # Errors
-/// `extraConfig` says something that can't be.
 pub fn glance_api_conf(
     service: &Service<'_>,
     store: &Store,
     database: &Database,
     access: &KeystoneAccess,
     files: &mut Files,
-) -> Result<Config, Failure> {
-    let mut config = Config::default();
+) -> Config {
+    let mut config = Config::base();
     let methods = match service.common.tls.enabled {
         // Replicas hand a staged image to each other by their addresses, for which no certificate is.
         true => "[web-download,copy-image]",
@@ -27,7 +47,6 @@ pub fn glance_api_conf(
     };
     config
         .section("DEFAULT")
-        .set("use_stderr", true)
         .set("enabled_import_methods", methods);
     database.configure(config.section("database"));
     access.configure(service, &mut config, files);
@@ -44,12 +63,9 @@ pub fn glance_api_conf(
         .section("oslo_concurrency")
         .set("lock_path", format!("{SCRATCH}/lock"));
     config
-        .section("oslo_middleware")
-        .set("enable_proxy_headers_parsing", true);
-    config
         .section("paste_deploy")
         .set("flavor", "keystone")
         .set("config_file", "/etc/glance/glance-api-paste.ini");
-    config.merge(&service.common.extra_config)?;
-    Ok(config)
+    config.merge(&service.extra);
+    config
 }

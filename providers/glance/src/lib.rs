@@ -25,6 +25,7 @@ pub const ABOUT: About = About {
     module: "glance.wsgi.api",
     health: "/healthcheck",
     folder: "/etc/glance/config",
+    owned: &config::OWNED,
 };
 /// Its configuration file.
 const CONFIG: &str = "glance-api.conf";
@@ -80,7 +81,7 @@ fn workload(
     composition: &mut Composition,
 ) -> Result<Awaited<Workload>, Failure> {
     let mut files = Files::default();
-    let mut config = config::glance_api_conf(service, store, database, access, &mut files)?;
+    let mut config = config::glance_api_conf(service, store, database, access, &mut files);
     if let Err(awaited) = policy(service, world, &mut config, &mut files)? {
         return Ok(Err(awaited));
     }

@@ -96,11 +96,8 @@ impl Store {
         config
             .section("DEFAULT")
             .set("enabled_backends", format!("{name}:{name}"));
-        config
-            .section("glance_store")
-            .owned("storage")
-            .set("default_backend", name);
-        let section = config.section(name).owned("storage");
+        config.section("glance_store").set("default_backend", name);
+        let section = config.section(name);
         match self {
             Self::Rbd(pool) => section
                 .set("rbd_store_pool", &pool.pool)
@@ -135,11 +132,20 @@ fn pool(service: &Service<'_>, rbd: &Rbd, world: &World<'_>) -> Awaited<Pool> {
         secret,
         "Ceph's configuration and key",
     )?;
-    let key = digest([values.text("ceph.conf")?, values.text("keyring")?]);
+    let keyring = values.text("keyring")?;
+    let key = digest([values.text("ceph.conf")?, keyring]);
     let user = match &rbd.user {
         Some(user) => user.clone(),
         None => values.required("userID")?.to_owned(),
     };
+    if !has_key(keyring) {
+        return Err(Progress::failed(
+            "InvalidSecret",
+            format!(
+                "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
+            ),
+        ));
+    }
     if user.starts_with("client.") {
         return Err(Progress::failed(
             "InvalidSecret",
@@ -154,6 +160,17 @@ fn pool(service: &Service<'_>, rbd: &Rbd, world: &World<'_>) -> Awaited<Pool> {
         secret: secret.clone(),
         key,
     })
+}
+
+/// Whether there is a key in each part of a keyring, where there are parts
+/// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
+fn has_key(keyring: &str) -> bool {
+    let key = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == "key" && !value.trim().is_empty()).then_some(())
+    };
+    let mut parts = keyring.split("[client.").skip(1);
+    parts.all(|part| part.lines().any(|line| key(line).is_some()))
 }
 
 fn keys(service: &Service<'_>, bucket: &Bucket, world: &World<'_>) -> Awaited<Keys> {

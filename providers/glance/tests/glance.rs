@@ -118,7 +118,10 @@ fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
     cluster.compose(&GLANCE, "glance").unwrap();
     let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
-    assert!(message.contains(&job), "{message}");
+    let expected = format!(
+        "Job {job} failed (the backoff limit was reached): often Ceph has no pool images, refuses user glance or its key"
+    );
+    assert!(message.starts_with(&expected), "{message}");
 
     cluster.secret(
         "glance-ceph-credentials",
@@ -139,6 +142,10 @@ fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
 #[case(&[("userID", "glance"), ("ceph.conf", "[global]")], "Secret glance-ceph-credentials has no value under the key keyring")]
 #[case(&[("keyring", "k-s3cret"), ("ceph.conf", "[global]")], "has no value under the key userID")]
 #[case(
+    &[("userID", "glance"), ("keyring", "[client.glance]\n\tkey =\n"), ("ceph.conf", "[global]")],
+    "the keyring in Secret glance-ceph-credentials has no key: put in what `ceph auth get client.glance` prints"
+)]
+#[case(
     &[("userID", "client.glance"), ("keyring", "k-s3cret"), ("ceph.conf", "[global]")],
     "Ceph's user is client.glance: write it without client."
 )]
@@ -156,6 +163,48 @@ fn a_secret_without_what_ceph_needs_is_named(
     );
     assert!(message.contains(expected), "{message}");
     assert!(cluster.get::<Deployment>("glance").is_none());
+}
+
+#[rstest::rstest]
+#[case("DEFAULT", "enabled_backends", "s3:s3", "use storage")]
+#[case(
+    "glance_store",
+    "default_backend",
+    "s3",
+    "[glance_store] default_backend, and the operator owns it: use storage"
+)]
+#[case(
+    "rbd",
+    "rbd_store_pool",
+    "other",
+    "[rbd] rbd_store_pool, and the operator owns it: use storage"
+)]
+#[case("keystone_authtoken", "auth_url", "http://a", "use keystone")]
+#[case(
+    "oslo_concurrency",
+    "lock_path",
+    "/tmp",
+    "use nothing: only there can be written"
+)]
+#[case(
+    "paste_deploy",
+    "config_file",
+    "/tmp/a",
+    "use nothing: it is the image's"
+)]
+fn what_the_operator_owns_is_not_for_extra_config(
+    #[case] section: &str,
+    #[case] option: &str,
+    #[case] value: &str,
+    #[case] message: &str,
+) {
+    let mut cluster = given(RBD);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["extraConfig"] = json!({ section: { option: value } })
+    });
+    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
+    assert_eq!(failure.reason(), "OwnedByOperator");
+    assert!(failure.to_string().contains(message), "{failure}");
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub fn bootstrap(
         name: BOOTSTRAP,
         purpose: format!("{user} {region} {url} {password}"),
         program,
+        often: "the database can't be reached, or has users that the resource names in another way"
+            .to_owned(),
     };
     jobs.once(&task, composition)
 }

@@ -1,13 +1,32 @@
 //! keystone.conf, section by section.
 
 use c5c3_api::keystone::KeystoneSpec;
-use provider_composer::Failure;
-use provider_openstack::{Config, Database, configure_cache};
+use provider_openstack::{Config, Database, Owned, Service, configure_cache};
 
 /// Where the keys of tokens are.
 pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
 /// Where the keys of credentials are.
 pub const CREDENTIAL_KEYS: &str = "/var/lib/keystone/credential-keys";
+
+const CREDENTIALS: &str = "nothing: credential keys are the operator's alone";
+/// What users set elsewhere.
+pub const OWNED: [Owned; 7] = [
+    Owned::option("cache", "backend", "cache.backend"),
+    Owned::option(
+        "cache",
+        "memcache_servers",
+        "cache.servers or cache.clusterRef",
+    ),
+    Owned::section("credential", CREDENTIALS),
+    Owned::option("database", "connection", "database"),
+    Owned::section("fernet_receipts", "fernet"),
+    Owned::section("fernet_tokens", "fernet"),
+    Owned::option(
+        "token",
+        "provider",
+        "nothing: the keys that are kept are fernet's",
+    ),
+];
 
 /// Loggers that say more than is of use, and how much they may. The one of the keys warns at each token that the folder of
 /// a mounted Secret can be listed by everybody in the container.
@@ -23,18 +42,15 @@ const LOGGERS: [&str; 8] = [
 ];
 
 /// The configuration of Keystone.
-///
-/// # Errors
-/// `extraConfig` says something that can't be.
 pub fn keystone_conf(
+    service: &Service<'_>,
     spec: &KeystoneSpec,
     database: &Database,
     cache: &[String],
-) -> Result<Config, Failure> {
-    let mut config = Config::default();
+) -> Config {
+    let mut config = Config::base();
     config
         .section("DEFAULT")
-        .set("use_stderr", true)
         .list("default_log_levels", LOGGERS);
     database.configure(config.section("database"));
     configure_cache(config.section("cache"), spec.cache.backend, cache);
@@ -50,20 +66,15 @@ pub fn keystone_conf(
     for section in ["fernet_tokens", "fernet_receipts"] {
         config
             .section(section)
-            .owned("fernet")
             .set("key_repository", FERNET_KEYS)
             .set("max_active_keys", spec.fernet.max_active_keys);
     }
     config
         .section("credential")
-        .owned("nothing: credential keys are the operator's alone")
         .set("provider", "fernet")
         .set("key_repository", CREDENTIAL_KEYS);
+    config.merge(&service.extra);
     config
-        .section("oslo_middleware")
-        .set("enable_proxy_headers_parsing", true);
-    config.merge(&spec.common.extra_config)?;
-    Ok(config)
 }
 
 /// How users may prove who they are. Those of other identity providers need a proxy before Keystone that speaks with them.

@@ -24,6 +24,7 @@ pub const ABOUT: About = About {
     module: "keystone.wsgi.api",
     health: "/healthcheck",
     folder: "/etc/keystone/config",
+    owned: &config::OWNED,
 };
 /// Its configuration file.
 const CONFIG: &str = "keystone.conf";
@@ -97,7 +98,7 @@ fn configured(
         (Err(awaited), _) => return Ok(Err(awaited.clone())),
         (_, Err(awaited)) => return Ok(Err(awaited)),
     };
-    let mut config = config::keystone_conf(spec, database, &cache)?;
+    let mut config = config::keystone_conf(service, spec, database, &cache);
     let mut files = Files::default();
     let ruled = policy(service, world, &mut config, &mut files)?;
     files.config(CONFIG, &config);

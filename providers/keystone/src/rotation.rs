@@ -130,5 +130,8 @@ fn migration(ring: &Keyring, program: &Program) -> Task {
         program: program
             .clone()
             .command(crate::manage(&["credential_migrate"])),
+        often:
+            "a credential was encrypted with a key that is gone, or the database can't be reached"
+                .to_owned(),
     }
 }

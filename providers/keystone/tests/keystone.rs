@@ -390,19 +390,66 @@ fn a_renewed_certificate_rolls_the_pods() {
 #[case(
     json!({ "extraConfig": { "fernet_tokens": { "max_active_keys": "9" } } }),
     "OwnedByOperator",
-    "section [fernet_tokens], and the operator owns it: use fernet"
+    "extraConfig sets [fernet_tokens] max_active_keys, and the operator owns it: use fernet"
 )]
 #[case(
     json!({ "extraConfig": { "database": { "connection": "sqlite://" } } }),
     "OwnedByOperator",
-    "[database] connection, which holds a secret"
+    "[database] connection, and the operator owns it: use database, and leave it out"
 )]
-#[case(json!({ "extraConfig": { "DEFAULT]\n[x": {} } }), "InvalidExtraConfig", "no section's name")]
-#[case(json!({ "extraConfig": { "DEFAULT": { "a = b": "c" } } }), "InvalidExtraConfig", "no option's name")]
+#[case(
+    json!({ "extraConfig": { "cache": { "memcached_servers": "a:1" } } }),
+    "InvalidConfiguration",
+    "extraConfig sets [cache] memcached_servers, and keystone 2025.2 has no such option: did you mean memcache_servers?"
+)]
+#[case(
+    json!({ "extraConfig": { "cache": { "memcache_servers": "a:1" } } }),
+    "OwnedByOperator",
+    "use cache.servers or cache.clusterRef"
+)]
+#[case(
+    json!({ "extraConfig": { "cahce": { "enabled": "false" } } }),
+    "InvalidConfiguration",
+    "keystone 2025.2 has no section [cahce]: did you mean [cache]?"
+)]
+#[case(
+    json!({ "extraConfig": { "token": { "expiration": "1h" } } }),
+    "InvalidConfiguration",
+    "extraConfig gives [token] expiration something else than it takes: a whole number"
+)]
+#[case(
+    json!({ "extraConfig": { "token": { "expiration": "1\n2" } } }),
+    "InvalidConfiguration",
+    "several lines, and it takes one value"
+)]
+#[case(json!({ "extraConfig": { "token": { "provider": "jws" } } }), "OwnedByOperator", "use nothing: the keys")]
+#[case(
+    json!({ "extraConfig": { "DEFAULT": { "logfile": "/tmp/a" } } }),
+    "OwnedByOperator",
+    "extraConfig sets [DEFAULT] log_file, and the operator owns it"
+)]
+#[case(json!({ "extraConfig": { "oslo_policy": { "policy_file": "a" } } }), "OwnedByOperator", "use policyOverrides")]
+#[case(json!({ "extraConfig": { "DEFAULT]\n[x": {} } }), "InvalidConfiguration", "no section's name")]
+#[case(json!({ "extraConfig": { "DEFAULT": { "a = b": "c" } } }), "InvalidConfiguration", "no option's name")]
 #[case(
     json!({ "policyOverrides": { "rules": { "identity:create_user": "role:admin or" } } }),
     "InvalidPolicy",
     "the policy rule identity:create_user can't be understood: a check is missing at the end"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:creat_user": "role:admin" } } }),
+    "InvalidPolicy",
+    "the policies have a rule identity:creat_user, and keystone 2025.2 has no such rule: did you mean identity:create_user?"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:create_user": "rule:admin_requird" } } }),
+    "InvalidPolicy",
+    "refers to admin_requird, and keystone 2025.2 has no such rule: did you mean admin_required?"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:create_user": "rule:lead", "lead": "(rule:identity:create_user)" } } }),
+    "InvalidPolicy",
+    "the policy rule identity:create_user refers to itself: break the circle"
 )]
 #[case(
     json!({ "fernet": { "rotationSchedule": "0 0 30 2 *" } }),
@@ -432,6 +479,78 @@ fn a_mistake_changes_nothing_and_says_what_to_do(
     assert!(failure.to_string().contains(message), "{failure}");
     assert_eq!(cluster.get::<Deployment>("keystone").cloned(), before);
     assert_eq!(cluster.condition(&KEYSTONE, "keystone", "Ready").1, reason);
+}
+
+/// The text of the configuration file; empty where there is none.
+fn configuration(cluster: &Cluster) -> String {
+    let secrets = cluster.all::<Secret>().into_keys();
+    let mut names = secrets.filter(|name| name.starts_with("keystone-config-"));
+    let name = names.next_back();
+    name.and_then(|name| cluster.value(name, "keystone.conf"))
+        .unwrap_or_default()
+}
+
+#[test]
+fn what_users_add_is_read_under_the_name_that_it_has_now() {
+    let mut cluster = given(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["extraConfig"] = json!({
+            "DEFAULT": { "rpc_thread_pool_size": "8" },
+            "cache": { "dead_timeout": "1", "hashclient_dead_timeout": "2" },
+            "oslo_messaging_notifications": { "driver": "log\nnoop" },
+        });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    let text = configuration(&cluster);
+    assert!(text.contains("executor_thread_pool_size = 8\n"), "{text}");
+    assert!(text.contains("hashclient_dead_timeout = 2\n"), "{text}");
+    assert!(!text.contains("\ndead_timeout"), "{text}");
+    assert!(text.contains("driver = log\ndriver = noop\n"), "{text}");
+}
+
+#[test]
+fn a_fork_may_read_what_upstream_does_not() {
+    let mut cluster = given(MANAGED);
+    let extra = |cluster: &mut Cluster, option: &str, value: &str| {
+        cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+            keystone["spec"]["image"] = json!({ "fork": "sap" });
+            keystone["spec"]["extraConfig"] = json!({ "token": { option: value } });
+        });
+    };
+    extra(&mut cluster, "of_the_fork", "1");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert!(configuration(&cluster).contains("of_the_fork = 1\n"));
+    extra(&mut cluster, "expiration", "1h");
+    assert!(cluster.compose(&KEYSTONE, "keystone").is_err());
+}
+
+#[test]
+fn a_migration_that_fails_says_what_is_most_often_wrong() {
+    let mut cluster = given(BROWNFIELD);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let job = job(&cluster, "db-sync");
+    cluster.finish_job(&job, "Failed");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    let expected = format!(
+        "Job {job} failed (the backoff limit was reached): often the database db.example.com:3306/keystone can't be reached \
+         or refuses user or password, which the Secret of spec.database has; see `kubectl logs -n openstack job/{job}`"
+    );
+    assert!(message.starts_with(&expected), "{message}");
+
+    cluster.secret(
+        "keystone-db-credentials",
+        &[("username", "keystone"), ("password", "right-s3cret")],
+    );
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(
+        ready(&cluster),
+        "True",
+        "the right password alone brings it back"
+    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl KeystoneAccess {
     /// Says in a service's configuration how it checks tokens
     /// (<https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html>).
     pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
-        let section = config.section("keystone_authtoken").owned("keystone");
+        let section = config.section("keystone_authtoken");
         section
             .set("auth_type", "v3applicationcredential")
             .set("auth_url", &self.auth_url)

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use c5c3_api::parts::ExtraConfig;
-use provider_composer::Failure;
+use crate::extra::Extra;
 
 /// A configuration file: options by section, in a stable order. An option may have several values.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -15,8 +14,6 @@ pub struct Config {
 /// One section of a configuration file.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Section {
-    /// What to use instead, where nobody else may set options here.
-    owned: Option<&'static str>,
     options: BTreeMap<String, Values>,
 }
 
@@ -27,6 +24,16 @@ struct Values {
 }
 
 impl Config {
+    /// A configuration with what is the same for all services.
+    pub fn base() -> Self {
+        let mut config = Self::default();
+        config.section("DEFAULT").set("use_stderr", true);
+        config
+            .section("oslo_middleware")
+            .set("enable_proxy_headers_parsing", true);
+        config
+    }
+
     /// A section, made where there is none of that name.
     pub fn section(&mut self, name: &str) -> &mut Section {
         self.sections.entry(name.to_owned()).or_default()
@@ -47,57 +54,12 @@ impl Config {
         values.texts.last()?.trim().parse().ok()
     }
 
-    /// Puts in the options that the user gives, over those that are there. A value with several lines is an option with
-    /// several values.
-    ///
-    /// # Errors
-    /// An option can't be written, or is the operator's own.
-    pub fn merge(&mut self, extra: &ExtraConfig) -> Result<(), Failure> {
-        for (name, options) in &extra.0 {
-            if !is_name(name) {
-                return Err(invalid(format!(
-                    "extraConfig has a section {name:?}, which is no section's name"
-                )));
-            }
-            let section = self.section(name);
-            if let Some(instead) = section.owned {
-                return Err(owned(format!("section [{name}]"), instead));
-            }
-            for (option, value) in options {
-                if !is_name(option) {
-                    return Err(invalid(format!(
-                        "extraConfig has an option {option:?} in [{name}], which is no option's name"
-                    )));
-                }
-                if value
-                    .chars()
-                    .any(|character| character.is_control() && character != '\n')
-                {
-                    return Err(invalid(format!(
-                        "extraConfig gives [{name}] {option} a value with a control character: leave it out"
-                    )));
-                }
-                if section
-                    .options
-                    .get(option)
-                    .is_some_and(|values| values.secret)
-                {
-                    return Err(owned(
-                        format!("[{name}] {option}, which holds a secret"),
-                        "the Secret that the resource names",
-                    ));
-                }
-                let values = Values {
-                    texts: value
-                        .split('\n')
-                        .map(|line| line.trim().to_owned())
-                        .collect(),
-                    secret: false,
-                };
-                section.options.insert(option.clone(), values);
-            }
+    /// Puts in what the user adds, over what is there.
+    pub fn merge(&mut self, extra: &Extra<'_>) {
+        for given in &extra.options {
+            let texts = given.lines.iter().map(|line| (*line).to_owned()).collect();
+            self.section(given.section).put(given.name, texts, false);
         }
-        Ok(())
     }
 
     /// The file as the service reads it, with its secrets.
@@ -143,12 +105,6 @@ impl fmt::Debug for Config {
 }
 
 impl Section {
-    /// Says that all options here are the operator's, and what a user uses instead.
-    pub fn owned(&mut self, instead: &'static str) -> &mut Self {
-        self.owned = Some(instead);
-        self
-    }
-
     /// Sets an option.
     pub fn set(&mut self, option: &str, value: impl Display) -> &mut Self {
         self.put(option, vec![written(&value.to_string())], false)
@@ -200,25 +156,4 @@ fn written(value: &str) -> String {
         true => format!("\"{value}\""),
         false => value,
     }
-}
-
-fn is_name(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    text.bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphanumeric())
-        && text.bytes().all(inner)
-}
-
-fn invalid(message: String) -> Failure {
-    Failure::new("InvalidExtraConfig", message)
-}
-
-fn owned(what: String, instead: &str) -> Failure {
-    Failure::new(
-        "OwnedByOperator",
-        format!(
-            "extraConfig sets {what}, and the operator owns it: use {instead}, and leave it out of extraConfig"
-        ),
-    )
 }

@@ -31,6 +31,8 @@ pub struct Task {
     pub purpose: String,
     /// What does it. It must do no harm when it is run again.
     pub program: Program,
+    /// What is most often wrong when it fails, and where that is mended.
+    pub often: String,
 }
 
 /// The Jobs of one service, as they were seen.
@@ -112,8 +114,9 @@ impl<'a> Jobs<'a> {
         Ok(Progress::failed(
             "JobFailed",
             format!(
-                "Job {name} failed ({message}): see `kubectl logs -n {} job/{name}` for why; it is tried again at {}, or as \
-                 soon as what it uses changes",
+                "Job {name} failed ({message}): often {}; see `kubectl logs -n {} job/{name}` for why; it is tried again at \
+                 {}, or as soon as what it uses changes",
+                task.often,
                 self.service.namespace,
                 again.strftime("%H:%M UTC")
             ),

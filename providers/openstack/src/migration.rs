@@ -53,10 +53,15 @@ impl Migrations {
         composition: &mut Composition,
     ) -> Result<Schema, Failure> {
         let purpose = format!("{} {} {}", service.release, service.image, self.database);
+        let often = format!(
+            "the database {} can't be reached or refuses user or password, which the Secret of spec.database has",
+            self.database
+        );
         let task = |name, program| Task {
             name,
             purpose: purpose.clone(),
             program,
+            often: often.clone(),
         };
         let sync = task(SYNC, self.sync);
         let contract = self.contract.map(|program| task(CONTRACT, program));

@@ -1,6 +1,6 @@
 //! Rules of oslo.policy that replace a service's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::PolicyOverrides;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -9,6 +9,7 @@ use provider_composer::{Failure, Progress, Seen, World};
 use crate::awaited::Awaited;
 use crate::config::Config;
 use crate::files::Files;
+use crate::options::Options;
 use crate::service::Service;
 
 /// The file with the rules, and the ConfigMap's key.
@@ -34,12 +35,17 @@ pub fn policy(
     rules.extend(overrides.rules.clone());
     for (name, rule) in &rules {
         check(rule).map_err(|error| {
-            Failure::new(
-                "InvalidPolicy",
-                format!("the policy rule {name} can't be understood: {error} in {rule:?}"),
-            )
+            invalid(format!(
+                "the policy rule {name} can't be understood: {error} in {rule:?}"
+            ))
         })?;
     }
+    if let Some(known) = Options::of(service.about.name, service.release)
+        && service.common.image.fork.is_none()
+    {
+        names(&rules, &known)?;
+    }
+    circle(&rules)?;
     let lines = rules
         .iter()
         .map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
@@ -69,7 +75,6 @@ fn given(
         }
         Seen::Unread(message) => return Ok(Err(Progress::Unknown { message })),
     };
-    let invalid = |message: String| Failure::new("InvalidPolicy", message);
     let text = map.data.unwrap_or_default().remove(FILE);
     let text = text.ok_or_else(|| {
         invalid(format!(
@@ -82,6 +87,63 @@ fn given(
         ))
     })?;
     Ok(Ok(rules))
+}
+
+/// Checks that every rule is one that the service asks for or that another one refers to, and that what rules refer to is
+/// there: oslo.policy would not say so, and deny.
+fn names(rules: &BTreeMap<String, String>, known: &Options) -> Result<(), Failure> {
+    let referred: BTreeSet<&str> = rules.values().flat_map(|rule| references(rule)).collect();
+    for (name, rule) in rules {
+        if !referred.contains(name.as_str()) {
+            known.rule(name).map_err(|unknown| {
+                invalid(format!("the policies have a rule {name}, and {unknown}"))
+            })?;
+        }
+        for other in references(rule).filter(|other| !rules.contains_key(*other)) {
+            known.rule(other).map_err(|unknown| {
+                invalid(format!(
+                    "the policy rule {name} refers to {other}, and {unknown}"
+                ))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no rule refers to itself, over others or not: nothing that it decides would be answered.
+fn circle(rules: &BTreeMap<String, String>) -> Result<(), Failure> {
+    for name in rules.keys() {
+        let (mut next, mut seen) = (vec![name.as_str()], BTreeSet::new());
+        while let Some(rule) = next.pop() {
+            let others = rules.get(rule).into_iter();
+            for other in others.flat_map(|rule| references(rule)) {
+                if other == name {
+                    return Err(invalid(format!(
+                        "the policy rule {name} refers to itself: break the circle"
+                    )));
+                }
+                if seen.insert(other) {
+                    next.push(other);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rules that a rule refers to.
+fn references(rule: &str) -> impl Iterator<Item = &str> {
+    let checks = rule.split_whitespace();
+    checks.filter_map(|check| {
+        check
+            .trim_start_matches('(')
+            .trim_end_matches(')')
+            .strip_prefix("rule:")
+    })
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new("InvalidPolicy", message)
 }
 
 /// A text as JSON has it, which YAML takes too.

@@ -12,6 +12,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
 
+use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, mariadb};
 use crate::release::Release;
 use crate::{dependency, image};
@@ -31,6 +32,8 @@ pub struct About {
     pub health: &'static str,
     /// Where its configuration is in a pod.
     pub folder: &'static str,
+    /// What of its configuration is the operator's own, besides what is in every service.
+    pub owned: &'static [Owned],
 }
 
 /// One OpenStack service, as every part of its recipe looks at it.
@@ -43,6 +46,8 @@ pub struct Service<'a> {
     pub name: &'a str,
     /// What every service has.
     pub common: &'a Common,
+    /// What the user adds to its configuration.
+    pub extra: Extra<'a>,
     /// Replicas of its API.
     pub replicas: u32,
     /// CPU and memory of each replica.
@@ -86,6 +91,7 @@ impl<'a> Service<'a> {
             namespace: subject.namespace(),
             name: subject.name(),
             common,
+            extra: Extra::of(&about, release, common)?,
             replicas,
             resources,
             release,

@@ -18,6 +18,7 @@ pub const ABOUT: About = About {
     module: "placement.wsgi.api",
     health: "/",
     folder: "/etc/placement/config",
+    owned: &config::OWNED,
 };
 /// Its configuration file.
 const CONFIG: &str = "placement.conf";
@@ -65,7 +66,7 @@ fn workload(
     composition: &mut Composition,
 ) -> Result<Awaited<Workload>, Failure> {
     let mut files = Files::default();
-    let mut config = config::placement_conf(service, database, access, &mut files)?;
+    let mut config = config::placement_conf(service, database, access, &mut files);
     if let Err(awaited) = policy(service, world, &mut config, &mut files)? {
         return Ok(Err(awaited));
     }

@@ -1,0 +1,198 @@
+//! What users add to a service's configuration: options that no field of its resource says.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::{Common, ExtraConfig};
+use provider_composer::Failure;
+
+use crate::options::{Known, Options};
+use crate::release::Release;
+use crate::service::About;
+
+/// A section or an option that is the operator's alone, and what a user sets instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owned {
+    section: &'static str,
+    option: Option<&'static str>,
+    instead: &'static str,
+}
+
+const LOGS: &str = "nothing: logs go to standard error, where Kubernetes takes them";
+/// What is the operator's in every service.
+const OWNED: [Owned; 7] = [
+    Owned::option("DEFAULT", "log_config_append", LOGS),
+    Owned::option("DEFAULT", "log_dir", LOGS),
+    Owned::option("DEFAULT", "log_file", LOGS),
+    Owned::option("DEFAULT", "use_stderr", LOGS),
+    Owned::option("oslo_policy", "policy_dirs", "policyOverrides"),
+    Owned::option("oslo_policy", "policy_file", "policyOverrides"),
+    Owned::section("keystone_authtoken", "keystone"),
+];
+
+/// Options that the service reads, with values that it takes.
+pub struct Extra<'a> {
+    pub(crate) options: Vec<Given<'a>>,
+}
+
+/// One of them.
+pub(crate) struct Given<'a> {
+    /// The section that it is in now.
+    pub section: &'a str,
+    /// The name that it has now.
+    pub name: &'a str,
+    /// Its values: several where it may have several.
+    pub lines: Vec<&'a str>,
+}
+
+impl Owned {
+    /// A whole section.
+    pub const fn section(section: &'static str, instead: &'static str) -> Self {
+        Self {
+            section,
+            option: None,
+            instead,
+        }
+    }
+
+    /// One option.
+    pub const fn option(
+        section: &'static str,
+        option: &'static str,
+        instead: &'static str,
+    ) -> Self {
+        Self {
+            section,
+            option: Some(option),
+            instead,
+        }
+    }
+
+    fn is(&self, section: &str, option: &str) -> bool {
+        self.section == section && self.option.is_none_or(|own| own == option)
+    }
+}
+
+impl<'a> Extra<'a> {
+    /// What a resource gives. A value with several lines is an option with several values. An option that is called by a name
+    /// of before counts as the one that it is now; where both are given, its name of now wins.
+    ///
+    /// # Errors
+    /// An option can't be written, isn't one of the service's, doesn't take the value, or is the operator's own: the failure
+    /// says what to do.
+    pub fn of(about: &About, release: Release, common: &'a Common) -> Result<Self, Failure> {
+        let ExtraConfig(extra) = &common.extra_config;
+        // A fork may read what upstream doesn't.
+        let forked = common.image.fork.is_some();
+        let known = Options::of(about.name, release);
+        let mut options = Vec::new();
+        for (section, given) in extra {
+            if !is_name(section) {
+                return Err(invalid(format!(
+                    "extraConfig has a section {section:?}, which is no section's name"
+                )));
+            }
+            for (name, value) in given {
+                check(section, name, value)?;
+                free(about, section, name)?;
+                let given = Given {
+                    section,
+                    name,
+                    lines: value.split('\n').map(str::trim).collect(),
+                };
+                match known.map(|known| known.find(section, name)) {
+                    None => options.push(given),
+                    Some(Err(_)) if forked => options.push(given),
+                    Some(Err(unknown)) => {
+                        return Err(invalid(format!(
+                            "extraConfig sets [{section}] {name}, and {unknown}"
+                        )));
+                    }
+                    Some(Ok(known)) => {
+                        free(about, known.section, known.name)?;
+                        options.extend(given.known(known, extra)?);
+                    }
+                }
+            }
+        }
+        Ok(Self { options })
+    }
+}
+
+impl<'a> Given<'a> {
+    /// The option by its name of now, if it isn't given by that too.
+    fn known(
+        self,
+        known: Known,
+        extra: &BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Result<Option<Self>, Failure> {
+        let Self {
+            section,
+            name,
+            lines,
+        } = self;
+        if lines.len() > 1 && !known.is_many() {
+            return Err(invalid(format!(
+                "extraConfig gives [{section}] {name} several lines, and it takes one value: write it in one line"
+            )));
+        }
+        for line in &lines {
+            known.check(line).map_err(|takes| {
+                invalid(format!(
+                    "extraConfig gives [{section}] {name} something else than it takes: {takes}"
+                ))
+            })?;
+        }
+        let now = (known.section, known.name);
+        let given = extra
+            .get(now.0)
+            .is_some_and(|options| options.contains_key(now.1));
+        Ok((now == (section, name) || !given).then_some(Self {
+            section: now.0,
+            name: now.1,
+            lines,
+        }))
+    }
+}
+
+/// Checks that an option and its value can be written at all.
+fn check(section: &str, option: &str, value: &str) -> Result<(), Failure> {
+    if !is_name(option) {
+        return Err(invalid(format!(
+            "extraConfig has an option {option:?} in [{section}], which is no option's name"
+        )));
+    }
+    let control = |character: char| character.is_control() && character != '\n';
+    match value.chars().any(control) {
+        true => Err(invalid(format!(
+            "extraConfig gives [{section}] {option} a value with a control character: leave it out"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Checks that an option isn't the operator's own.
+fn free(about: &About, section: &str, option: &str) -> Result<(), Failure> {
+    let owned = OWNED.iter().chain(about.owned);
+    match owned.into_iter().find(|owned| owned.is(section, option)) {
+        None => Ok(()),
+        Some(owned) => Err(Failure::new(
+            "OwnedByOperator",
+            format!(
+                "extraConfig sets [{section}] {option}, and the operator owns it: use {}, and leave it out of extraConfig",
+                owned.instead
+            ),
+        )),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    text.bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().all(inner)
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new("InvalidConfiguration", message)
+}

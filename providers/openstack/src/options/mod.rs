@@ -1,0 +1,262 @@
+//! What services read: the options and policy rules that each release of them has, made from their own option objects.
+
+mod kind;
+mod near;
+mod table;
+
+use std::fmt;
+
+use crate::release::Release;
+use table::Line;
+
+/// Tables of each service: its options, and its policy rules.
+const TABLES: [(&str, &str, &str); 3] = [
+    (
+        "glance",
+        include_str!("../../options/glance.options"),
+        include_str!("../../options/glance.rules"),
+    ),
+    (
+        "keystone",
+        include_str!("../../options/keystone.options"),
+        include_str!("../../options/keystone.rules"),
+    ),
+    (
+        "placement",
+        include_str!("../../options/placement.options"),
+        include_str!("../../options/placement.rules"),
+    ),
+];
+
+/// The options and policy rules that one release of a service has.
+#[derive(Clone, Copy)]
+pub struct Options {
+    service: &'static str,
+    options: &'static str,
+    rules: &'static str,
+    release: Release,
+}
+
+/// An option that a service reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its section.
+    pub section: &'static str,
+    /// Its name: the one that it has now, whatever it was asked for by.
+    pub name: &'static str,
+    /// What its values are, as the tables have it: `int(1..)` or `many:text`.
+    pub kind: &'static str,
+}
+
+/// A service has no such thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    what: String,
+    /// What may have been meant.
+    near: Option<String>,
+}
+
+impl Options {
+    /// What a release of a service has. None where nobody has written it down.
+    pub fn of(service: &str, release: Release) -> Option<Self> {
+        let (service, options, rules) = *TABLES.iter().find(|(name, ..)| *name == service)?;
+        Some(Self {
+            service,
+            options,
+            rules,
+            release,
+        })
+    }
+
+    /// Every option, by section and name.
+    pub fn all(&self) -> impl Iterator<Item = Known> {
+        self.lines().map(|(section, line)| Known::of(section, line))
+    }
+
+    /// An option by its name, or by one that it had before.
+    ///
+    /// # Errors
+    /// The service reads no such option.
+    pub fn find(&self, section: &str, name: &str) -> Result<Known, Unknown> {
+        let now = self
+            .all()
+            .find(|known| (known.section, known.name) == (section, name));
+        if let Some(known) = now {
+            return Ok(known);
+        }
+        let before = self.lines().find(|(of, line)| line.was(of, section, name));
+        if let Some((section, line)) = before {
+            return Ok(Known::of(section, line));
+        }
+        Err(self.unknown(section, name))
+    }
+
+    /// Checks that there is a policy rule of this name.
+    ///
+    /// # Errors
+    /// The service has no such rule.
+    pub fn rule(&self, name: &str) -> Result<(), Unknown> {
+        let rules = || table::rules(self.rules, self.release);
+        match rules().any(|rule| rule == name) {
+            true => Ok(()),
+            false => Err(Unknown {
+                what: format!("{} {} has no such rule", self.service, self.release),
+                near: near::near(name, rules()).map(str::to_owned),
+            }),
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = (&'static str, Line)> {
+        table::lines(self.options, self.release)
+    }
+
+    /// What may have been meant: an option of the same section, the same option of another one, or another section.
+    fn unknown(&self, section: &str, name: &str) -> Unknown {
+        let (service, release) = (self.service, self.release);
+        let here = || {
+            let here = self.all().filter(|known| known.section == section);
+            here.map(|known| known.name)
+        };
+        let mut elsewhere = self.all().filter(|known| known.name == name);
+        if here().next().is_none() {
+            let near = near::near(section, self.all().map(|known| known.section));
+            return Unknown {
+                what: format!("{service} {release} has no section [{section}]"),
+                near: match (near, elsewhere.next(), elsewhere.next()) {
+                    (None, Some(only), None) => Some(format!("[{}] {name}", only.section)),
+                    (near, ..) => near.map(|near| format!("[{near}]")),
+                },
+            };
+        }
+        let near = near::near(name, here());
+        Unknown {
+            what: format!("{service} {release} has no such option"),
+            near: match (near, elsewhere.next(), elsewhere.next()) {
+                (_, Some(only), None) => Some(format!("[{}] {name}", only.section)),
+                (near, ..) => near.map(str::to_owned),
+            },
+        }
+    }
+}
+
+impl Known {
+    fn of(section: &'static str, line: Line) -> Self {
+        Self {
+            section,
+            name: line.name,
+            kind: line.kind,
+        }
+    }
+
+    /// Whether it may have several values, each in a line of its own.
+    pub fn is_many(&self) -> bool {
+        self.kind.starts_with(kind::MANY)
+    }
+
+    /// Checks one value, as it stands in a file.
+    ///
+    /// # Errors
+    /// The service wouldn't start with it: the text says what it takes. The value, which may be a secret, isn't shown.
+    pub fn check(&self, value: &str) -> Result<(), String> {
+        kind::check(
+            self.kind.strip_prefix(kind::MANY).unwrap_or(self.kind),
+            value,
+        )
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.what)?;
+        match &self.near {
+            Some(near) => write!(out, ": did you mean {near}?"),
+            None => out.write_str(": leave it out"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keystone(release: Release) -> Options {
+        Options::of("keystone", release).unwrap()
+    }
+
+    const R2025_2: Release = Release::new(2025, 2);
+    const R2026_1: Release = Release::new(2026, 1);
+
+    #[test]
+    fn an_option_is_found_in_the_releases_that_have_it() {
+        let known = keystone(R2025_2).find("cache", "dead_timeout").unwrap();
+        assert_eq!((known.name, known.kind), ("dead_timeout", "float"));
+        let known = keystone(R2026_1).find("cache", "dead_timeout").unwrap();
+        assert_eq!(known.name, "hashclient_dead_timeout", "it was renamed");
+        assert!(
+            keystone(R2025_2)
+                .find("cache", "hashclient_dead_timeout")
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn an_option_is_found_by_the_section_that_it_once_was_in() {
+        let known = keystone(R2026_1).find("assignment", "list_limit").unwrap();
+        assert_eq!((known.section, known.name), ("resource", "list_limit"));
+    }
+
+    #[rstest::rstest]
+    #[case(
+        "token",
+        "experation",
+        "keystone 2026.1 has no such option: did you mean expiration?"
+    )]
+    #[case(
+        "DEFAULT",
+        "max_pool_size",
+        "keystone 2026.1 has no such option: did you mean [database] max_pool_size?"
+    )]
+    #[case(
+        "tokn",
+        "expiration",
+        "keystone 2026.1 has no section [tokn]: did you mean [token]?"
+    )]
+    #[case(
+        "elsewhere",
+        "max_pool_size",
+        "keystone 2026.1 has no section [elsewhere]: did you mean [database] max_pool_size?"
+    )]
+    #[case("token", "colour", "keystone 2026.1 has no such option: leave it out")]
+    fn the_nearest_name_is_told(#[case] section: &str, #[case] name: &str, #[case] message: &str) {
+        let unknown = keystone(R2026_1).find(section, name).unwrap_err();
+        assert_eq!(unknown.to_string(), message);
+    }
+
+    #[test]
+    fn a_rule_is_known_by_its_name() {
+        assert_eq!(keystone(R2026_1).rule("identity:create_project"), Ok(()));
+        let unknown = keystone(R2026_1)
+            .rule("identity:create_projet")
+            .unwrap_err();
+        assert_eq!(
+            unknown.to_string(),
+            "keystone 2026.1 has no such rule: did you mean identity:create_project?"
+        );
+    }
+
+    #[test]
+    fn every_known_release_of_every_service_has_options_and_rules() {
+        for (service, ..) in TABLES {
+            for tags in crate::release::table::RELEASES {
+                let options = Options::of(service, tags.release).unwrap();
+                assert!(options.all().count() > 100, "{service} {}", tags.release);
+                assert!(
+                    table::rules(options.rules, tags.release).count() > 30,
+                    "{service} {}",
+                    tags.release
+                );
+            }
+        }
+        assert!(Options::of("nova", R2026_1).is_none());
+    }
+}

@@ -1,0 +1,73 @@
+//! Tables of options and of rules, as they are kept: sorted lines of text, one for all releases that have the same.
+//!
+//! ```text
+//! [cache]
+//! backend_expiration_time int(1..) @2026.1..
+//! hashclient_dead_timeout float < dead_timeout [memcache]dead_timeout
+//! ```
+//!
+//! An option's name, what its values are (see [`kind`](super::kind)), from which release to which where it isn't all of
+//! them, and what it was called before, with its section where that was another one. Nothing is parsed but what is looked at.
+
+use crate::release::Release;
+
+/// One option.
+#[derive(Clone, Copy)]
+pub struct Line {
+    /// Its name.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: &'static str,
+    /// What it was called before.
+    old: &'static str,
+}
+
+impl Line {
+    /// Whether an option of this section was called so before.
+    pub fn was(&self, of: &str, section: &str, name: &str) -> bool {
+        let mut old = self.old.split_whitespace();
+        old.any(
+            |old| match old.strip_prefix('[').and_then(|old| old.split_once(']')) {
+                Some(old) => old == (section, name),
+                None => of == section && old == name,
+            },
+        )
+    }
+}
+
+/// The options of a release, each with its section.
+pub fn lines(table: &'static str, release: Release) -> impl Iterator<Item = (&'static str, Line)> {
+    let mut section = "";
+    told(table).filter_map(move |line| {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.strip_suffix(']').unwrap_or(name);
+            return None;
+        }
+        let (line, old) = line.split_once(" < ").unwrap_or((line, ""));
+        let (line, releases) = line.split_once(" @").unwrap_or((line, ".."));
+        let (name, kind) = line.split_once(' ')?;
+        has(releases, release).then_some((section, Line { name, kind, old }))
+    })
+}
+
+/// The rules of a release.
+pub fn rules(table: &'static str, release: Release) -> impl Iterator<Item = &'static str> {
+    told(table).filter_map(move |line| {
+        let (rule, releases) = line.split_once(" @").unwrap_or((line, ".."));
+        has(releases, release).then_some(rule)
+    })
+}
+
+fn told(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Whether a release is between two, both among them; where one is left out, there is no bound.
+fn has(releases: &str, release: Release) -> bool {
+    let (first, last) = releases.split_once("..").unwrap_or((releases, releases));
+    let bound = |text: &str| text.parse::<Release>().ok();
+    bound(first).is_none_or(|first| first <= release)
+        && bound(last).is_none_or(|last| release <= last)
+}
