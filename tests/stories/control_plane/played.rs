@@ -104,13 +104,11 @@ impl Cast {
                 "endpoint": self.keystone.as_deref().unwrap_or("http://keystone:5000"),
                 "release": object.data["spec"]["release"],
             }),
-            _ => {
-                let mut status = json!({ "conditions": observed(ready, generation) });
-                if let Some(release) = object.data["spec"].get("release") {
-                    status["release"] = release.clone();
-                }
-                status
-            }
+            Node::Ovn | Node::Tempest => json!({ "conditions": observed(ready, generation) }),
+            _ => json!({
+                "conditions": observed(ready, generation),
+                "release": object.data["spec"]["release"],
+            }),
         }
     }
 }
