@@ -68,6 +68,9 @@ impl Carrier {
 /// What the digests of a status are remembered under, which is no operator's name.
 const STATUS: &str = "status";
 
+/// The sum of all conditions.
+const READY: &str = "Ready";
+
 /// A condition that says something else than before.
 pub(crate) struct Said {
     pub type_: String,
@@ -76,24 +79,89 @@ pub(crate) struct Said {
     pub message: String,
 }
 
+/// What conditions say that they did not say before. Of a subject that nothing was said of yet, only the sum of them; and
+/// what several say in the same words, as a sum and what it sums up do, once.
 fn changes(before: &Value, now: &Value) -> Vec<Said> {
     let conditions = |status: &Value| status["conditions"].as_array().cloned().unwrap_or_default();
     let before = conditions(before);
-    let same = |one: &Value, other: &Value| {
-        ["type", "status", "reason"]
-            .iter()
-            .all(|field| one[field] == other[field])
+    let same = |one: &Value, other: &Value, fields: &[&str]| {
+        fields.iter().all(|field| one[*field] == other[*field])
     };
-    let new = conditions(now)
-        .into_iter()
-        .filter(|now| !before.iter().any(|before| same(before, now)));
+    let mut new = conditions(now);
+    new.retain(|now| {
+        let was = |before: &Value| same(before, now, &["type", "status", "reason"]);
+        match before.is_empty() {
+            true => now["type"] == READY,
+            false => !before.iter().any(was),
+        }
+    });
+    let told = |place: usize| {
+        let condition = &new[place];
+        let is_told = |other: &Value| same(other, condition, &["status", "reason", "message"]);
+        condition["message"] != "" && new[..place].iter().any(is_told)
+    };
     let text =
         |condition: &Value, field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-    new.map(|condition| Said {
-        type_: text(&condition, "type"),
-        status: text(&condition, "status"),
-        reason: text(&condition, "reason"),
-        message: text(&condition, "message"),
-    })
-    .collect()
+    let said = |condition: &Value| Said {
+        type_: text(condition, "type"),
+        status: text(condition, "status"),
+        reason: text(condition, "reason"),
+        message: text(condition, "message"),
+    };
+    let once = (0..new.len()).filter(|place| !told(*place));
+    once.map(|place| said(&new[place])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A status whose conditions say this: type, status, reason and message.
+    fn status(conditions: &[[&str; 4]]) -> Value {
+        let conditions = conditions.iter().map(|[type_, status, reason, message]| {
+            json!({ "type": type_, "status": status, "reason": reason, "message": message })
+        });
+        json!({ "conditions": conditions.collect::<Vec<_>>() })
+    }
+
+    fn told(before: &Value, now: &Value) -> Vec<String> {
+        let changes = changes(before, now).into_iter();
+        changes.map(|said| said.type_).collect()
+    }
+
+    const WAITS: [&str; 3] = ["False", "WaitingForDatabase", "the database is not ready"];
+
+    fn waiting(types: &[&str]) -> Value {
+        let conditions = types.iter().map(|type_| {
+            let [status, reason, message] = WAITS;
+            [*type_, status, reason, message]
+        });
+        status(&conditions.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn at_first_the_sum_is_told() {
+        let now = waiting(&["DatabaseReady", "APIReady", "Ready"]);
+        assert_eq!(told(&Value::Null, &now), ["Ready"]);
+    }
+
+    #[test]
+    fn what_changed_is_told_and_the_same_words_once() {
+        let before = waiting(&["DatabaseReady", "APIReady", "Ready"]);
+        assert_eq!(told(&before, &before), [""; 0]);
+        let now = status(&[
+            ["DatabaseReady", "True", "Ready", ""],
+            ["APIReady", "False", "Starting", "no pod is ready"],
+            ["Ready", "False", "Starting", "no pod is ready"],
+        ]);
+        assert_eq!(told(&before, &now), ["DatabaseReady", "APIReady"]);
+        let ready = status(&[
+            ["DatabaseReady", "True", "Ready", ""],
+            ["APIReady", "True", "Ready", ""],
+            ["Ready", "True", "Ready", ""],
+        ]);
+        assert_eq!(told(&now, &ready), ["APIReady", "Ready"]);
+    }
 }
