@@ -86,6 +86,10 @@ impl Keystone {
             .env("OS_BOOTSTRAP_INTERNAL_URL", keystone.url())
             .env("OS_BOOTSTRAP_ADMIN_URL", keystone.url());
         machine.run("keystone-manage", &bootstrap).await?;
+        let services = manage()
+            .arg("project_setup")
+            .flag("project-name", "service");
+        machine.run("keystone-manage", &services).await?;
         keystone.serve().await?;
         Ok(keystone)
     }

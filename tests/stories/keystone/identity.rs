@@ -38,14 +38,6 @@ impl Identity {
             .1)
     }
 
-    /// Makes a project in the domain Default, as Keystone's operator does.
-    pub async fn make_project(&self, name: &str) -> Result<()> {
-        let body = json!({ "project": { "name": name, "domain_id": "default" } });
-        self.ask(Method::POST, "/projects", Some(body))
-            .await
-            .map(drop)
-    }
-
     /// The names of all users.
     pub async fn users(&self) -> Result<Vec<String>> {
         let found = self.ask(Method::GET, "/users", None).await?;

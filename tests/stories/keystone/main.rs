@@ -33,7 +33,6 @@ fn credentials_can_be_used_are_replaced_and_go() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, keystone, _korc) = site(&machine).await?;
         let identity = Identity::new(&keystone.url(), PASSWORD);
-        identity.make_project("service").await?;
         catalogue::prepare(&cluster, &keystone.url(), PASSWORD).await?;
         let _running = Running::start(&machine, &cluster).await?;
         eventually("the catalogue is complete", minutes(3), async || {
@@ -213,7 +212,6 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
         };
         ensure!(message.contains("project service"), "{message}");
 
-        identity.make_project("service").await?;
         let before = observe(&driver, &good).await?;
         ensure!(before.roles.is_empty(), "{before:?}");
         let admin = identity.user("admin").await?;
