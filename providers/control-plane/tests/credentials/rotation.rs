@@ -3,7 +3,8 @@
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::glance::GlanceSpec;
 use proptest::prelude::*;
-use provider_composer::{Key, ResourceKind};
+use provider_composer::{Carried, Key, Operator, ResourceKind, World};
+use provider_control_plane::rotation::CredentialRotationComposer;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -238,6 +239,30 @@ fn of_two_rotations_of_one_user_the_elder_counts() {
     let (_, reason, message) = stage.condition(&rotation("another"), "RotationScheduled");
     assert_eq!(reason, "AnotherRotation");
     assert!(message.contains("CredentialRotation glance"), "{message}");
+}
+
+#[test]
+fn a_rotation_that_is_being_deleted_counts_no_more() {
+    let mut stage = begun();
+    stage.cluster.put(&rotation("another"), &spec(1, 0, 0));
+    stage.cluster.hold(rotation("glance").kind);
+    stage.cluster.delete(&rotation("glance"));
+    stage.settle();
+    let (scheduled, _, message) = stage.condition(&rotation("another"), "RotationScheduled");
+    assert_eq!(scheduled, "True", "{message}");
+    stage.wait(1);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+}
+
+#[test]
+fn it_is_looked_at_again_when_it_is_time_though_nothing_changes() {
+    let stage = begun();
+    let subject = stage.cluster.get(&rotation("glance")).unwrap();
+    let world = World::new(&stage.cluster, stage.cluster.now());
+    let answer = Carried(CredentialRotationComposer).answer(subject, &world);
+    let wake = answer.unwrap().wake.unwrap();
+    assert_eq!(wake.to_string(), "2026-02-09T00:00:00Z");
 }
 
 #[rstest]
