@@ -31,7 +31,7 @@ const READY: Duration = Duration::from_secs(120);
 /// An API server learns of a new custom resource a moment after its definition is established.
 const DISCOVERED: Duration = Duration::from_secs(20);
 
-/// Who an API server is to the API servers behind it.
+/// Who an API server is to the API servers behind it, and to kubelets.
 const AGGREGATOR: &str = "aggregator";
 
 /// The store behind every cluster of a machine.
@@ -125,6 +125,11 @@ impl Cluster {
             .flag("requestheader-extra-headers-prefix", "X-Remote-Extra-")
             .flag("proxy-client-cert-file", aggregator.join("tls.crt"))
             .flag("proxy-client-key-file", aggregator.join("tls.key"))
+            .flag("kubelet-certificate-authority", certificates.join("ca.crt"))
+            .flag("kubelet-client-certificate", aggregator.join("tls.crt"))
+            .flag("kubelet-client-key", aggregator.join("tls.key"))
+            .flag("kubelet-preferred-address-types", "InternalIP")
+            .flag("allow-privileged", "true")
             .flag("service-account-issuer", "https://kubernetes.default.svc")
             .flag("service-account-key-file", &verifying_key)
             .flag("service-account-signing-key-file", &signing_key)

@@ -33,15 +33,17 @@
 //!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
 //! - [`Cluster::acting_as`] is a cluster with the rights of a service account and no others, and [`Cluster::audit`] is
 //!   every request that a cluster answered, by whom.
-//! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too. There are no nodes:
-//!   what pods would do is for the story to play, by [`Cluster::set_status`] for instance.
+//! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
+//! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
+//!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance.
 //! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout`] is for what must stay.
 //! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed story shows the ends of all logs and keeps its folder.
-//! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead.
+//! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead. So are images, from
+//!   Containerfiles, Debian and PyPI.
 
 mod audit;
 mod cache;
@@ -55,12 +57,14 @@ mod function;
 mod garden;
 mod gate;
 mod golang;
+mod image;
 mod keystone;
 mod keystones;
 mod lab;
 mod machine;
 mod memory;
 mod namespace;
+mod node;
 mod objects;
 mod operator;
 mod others;
@@ -83,10 +87,12 @@ pub use eventually::{eventually, minutes, seconds, throughout};
 pub use function::{Build, Function, FunctionProgram, our_program};
 pub use garden::{SHOOT, plant_garden};
 pub use gate::Gate;
+pub use image::Image;
 pub use keystone::Keystone;
 pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
+pub use node::Node;
 pub use objects::{Kind, condition, documents, is, kind};
 pub use operator::Operator;
 pub use others::Others;

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::pki::Authority;
 use crate::say::say;
 
-/// How long a process may take to leave by itself once asked to.
+/// How long most processes may take to leave by themselves once asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How often to look whether a program has come to its end.
@@ -41,6 +41,7 @@ pub struct Machine {
 
 struct Process {
     child: Child,
+    grace: Duration,
     left: Option<ExitStatus>,
 }
 
@@ -69,6 +70,7 @@ pub struct Program {
     path: PathBuf,
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    grace: Duration,
 }
 
 impl Program {
@@ -78,6 +80,7 @@ impl Program {
             path: path.into(),
             arguments: Vec::new(),
             variables: Vec::new(),
+            grace: GRACE,
         }
     }
 
@@ -86,6 +89,12 @@ impl Program {
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        arguments.into_iter().fold(self, Self::arg)
     }
 
     /// Adds `--name=value`.
@@ -102,6 +111,13 @@ impl Program {
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.variables
             .push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets how long it may take to leave by itself once asked to.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
         self
     }
 }
@@ -174,7 +190,12 @@ impl Machine {
             }
             other => other.with_context(|| format!("cannot start {name}"))?,
         };
-        processes.insert(name.to_owned(), Process { child, left: None });
+        let process = Process {
+            child,
+            grace: program.grace,
+            left: None,
+        };
+        processes.insert(name.to_owned(), process);
         Ok(())
     }
 
@@ -345,9 +366,9 @@ impl Process {
     }
 }
 
-/// Ends processes together: asked first, made to after the grace.
+/// Ends processes together: asked first, made to after their grace.
 fn end(processes: &mut [Process]) -> Result<()> {
-    let deadline = Instant::now() + GRACE;
+    let asked = Instant::now();
     for process in processes.iter_mut() {
         if process.exit()?.is_none() {
             let pid = Pid::from_raw(
@@ -358,7 +379,7 @@ fn end(processes: &mut [Process]) -> Result<()> {
     }
     for process in processes.iter_mut() {
         while process.exit()?.is_none() {
-            if Instant::now() >= deadline {
+            if asked.elapsed() >= process.grace {
                 process.child.kill().context("cannot kill a process")?;
                 process.left = Some(process.child.wait().context("cannot wait for a process")?);
             } else {

@@ -18,8 +18,16 @@ pub enum Tool {
     Etcd,
     /// Kubernetes' API server.
     KubeApiserver,
-    /// Kubernetes' controllers: namespaces and garbage collection.
+    /// Kubernetes' controllers: namespaces and garbage collection, and on a node all that pods come by.
     KubeControllerManager,
+    /// Chooses the node of a pod.
+    KubeScheduler,
+    /// Runs the pods of a node.
+    Kubelet,
+    /// Leads to Services on a node.
+    KubeProxy,
+    /// Tells the addresses of Services; see `tests/tools/coredns/coredns`.
+    CoreDns,
     /// Crossplane 1.20's core.
     CrossplaneV1,
     /// Crossplane 1.20's command line tool.
@@ -48,7 +56,7 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in the order in which they are best built: what most stories need first.
-    pub const ALL: [Tool; 15] = [
+    pub const ALL: [Tool; 19] = [
         Tool::Etcd,
         Tool::KubeApiserver,
         Tool::KubeControllerManager,
@@ -62,6 +70,10 @@ impl Tool {
         Tool::GardenerApiserver,
         Tool::Shoot,
         Tool::Crane,
+        Tool::KubeScheduler,
+        Tool::Kubelet,
+        Tool::KubeProxy,
+        Tool::CoreDns,
         Tool::CrankV1,
         Tool::CrossplaneCli,
     ];
@@ -96,6 +108,34 @@ impl Tool {
                 module: "k8s.io/kubernetes",
                 package: "k8s.io/kubernetes/cmd/kube-controller-manager",
                 variables: KUBERNETES_VERSION,
+            },
+            Tool::KubeScheduler => Recipe {
+                name: "kube-scheduler",
+                folder: "kubernetes",
+                module: "k8s.io/kubernetes",
+                package: "k8s.io/kubernetes/cmd/kube-scheduler",
+                variables: KUBERNETES_VERSION,
+            },
+            Tool::Kubelet => Recipe {
+                name: "kubelet",
+                folder: "kubernetes",
+                module: "k8s.io/kubernetes",
+                package: "k8s.io/kubernetes/cmd/kubelet",
+                variables: KUBERNETES_VERSION,
+            },
+            Tool::KubeProxy => Recipe {
+                name: "kube-proxy",
+                folder: "kubernetes",
+                module: "k8s.io/kubernetes",
+                package: "k8s.io/kubernetes/cmd/kube-proxy",
+                variables: KUBERNETES_VERSION,
+            },
+            Tool::CoreDns => Recipe {
+                name: "coredns",
+                folder: "coredns",
+                module: "github.com/coredns/coredns",
+                package: "./coredns",
+                variables: &[],
             },
             Tool::CrossplaneV1 => Recipe {
                 name: "crossplane-v1",

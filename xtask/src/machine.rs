@@ -5,12 +5,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// A program, and the Debian package that has it.
+/// A program, or where it is if not in `PATH`, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
-const LAB: [Packaged; 3] = [
+const LAB: [Packaged; 9] = [
+    ("/usr/lib/cni/bridge", "containernetworking-plugins"),
+    ("buildah", "buildah"),
+    ("containerd", "containerd"),
     ("ip", "iproute2"),
+    ("iptables", "iptables"),
+    ("mmdebstrap", "mmdebstrap"),
     ("python3", "python3-venv"),
+    ("runc", "runc"),
     ("setpriv", "util-linux"),
 ];
 const BENCH: [Packaged; 1] = [("valgrind", "valgrind")];
@@ -46,7 +52,7 @@ fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
     }
     let packages: Vec<_> = missing.into_iter().collect();
     let install = format!(
-        "apt-get update && apt-get install --yes {}",
+        "apt-get update && apt-get install --yes --no-install-recommends {}",
         packages.join(" ")
     );
     println!("\n==> {whom} lacks {}: {install}", packages.join(", "));

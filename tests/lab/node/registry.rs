@@ -1,0 +1,57 @@
+//! The registry of a node.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::eventually;
+use crate::image::Image;
+use crate::machine::{Machine, Program};
+use crate::probe;
+use crate::tools::Tool;
+
+use super::READY;
+
+const NAME: &str = "registry";
+
+/// A registry on loopback, which goes with the story.
+pub(super) struct Registry {
+    url: String,
+    host: String,
+}
+
+impl Registry {
+    pub(super) async fn start(machine: &Machine) -> Result<Self> {
+        let port = machine.port();
+        let host = format!("127.0.0.1:{port}");
+        let blobs = machine.folder().join("registry");
+        fs::create_dir_all(&blobs).with_context(|| format!("cannot create {}", blobs.display()))?;
+        let program = Program::new(Tool::Crane.path()?)
+            .args(["registry", "serve"])
+            .flag("address", &host)
+            .flag("disk", &blobs);
+        machine.start(NAME, &program)?;
+        eventually("the registry listens", READY, async || {
+            machine.check(NAME)?;
+            probe::listens(port).await
+        })
+        .await?;
+        Ok(Self {
+            url: format!("http://{host}"),
+            host,
+        })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Takes an image under the name that it has in its own registry.
+    pub(super) async fn take(&self, machine: &Machine, image: &Image) -> Result<()> {
+        let push = Program::new(Tool::Crane.path()?)
+            .arg("push")
+            .arg(image.layout())
+            .arg(format!("{}/{}", self.host, image.path()));
+        machine.run("push", &push).await
+    }
+}
