@@ -44,7 +44,10 @@ pub enum Task {
     Plan(Plan),
     /// Show what our operators work on in a cluster: what is ready, and what waits for what
     ///
-    /// Nothing is written. Exit code: 0 when the cluster could be looked at, ready or not; 1 when it could not.
+    /// Each control plane comes with how many of its parts are ready, and each part with what it waits for. With --watch, it is
+    /// drawn again on a terminal whenever something changes; through a pipe goes a line for each change.
+    ///
+    /// Nothing is written, and no Secret is read. Exit code: 0 when the cluster could be looked at, ready or not; 1 when it could not.
     Status(Status),
     /// Write the composite resource (XR) that Crossplane makes of a claim, for `crossplane render`
     Xr(Xr),
@@ -150,7 +153,7 @@ pub struct Plan {
     /// Files with claims, pools or ControlPlanes, or folders of such files
     #[arg(required_unless_present = "files", value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
-    /// The same, as kubectl takes it
+    /// The same, as kubectl takes it; `-` is the standard input
     #[arg(long = "filename", short = 'f', value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
     /// Go on as if missing pools were there, and everything composed became ready
@@ -224,7 +227,7 @@ impl From<Graph> for Picture {
 pub enum Output {
     /// For people
     Tree,
-    /// What Crossplane applies, and each claim with its status, as a stream of YAML
+    /// What Crossplane and our operators apply, and each claim with its status, as a stream of YAML
     Yaml,
     /// The same as one JSON List
     Json,

@@ -49,6 +49,7 @@ fn refused(run: Assert, says: &[&str]) {
 }
 
 const CLAIM: &str = "examples/claims/customer-a-prod.yaml";
+const CONTROL_PLANE: &str = "examples/control-planes/production.yaml";
 
 #[test]
 fn the_first_command_works_with_nothing_but_a_claim_and_its_advice_can_be_followed() {
@@ -135,9 +136,67 @@ fn files_that_cannot_be_used_are_refused_in_one_line() {
 #[test]
 fn what_is_left_out_of_a_plan_is_said_on_stderr() {
     let run = c5c3(&["plan", CLAIM, "examples/render/functions.yaml"]).success();
-    assert!(stderr(&run).contains("Function function-c5c3 is none of our kinds"));
+    assert!(stderr(&run).contains("Function function-c5c3 is nothing that is planned by itself"));
     assert!(!stdout(&run).contains("function-c5c3"));
 }
+
+#[test]
+fn a_control_plane_is_planned_from_the_standard_input() {
+    let text = fs::read_to_string(CONTROL_PLANE).expect("the example");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_c5c3"));
+    let run = command.args(["plan", "-f", "-"]).write_stdin(text).assert();
+    let run = run.success().stderr("");
+    assert!(stdout(&run).starts_with("○ ControlPlane openstack/production: "));
+    let file = c5c3(&["plan", "-f", CONTROL_PLANE]).success();
+    let tree = |run: &Assert| stdout(run).split("\n\n").next().map(str::to_owned);
+    assert_eq!(tree(&run), tree(&file), "the same from a file");
+}
+
+#[test]
+fn a_graph_is_drawn_or_it_is_said_why_not() {
+    let dot = stdout(&c5c3(&["plan", CONTROL_PLANE, "--graph"]).success());
+    assert!(dot.starts_with("digraph {"), "{dot}");
+    assert!(dot.contains("waits for mariadb, memcached"), "{dot}");
+    let svg = stdout(&c5c3(&["plan", CONTROL_PLANE, "--graph=svg"]).success());
+    assert!(
+        svg.starts_with("<svg ") && svg.ends_with("</svg>\n"),
+        "{svg}"
+    );
+    refused(
+        c5c3(&["plan", CLAIM, "--graph"]),
+        &["no ControlPlane is planned", "--assume-ready"],
+    );
+}
+
+#[test]
+fn a_cluster_that_cannot_be_looked_at_is_named_with_what_to_do() {
+    let against = |kubeconfig: &str| {
+        let run = c5c3(&["plan", CONTROL_PLANE, "--against", kubeconfig]);
+        stderr(&run.failure().code(2).stdout(""))
+    };
+    assert!(against("nowhere.yaml").contains("nowhere.yaml"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("silent.yaml");
+    assert!(fs::write(&path, SILENT).is_ok(), "{}", path.display());
+    let path = path.to_string_lossy();
+    let silent = "the cluster at https://127.0.0.1:1/ doesn't answer: Connection refused";
+    assert!(against(&path).contains(silent));
+    refused(c5c3(&["status", "--kubeconfig", &path]), &[silent]);
+    refused(c5c3(&["status", "-w", "--kubeconfig", &path]), &[silent]);
+    refused(
+        c5c3(&["status", "--kubeconfig", &path, "--context", "other"]),
+        &["other", "--context"],
+    );
+}
+
+/// A kubeconfig of a cluster that nobody serves.
+const SILENT: &str = "\
+apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+users: [{name: a, user: {token: t}}]
+current-context: a
+";
 
 #[test]
 fn a_claim_becomes_the_composite_resource_of_either_generation() {

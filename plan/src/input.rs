@@ -321,7 +321,7 @@ fn twice(place: &Place, other: &Place, manifest: &Manifest) -> InputError {
 
 fn left_out(place: &Place, manifest: &Manifest) -> String {
     let title = manifest.title();
-    format!("{place}: {title} is none of our kinds and was left out")
+    format!("{place}: {title} is nothing that is planned by itself, and was left out")
 }
 
 /// The resource in the namespace that `kubectl` would put it in.

@@ -68,6 +68,7 @@ fn said_of(manifest: &Manifest) -> Readiness {
         ("rabbitmq.com", "RabbitmqCluster") => {
             all(manifest, &["AllReplicasReady", "ClusterAvailable"])
         }
+        ("cache.cs.sap.com", _) => state(manifest),
         ("openstack.k-orc.cloud", _) => all(manifest, &["Available"]),
         ("ceph.rook.io", _) => match manifest.text("/status/phase") {
             "Ready" => Readiness::Ready,
@@ -96,6 +97,16 @@ fn pods(manifest: &Manifest, field: &str, wanted: u64) -> Readiness {
     match ready >= wanted {
         true => Readiness::Ready,
         false => Readiness::Waiting(format!("{ready} of {wanted} pods are ready")),
+    }
+}
+
+/// SAP's operators say in one word how an object is.
+fn state(manifest: &Manifest) -> Readiness {
+    let seen = manifest.status()["observedGeneration"].as_i64();
+    match manifest.text("/status/state") {
+        _ if is_stale(manifest, seen) => Readiness::Waiting(String::new()),
+        "Ready" => Readiness::Ready,
+        state => Readiness::Waiting(state.to_owned()),
     }
 }
 
@@ -160,6 +171,11 @@ mod tests {
             ("apps/v1", "StatefulSet", json!({ "readyReplicas": 3 })),
             ("rabbitmq.com/v1beta1", "RabbitmqCluster", holds(&both)),
             (
+                "cache.cs.sap.com/v1alpha1",
+                "Valkey",
+                json!({ "state": "Ready", "observedGeneration": 2 }),
+            ),
+            (
                 "openstack.k-orc.cloud/v1alpha1",
                 "Role",
                 holds(&["Available"]),
@@ -186,6 +202,36 @@ mod tests {
         assert_eq!(
             object("rabbitmq.com/v1beta1", "RabbitmqCluster", half),
             waiting("")
+        );
+        let state = |state: &str, seen: u64| {
+            let status = json!({ "state": state, "observedGeneration": seen });
+            object("cache.cs.sap.com/v1alpha1", "Valkey", status)
+        };
+        assert_eq!(state("Processing", 2), waiting("Processing"));
+        assert_eq!(state("Ready", 1), waiting(""));
+    }
+
+    #[test]
+    fn what_is_being_deleted_says_who_holds_it() {
+        let leaving = |finalizers: Value, ready: &str, message: &str| {
+            let object = json!({
+                "apiVersion": "k8s.mariadb.com/v1alpha1", "kind": "MariaDB",
+                "metadata": {
+                    "name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers,
+                },
+                "status": { "conditions": [{ "type": "Ready", "status": ready, "message": message }] },
+            });
+            readiness(&Manifest::try_from(object).unwrap())
+        };
+        let waiting = |why: &str| Readiness::Waiting(why.to_owned());
+        assert_eq!(
+            leaving(json!(["a/b", "c/d"]), "True", ""),
+            waiting("is being deleted, held by a/b, c/d")
+        );
+        assert_eq!(leaving(json!([]), "False", ""), waiting("is being deleted"));
+        assert_eq!(
+            leaving(json!(["a/b"]), "False", "backup first"),
+            waiting("backup first")
         );
     }
 

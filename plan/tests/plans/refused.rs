@@ -58,7 +58,7 @@ fn one_claim_that_fails_leaves_the_others_alone() {
 )]
 #[case::what_was_found(
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n",
-    "document 1: Namespace ns is none of our kinds and was left out"
+    "document 1: Namespace ns is nothing that is planned by itself, and was left out"
 )]
 #[case::empty("---\n# only a comment\n", "nothing to plan")]
 #[case::unknown_field(
