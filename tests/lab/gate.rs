@@ -1,7 +1,6 @@
 //! A gate before an API server: one program asks through it, and its writes are counted, and stopped if need be.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::Result;
 use http_body_util::BodyExt;
@@ -18,23 +17,17 @@ use crate::serve::Server;
 /// A gate before an API server. Dropped, it cuts every connection through it.
 pub struct Gate {
     cluster: Cluster,
-    passed: watch::Receiver<Passed>,
+    /// How many writes went through.
+    passed: watch::Receiver<usize>,
     limit: usize,
     _server: Server,
-}
-
-/// Writes that went through.
-#[derive(Clone, Copy, Default)]
-struct Passed {
-    count: usize,
-    first: Option<Instant>,
 }
 
 /// What requests go through.
 struct Passage {
     client: Client,
     limit: usize,
-    passed: watch::Sender<Passed>,
+    passed: watch::Sender<usize>,
     /// One write at a time, so that no other is under way when the last one was answered.
     turn: Mutex<()>,
 }
@@ -59,7 +52,7 @@ impl Gate {
 
     async fn with(machine: &Machine, cluster: &Cluster, limit: usize) -> Result<Self> {
         let port = machine.port();
-        let (sender, passed) = watch::channel(Passed::default());
+        let (sender, passed) = watch::channel(0);
         let passage = Arc::new(Passage {
             client: cluster.client(),
             limit,
@@ -82,12 +75,7 @@ impl Gate {
 
     /// How many writes went through.
     pub fn writes(&self) -> usize {
-        self.passed.borrow().count
-    }
-
-    /// When the first one came.
-    pub fn first_write(&self) -> Option<Instant> {
-        self.passed.borrow().first
+        *self.passed.borrow()
     }
 
     /// Waits until so many writes went through, or all that may.
@@ -95,7 +83,7 @@ impl Gate {
         let enough = writes.min(self.limit);
         let mut passed = self.passed.clone();
         // It can't end before the gate does.
-        let _seen = passed.wait_for(|passed| passed.count >= enough).await;
+        let _seen = passed.wait_for(|passed| *passed >= enough).await;
     }
 
     /// Waits until it is shut.
@@ -112,18 +100,14 @@ impl Passage {
         if request.method() == Method::GET {
             return self.forward(request).await;
         }
-        let came = Instant::now();
         let turn = self.turn.lock().await;
-        let count = self.passed.borrow().count;
+        let count = *self.passed.borrow();
         if count == self.limit {
             drop(turn);
             return std::future::pending().await;
         }
         let answer = self.forward(request).await;
-        self.passed.send_modify(|passed| {
-            passed.count += 1;
-            passed.first.get_or_insert(came);
-        });
+        self.passed.send_replace(count + 1);
         if count + 1 == self.limit {
             drop(turn);
             return std::future::pending().await;
