@@ -40,6 +40,7 @@
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout`] is for what must stay.
+//! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
 //! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed story shows the ends of all logs and keeps its folder.
 //! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead. So are images, from
@@ -66,6 +67,7 @@ mod memory;
 mod namespace;
 mod node;
 mod objects;
+mod openstack;
 mod operator;
 mod others;
 mod pki;
@@ -94,6 +96,7 @@ pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use node::Node;
 pub use objects::{Kind, condition, documents, is, kind};
+pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
 pub use others::Others;
 pub use pki::{Authority, Identity};

@@ -1,5 +1,6 @@
 //! Builds the lab's tools ahead of the stories: `cargo run --package lab`.
 
 fn main() -> anyhow::Result<()> {
-    lab::tools::prepare()
+    lab::tools::prepare()?;
+    lab::OpenStack::prepare()
 }

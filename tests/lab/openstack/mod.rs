@@ -1,0 +1,133 @@
+//! The real OpenStack services of one release, as judges of what they read: configuration files and policies.
+
+mod table;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use provider_openstack::{Release, table::RELEASES};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::python;
+
+pub use table::tables;
+
+/// The program that loads the services' own option objects.
+const OPTIONS: &str = include_str!("options.py");
+
+/// Keystone, Glance and Placement of one release, installed from PyPI.
+pub struct OpenStack {
+    /// The release.
+    pub release: Release,
+    programs: PathBuf,
+}
+
+/// A configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ConfigurationFile {
+    /// The service that reads it, for instance `glance`.
+    pub service: &'static str,
+    /// All of it.
+    pub text: String,
+}
+
+/// Something that is wrong in a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Fault {
+    /// The section.
+    pub section: String,
+    /// The option.
+    pub option: String,
+    /// What is wrong with it.
+    pub what: Wrong,
+    /// What the service says of it.
+    pub message: String,
+}
+
+/// What is wrong with an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wrong {
+    /// The file can't be read at all.
+    File,
+    /// There is no such option.
+    Unknown,
+    /// It has another name now.
+    Renamed,
+    /// It will go.
+    Deprecated,
+    /// The value isn't of its type, or none of its choices.
+    Value,
+    /// Nobody can authenticate with what is given.
+    Auth,
+}
+
+impl OpenStack {
+    /// The services of a release, installed first if they aren't in the cache yet.
+    ///
+    /// # Errors
+    /// When they can't be installed.
+    pub fn of(release: Release) -> Result<Self> {
+        let programs = python::environment(&format!("openstack-{release}"))?;
+        Ok(Self { release, programs })
+    }
+
+    /// Installs the services of every release that our operators know.
+    ///
+    /// # Errors
+    /// On the first that can't be installed.
+    pub fn prepare() -> Result<()> {
+        for tags in RELEASES {
+            Self::of(tags.release)?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong in each of some configuration files.
+    ///
+    /// # Errors
+    /// When the services' option objects can't be loaded.
+    pub fn faults(&self, files: &[ConfigurationFile]) -> Result<Vec<Vec<Fault>>> {
+        self.ask("check", &serde_json::to_string(files)?)
+    }
+
+    /// What oslo.policy's own validator complains of in a file of policies; nothing where all is well.
+    ///
+    /// # Errors
+    /// When it can't be run.
+    pub fn policy_complaints(&self, service: &str, rules: &str) -> Result<Option<String>> {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(rules.as_bytes())?;
+        let output = Command::new(self.programs.join("oslopolicy-validator"))
+            .args(["--namespace", service])
+            .env("OS_OSLO_POLICY__POLICY_FILE", file.path())
+            .output()
+            .context("cannot run oslopolicy-validator")?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok((!output.status.success()).then_some(said))
+    }
+
+    fn ask<T: DeserializeOwned>(&self, command: &str, input: &str) -> Result<T> {
+        let mut program = Command::new(self.programs.join("python3"))
+            .args(["-c", OPTIONS, command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot run python3")?;
+        if let Some(mut stdin) = program.stdin.take() {
+            stdin.write_all(input.as_bytes())?;
+        }
+        let output = program.wait_with_output()?;
+        ensure!(
+            output.status.success(),
+            "the services of {} can't say what they read:\n{}",
+            self.release,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).context("options.py answers in another way")
+    }
+}
