@@ -41,6 +41,9 @@ impl Site {
     /// Makes a namespace and a ControlPlane of the same name in it.
     pub async fn control_plane(&self, name: &str, spec: Value) -> Result<()> {
         self.namespace(name).await?;
+        // Cortex's database is the user's own.
+        let password = json!({ "password": "chosen-by-the-user" });
+        self.secret(name, "cortex-db-credentials", password).await?;
         let control_plane = json!({
             "apiVersion": "c5c3.io/v1alpha1",
             "kind": "ControlPlane",
