@@ -129,6 +129,8 @@ fn writes(requests: &[Request], namespace: &str) -> BTreeMap<String, Vec<String>
             && request.code < 300
             && !is_said
         {
+            // A ControlPlane is called as its namespace.
+            let name = name.replace(namespace, "<namespace>");
             let object = format!("{} {name}", request.resource);
             writes.entry(object).or_default().push(replica.to_owned());
         }
