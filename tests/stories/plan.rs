@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use lab::{
-    Build, Cluster, Etcd, Kind, Operator, Result, condition, ensure, eventually, kind, minutes,
-    our_program,
+    Build, Cluster, Etcd, Kind, Machine, Operator, Replicas, Result, Site, condition, ensure,
+    eventually, is, kind, minutes, our_program,
 };
 use serde_json::json;
 
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+const ROTATION: Kind = kind("c5c3.io/v1alpha1", "CredentialRotation");
 const SECRET: Kind = kind("v1", "Secret");
 
 const EXAMPLE: &str = "examples/control-planes/production.yaml";
@@ -59,8 +60,86 @@ fn what_runs_is_compared_and_shown() -> Result<()> {
 
         operator.kill()?;
         compared(&cluster, machine.folder()).await?;
-        forbidden(&cluster).await
+        forbidden(&cluster).await?;
+        silent(&machine, &cluster).await
     })
+}
+
+/// A whole control plane, ready: nobody would change anything, and who only looks needs no other rights.
+#[test]
+fn what_is_ready_is_as_planned() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| {
+        let site = Site::open(&machine, Build::Debug).await?;
+        let account = site.account("c5c3-operator").await?;
+        site.start("c5c3-operator", &account, Replicas::One)?;
+        let file = machine.folder().join("small.yaml");
+        fs::write(&file, SMALL)?;
+        let cluster = &site.cluster;
+        cluster.apply(SMALL).await?;
+        for account in [READER, WATCHER] {
+            cluster.apply(account).await?;
+        }
+        let reader = cluster.acting_as("small/reader").await?;
+        let watcher = cluster.acting_as("small/watcher").await?;
+        eventually("it is ready", minutes(2), async || {
+            is(&cluster.get(CONTROL_PLANE, "small/small").await?, "Ready")
+        })
+        .await?;
+        as_planned(&reader, &file).await?;
+
+        cluster.apply(ROTATION_OF_GLANCE).await?;
+        replaced(cluster).await?;
+        as_planned(&reader, &file).await?;
+
+        let shown = status(watcher.kubeconfig_file(), &["small/small"])?;
+        ensure!(shown.code == 0, "{shown:?}");
+        shown.says("✔ ControlPlane small/small (8 of 8 ready)\n")?;
+        shown.is_silent_on("Secret")?;
+        only_looked(cluster)
+    })
+}
+
+/// A comparison finds nothing, as soon as the operator has done all it has to.
+async fn as_planned(reader: &Cluster, file: &Path) -> Result<()> {
+    eventually("all is as planned", minutes(2), async || {
+        let run = against(reader.kubeconfig_file(), file)?;
+        ensure!(run.code == 0, "{run:?}");
+        run.says("0 to add, 0 to change, 0 to go, ")
+    })
+    .await
+}
+
+/// Glance's credential is replaced. Its rotation is told that it is time, since nobody can tell the API server.
+async fn replaced(cluster: &Cluster) -> Result<()> {
+    eventually("the rotation knows the first", minutes(1), async || {
+        let rotation = cluster.get(ROTATION, "small/glance").await?;
+        let current = &rotation.data["status"]["currentCredentialRef"]["name"];
+        ensure!(current == "glance-1", "it is {current}");
+        Ok(())
+    })
+    .await?;
+    let time = json!({ "nextCredentialRef": { "name": "glance-2" } });
+    cluster.set_status(ROTATION, "small/glance", time).await?;
+    eventually("the second is handed out", minutes(1), async || {
+        let rotation = cluster.get(ROTATION, "small/glance").await?;
+        let current = &rotation.data["status"]["currentCredentialRef"]["name"];
+        ensure!(current == "glance-2", "it is {current}");
+        Ok(())
+    })
+    .await
+}
+
+/// Neither of the two has ever asked for anything but to look.
+fn only_looked(cluster: &Cluster) -> Result<()> {
+    for (name, looks) in [("reader", &["get", "list"][..]), ("watcher", &["list"])] {
+        let user = format!("system:serviceaccount:small:{name}");
+        let requests = cluster.audit()?;
+        let mut requests = requests.iter().filter(|request| request.user == user);
+        ensure!(requests.clone().count() > 10, "{name} has hardly asked");
+        let other = requests.find(|request| !looks.contains(&request.verb.as_str()));
+        ensure!(other.is_none(), "{name} has asked for {other:?}");
+    }
+    Ok(())
 }
 
 /// Waits until our operator waits for the first phase.
@@ -84,7 +163,7 @@ async fn waits(cluster: &Cluster) -> Result<()> {
 fn shown(kubeconfig: &Path) -> Result<()> {
     let shown = status(kubeconfig, &["production"])?;
     ensure!(shown.code == 0, "{shown:?}");
-    shown.says("○ ControlPlane openstack/production (0 of 12 ready)")?;
+    shown.says("○ ControlPlane openstack/production (0 of 14 ready): ")?;
     shown.says("○ MariaDB openstack-db, waits for mariadb-operator")?;
     shown.says("○ Keystone keystone, waits for mariadb, memcached")?;
     shown.says("○ KeystoneReady")?;
@@ -167,6 +246,28 @@ async fn forbidden(cluster: &Cluster) -> Result<()> {
     run.complains("the kubeconfig's user may not get")
 }
 
+/// Who follows is told when the API server is away.
+async fn silent(machine: &Machine, cluster: &Cluster) -> Result<()> {
+    let lines = Lines::of(cluster.kubeconfig_file())?;
+    eventually("all is shown first", minutes(1), async || {
+        lines.have("MariaDB openstack/openstack-db: ready")
+    })
+    .await?;
+    let server = format!("kube-apiserver-{}", cluster.name());
+    machine.stop(&server)?;
+    eventually("it says that nobody answers", minutes(2), async || {
+        let lines = lines.all()?;
+        ensure!(
+            lines.contains("the cluster: the cluster at https://"),
+            "{lines}"
+        );
+        ensure!(lines.contains(" doesn't answer: "), "{lines}");
+        ensure!(!lines.contains(": gone"), "{lines}");
+        Ok(())
+    })
+    .await
+}
+
 /// What a run of the program has said.
 #[derive(Debug)]
 struct Run {
@@ -243,8 +344,12 @@ impl Lines {
         Ok(Self { program, file })
     }
 
+    fn all(&self) -> Result<String> {
+        Ok(fs::read_to_string(self.file.path())?)
+    }
+
     fn have(&self, line: &str) -> Result<()> {
-        let lines = fs::read_to_string(self.file.path())?;
+        let lines = self.all()?;
         ensure!(
             lines.lines().any(|other| other == line),
             "{line:?} isn't among:\n{lines}"
@@ -260,3 +365,92 @@ impl Drop for Lines {
         let _ = self.program.wait();
     }
 }
+
+/// Identity and images, and all of the infrastructure.
+const SMALL: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: small}
+---
+apiVersion: c5c3.io/v1alpha1
+kind: ControlPlane
+metadata: {name: small, namespace: small}
+spec:
+  openStackRelease: \"2025.2\"
+  infrastructure:
+    mariadb: {replicas: 1, storageSize: 1Gi}
+    rabbitmq: {replicas: 1, storageSize: 1Gi}
+    valkey: {replicas: 1, sentinel: {enabled: false}}
+    memcached: {replicas: 1, memory: 64Mi}
+  services:
+    nova: {enabled: false}
+    neutron: {enabled: false}
+    cinder: {enabled: false}
+  global: {tls: {enabled: false}}
+";
+
+const ROTATION_OF_GLANCE: &str = "\
+apiVersion: c5c3.io/v1alpha1
+kind: CredentialRotation
+metadata: {name: glance, namespace: small}
+spec: {targetServiceUser: glance}
+";
+
+/// Who may read everything.
+const READER: &str = "\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader, namespace: small}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reader}
+rules:
+  - {apiGroups: [\"*\"], resources: [\"*\"], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects: [{kind: ServiceAccount, name: reader, namespace: small}]
+";
+
+/// Who may look at everything but Secrets.
+const WATCHER: &str = "\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: watcher, namespace: small}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: watcher}
+rules:
+  - {apiGroups: [\"\"], resources: [services, configmaps], verbs: [list, watch]}
+  - apiGroups:
+      - apps
+      - policy
+      - c5c3.io
+      - crossplane.c5c3.io
+      - k8s.mariadb.com
+      - rabbitmq.com
+      - cache.cs.sap.com
+      - openstack.k-orc.cloud
+      - external-secrets.io
+      - ovn.c5c3.io
+      - cortex.c5c3.io
+      - keystone.openstack.c5c3.io
+      - glance.openstack.c5c3.io
+      - placement.openstack.c5c3.io
+      - nova.openstack.c5c3.io
+      - neutron.openstack.c5c3.io
+      - cinder.openstack.c5c3.io
+      - tempest.openstack.c5c3.io
+    resources: [\"*\"]
+    verbs: [list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: watcher}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: watcher}
+subjects: [{kind: ServiceAccount, name: watcher, namespace: small}]
+";
