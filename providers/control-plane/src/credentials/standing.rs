@@ -322,6 +322,13 @@ mod tests {
     }
 
     #[test]
+    fn nothing_else_is_handed_out_than_what_was_unless_it_is_asked_for() {
+        let both = standing(&[1, 2], 1, 1);
+        assert_eq!(handed_out(&both, None), Some(1));
+        assert_eq!(wanted(&both, None, &[]), [1]);
+    }
+
+    #[test]
     fn a_number_is_read_as_it_is_written() {
         assert_eq!(number("glance", "glance-12"), Some(12));
         for name in [

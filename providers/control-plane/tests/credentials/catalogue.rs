@@ -44,25 +44,11 @@ fn through_a_store_under_a_path_of_its_own() {
         "the store has brought nothing yet"
     );
     for _ in 0..6 {
-        bring(&mut stage);
+        stage.bring();
         stage.settle();
     }
     assert_eq!(stage.ready().0, "True", "{:?}", stage.ready());
     insta::assert_yaml_snapshot!(shown(&stage));
-}
-
-/// External Secrets brings what was pushed.
-fn bring(stage: &mut Stage) {
-    let names: Vec<String> = stage
-        .names("ExternalSecret")
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
-    for name in names {
-        let source = stage.cluster.get(&secret(&format!("{name}-source")));
-        let data = source.unwrap()["data"].clone();
-        stage.cluster.put(&secret(&name), &json!({ "data": data }));
-    }
 }
 
 #[test]

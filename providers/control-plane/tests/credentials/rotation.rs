@@ -210,6 +210,40 @@ fn killed_after_any_write_a_rotation_ends_as_if_nothing_had_happened() {
 }
 
 #[test]
+fn what_is_still_on_its_way_through_a_store_is_not_taken_back() {
+    let mut stage = Stage::new(&json!({
+        "secretStoreRef": { "name": "openbao", "kind": "ClusterSecretStore" },
+    }));
+    stage.settle();
+    for _ in 0..6 {
+        stage.bring();
+        stage.settle();
+    }
+    stage.cluster.put(&glance(), &json!({ "spec": {} }));
+    take_up(&mut stage);
+    stage.cluster.put(&rotation("glance"), &spec(10, 2, 1));
+    stage.settle();
+    stage.wait(8);
+    stage.settle();
+    let sent = |stage: &Stage| {
+        let id = stage.value(
+            "glance-keystone-credentials-source",
+            "application_credential_id",
+        );
+        id.unwrap()
+    };
+    assert!(sent(&stage).starts_with("glance-2-"));
+    assert!(
+        handed_out(&stage).starts_with("glance-1-"),
+        "the store has brought nothing yet"
+    );
+    stage.cluster.set_status(&rotation("glance"), json!({}));
+    stage.settle();
+    assert!(sent(&stage).starts_with("glance-2-"));
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+}
+
+#[test]
 fn deleting_a_rotation_leaves_what_is_in_use() {
     let mut stage = begun();
     stage.wait(9);
@@ -244,6 +278,7 @@ fn of_two_rotations_of_one_user_the_elder_counts() {
 #[test]
 fn a_rotation_that_is_being_deleted_counts_no_more() {
     let mut stage = begun();
+    stage.wait(1);
     stage.cluster.put(&rotation("another"), &spec(1, 0, 0));
     stage.cluster.hold(rotation("glance").kind);
     stage.cluster.delete(&rotation("glance"));

@@ -236,6 +236,20 @@ impl Stage {
         *left == 0
     }
 
+    /// External Secrets brings what was pushed.
+    pub fn bring(&mut self) {
+        let names: Vec<String> = self
+            .names("ExternalSecret")
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        for name in names {
+            let source = self.cluster.get(&secret(&format!("{name}-source")));
+            let data = source.unwrap()["data"].clone();
+            self.cluster.put(&secret(&name), &json!({ "data": data }));
+        }
+    }
+
     /// All rotations are looked at once.
     pub fn rotate(&mut self) {
         let kind = ResourceKind::of::<CredentialRotationSpec>();
