@@ -10,10 +10,13 @@ use super::entry::{Head, Place};
 /// What each subject looked at when it was last composed.
 #[derive(Default)]
 pub(crate) struct Asks {
-    of: BTreeMap<Id, Vec<Looked>>,
-    objects: HashMap<(ResourceKind, Place), BTreeSet<Id>>,
-    lists: HashMap<(ResourceKind, String), BTreeSet<Id>>,
+    of: BTreeMap<Id, Box<[Looked]>>,
+    objects: HashMap<(ResourceKind, Place), Askers>,
+    lists: HashMap<(ResourceKind, String), Askers>,
 }
+
+/// Subjects, each once. Almost always there is one, and there are many of these.
+type Askers = Vec<Id>;
 
 #[derive(Clone, PartialEq, Eq)]
 enum Looked {
@@ -24,24 +27,24 @@ enum Looked {
 impl Asks {
     /// A subject was composed, and looked at this.
     pub(crate) fn replace(&mut self, id: &Id, asks: &BTreeSet<Ask>) {
-        let looked: Vec<Looked> = asks.iter().filter_map(Looked::at).collect();
+        let looked: Box<[Looked]> = asks.iter().filter_map(Looked::at).collect();
         if self.of.get(id) == Some(&looked) {
             return;
         }
         self.forget(id);
         for looked in &looked {
-            match looked {
-                Looked::Object(kind, place) => self
-                    .objects
-                    .entry((*kind, place.clone()))
-                    .or_default()
-                    .insert(id.clone()),
-                Looked::Objects(kind, namespace, _) => self
-                    .lists
-                    .entry((*kind, namespace.clone()))
-                    .or_default()
-                    .insert(id.clone()),
+            let askers = match looked {
+                Looked::Object(kind, place) => {
+                    self.objects.entry((*kind, place.clone())).or_default()
+                }
+                Looked::Objects(kind, namespace, _) => {
+                    self.lists.entry((*kind, namespace.clone())).or_default()
+                }
             };
+            if !askers.contains(id) {
+                askers.reserve_exact(1);
+                askers.push(id.clone());
+            }
         }
         self.of.insert(id.clone(), looked);
     }
@@ -111,10 +114,10 @@ impl Looked {
     }
 }
 
-fn withdraw<K: std::hash::Hash + Eq>(index: &mut HashMap<K, BTreeSet<Id>>, at: K, id: &Id) {
-    if let Some(ids) = index.get_mut(&at) {
-        ids.remove(id);
-        if ids.is_empty() {
+fn withdraw<K: std::hash::Hash + Eq>(index: &mut HashMap<K, Askers>, at: K, id: &Id) {
+    if let Some(askers) = index.get_mut(&at) {
+        askers.retain(|asker| asker != id);
+        if askers.is_empty() {
             index.remove(&at);
         }
     }

@@ -90,16 +90,19 @@ impl Objects {
     }
 
     /// What the API server answered to a write or a read of ours. What the watch has passed already, it has shown or will
-    /// never show: taking it would bring back the dead.
-    pub(crate) fn learn(&mut self, place: &Place, entry: Entry) {
+    /// never show: taking it would bring back the dead. What is newer is a change like any other: when the watch shows it, it
+    /// is known already.
+    pub(crate) fn learn(&mut self, place: &Place, entry: Entry) -> Option<Change> {
         let head = entry.head();
         let before = self.head(place);
         let same = before
             .as_ref()
             .is_some_and(|before| before.resource_version == head.resource_version);
-        if same || head.version() > self.reached {
-            self.put(place, before, head, entry);
+        if !same && head.version() <= self.reached {
+            return None;
         }
+        let change = self.put(place, before, head, entry);
+        (!same).then_some(change)
     }
 
     /// One object. One that isn't known may have come while nobody was looking.
