@@ -219,7 +219,9 @@ fn what_is_none_of_our_kinds_is_left_out_and_said() {
     assert_eq!(files.given.len(), 1);
     assert_eq!(files.ignored.len(), 1);
     assert!(
-        files.ignored[0].ends_with("Function function-c5c3 is nothing that is planned by itself, and was left out"),
+        files.ignored[0].ends_with(
+            "Function function-c5c3 is nothing that is planned by itself, and was left out"
+        ),
         "{:?}",
         files.ignored
     );
