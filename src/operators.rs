@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use provider_composer::Operator;
+use provider_composer::{Carried, Operator};
 use provider_runtime::Driver;
 
 /// The operators of these names; none given: all.
@@ -11,7 +11,7 @@ use provider_runtime::Driver;
 /// # Errors
 /// There is no operator of a name.
 pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
-    let all = provider_control_plane::operators();
+    let all = operators();
     let known: BTreeSet<&str> = all.iter().map(|operator| short(operator.name())).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name.as_str())) {
         let known: Vec<&str> = known.into_iter().collect();
@@ -25,6 +25,18 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
         .into_iter()
         .filter(|operator| is_chosen(short(operator.name())))
         .collect())
+}
+
+/// Everything that this program carries.
+fn operators() -> Vec<Box<dyn Operator>> {
+    let services: [Box<dyn Operator>; 3] = [
+        Box::new(Carried(provider_keystone::Keystone)),
+        Box::new(Carried(provider_glance::Glance)),
+        Box::new(Carried(provider_placement::Placement)),
+    ];
+    let mut all = provider_control_plane::operators();
+    all.extend(services);
+    all
 }
 
 /// The systems outside Kubernetes that operators ask and call.

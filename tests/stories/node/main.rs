@@ -1,5 +1,7 @@
 //! A node: pods really run there, and nothing of it is left.
 
+mod cloud;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,85 @@
+"""What users and administrators of a cloud do, as a pod that finds Keystone by its Service and all else by the catalogue."""
+
+import hashlib
+import json
+import os
+import sys
+
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+
+KEYSTONE = "http://keystone.openstack.svc:5000/v3"
+HERE = {"user_domain_id": "default", "project_domain_id": "default"}
+SERVICES = {
+    "glance": ("image", "http://glance.openstack.svc:9292"),
+    "placement": ("placement", "http://placement.openstack.svc:8778"),
+}
+
+
+def login(user, password, project):
+    way = v3.Password(KEYSTONE, username=user, password=password, project_name=project, **HERE)
+    return session.Session(way)
+
+
+def administrator():
+    return login("admin", os.environ["PASSWORD"], "admin")
+
+
+def credentials():
+    """Enters all services into the catalogue; says an application credential for each."""
+    keystone = administrator()
+
+    def ask(method, path, body=None):
+        answer = keystone.request(KEYSTONE + path, method, json=body)
+        return answer.json() if answer.content else None
+
+    project = ask("GET", "/projects?name=service")["projects"][0]["id"]
+    role = ask("GET", "/roles?name=service")["roles"][0]["id"]
+    said = {}
+    for name, (kind, url) in SERVICES.items():
+        password = hashlib.sha256(os.urandom(32)).hexdigest()
+        service = ask("POST", "/services", {"service": {"name": name, "type": kind}})["service"]["id"]
+        endpoint = {"interface": "public", "service_id": service, "region_id": "RegionOne", "url": url}
+        ask("POST", "/endpoints", {"endpoint": endpoint})
+        wanted = {"name": name, "domain_id": "default", "password": password}
+        user = ask("POST", "/users", {"user": wanted})["user"]["id"]
+        ask("PUT", f"/projects/{project}/users/{user}/roles/{role}")
+        theirs = login(name, password, "service")
+        path = f"{KEYSTONE}/users/{user}/application_credentials"
+        made = theirs.post(path, json={"application_credential": {"name": name}}).json()
+        said[name] = {key: made["application_credential"][key] for key in ("id", "secret")}
+    print(json.dumps(said))
+
+
+def images():
+    """Stores an image and fetches it again."""
+    glance = administrator()
+    where = {"endpoint_filter": {"service_type": "image", "interface": "public"}}
+    image = os.urandom(1 << 20)
+    wanted = {"name": "noise", "disk_format": "raw", "container_format": "bare"}
+    path = "/v2/images/" + glance.post("/v2/images", json=wanted, **where).json()["id"]
+    binary = {"Content-Type": "application/octet-stream"}
+    glance.put(path + "/file", data=image, headers=binary, **where)
+    stored = glance.get(path, **where).json()
+    fetched = glance.get(path + "/file", **where).content
+    assert stored["status"] == "active", stored
+    assert stored["os_hash_value"] == hashlib.new(stored["os_hash_algo"], image).hexdigest(), stored
+    assert fetched == image, len(fetched)
+    print(stored["os_hash_algo"])
+
+
+def placement():
+    """Asks Placement as a service."""
+    way = v3.ApplicationCredential(
+        KEYSTONE,
+        application_credential_id=os.environ["ID"],
+        application_credential_secret=os.environ["SECRET"],
+    )
+    where = {"endpoint_filter": {"service_type": "placement", "interface": "public"}}
+    service = session.Session(way)
+    versions = service.get("/", **where).json()["versions"]
+    assert service.get("/resource_providers", **where).json() == {"resource_providers": []}
+    print(versions[0]["id"])
+
+
+{"credentials": credentials, "images": images, "placement": placement}[sys.argv[1]]()
