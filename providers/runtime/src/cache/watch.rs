@@ -189,7 +189,11 @@ impl Follower<'_> {
                     "the operator is not allowed to read {plural}: {}",
                     error.shown(kind)
                 );
-                self.become_(State::Unread(why.into()));
+                // An API server that has just started refuses everybody until it knows the roles.
+                match (self.cache.state(kind), since.elapsed() < GRACE) {
+                    (State::Live | State::Stale(_), true) => self.become_(State::Stale(why.into())),
+                    _ => self.become_(State::Unread(why.into())),
+                }
             }
             _ => {
                 let why = format!("{plural} can't be read now: {}", error.shown(kind));
