@@ -38,6 +38,7 @@ enum Part {
     KOrc,
     Keystone,
     Service,
+    Tests,
 }
 
 const KORC: &str = "openstack.k-orc.cloud/v1alpha1";
@@ -84,7 +85,7 @@ const PARTS: [(Part, Kind); 20] = [
     (Part::Service, kind("ovn.c5c3.io/v1alpha1", "OVNCluster")),
     (Part::Service, kind("cortex.c5c3.io/v1alpha1", "Cortex")),
     (
-        Part::Service,
+        Part::Tests,
         kind("tempest.openstack.c5c3.io/v1alpha1", "Tempest"),
     ),
 ];
@@ -212,10 +213,11 @@ impl Part {
                 "endpoint": keystones.url(&object.namespace().unwrap_or_default()),
                 "release": spec["release"],
             }),
+            Self::Tests => json!({
+                "conditions": [observed(condition("Ready", "True", "Ready"), generation)],
+            }),
             Self::Service => {
-                let mut status = json!({
-                    "conditions": [observed(condition("Ready", "True", "Ready"), generation)],
-                });
+                let mut status = Self::Tests.status(kind, object, keystones);
                 if let Some(release) = spec.get("release") {
                     status["release"] = release.clone();
                 }

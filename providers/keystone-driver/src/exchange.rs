@@ -1,5 +1,6 @@
 //! One request of HTTP, and what comes back.
 
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
@@ -8,7 +9,8 @@ use hyper::{Method, Request, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::client::Resumption;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -18,6 +20,10 @@ use crate::error::Error;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection is kept for the next request: a question takes several, and then there is none for minutes.
+const IDLE: Duration = Duration::from_secs(5);
+/// How many TLS sessions are remembered: those of one server.
+const RESUMED: usize = 8;
 /// The largest answer, in bytes.
 const LARGEST: usize = 8 << 20;
 
@@ -54,7 +60,10 @@ impl Exchange {
             .enable_http1()
             .build();
         Ok(Self {
-            client: Client::builder(TokioExecutor::new()).build(connector),
+            client: Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE)
+                .build(connector),
             url: url.to_owned(),
             host: host.to_owned(),
         })
@@ -133,9 +142,9 @@ impl Exchange {
 
 /// How certificates are checked. Over plain HTTP there are none to check.
 fn tls(ca: Option<&str>, is_plain: bool) -> Result<ClientConfig, Error> {
-    let mut roots = RootCertStore::empty();
-    match ca {
+    let roots = match ca {
         Some(pem) => {
+            let mut roots = RootCertStore::empty();
             for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
                 let certificate = certificate.map_err(|_| Error::NoCertificate)?;
                 roots.add(certificate).map_err(|_| Error::NoCertificate)?;
@@ -143,18 +152,29 @@ fn tls(ca: Option<&str>, is_plain: bool) -> Result<ClientConfig, Error> {
             if roots.is_empty() {
                 return Err(Error::NoCertificate);
             }
+            Arc::new(roots)
         }
-        None if is_plain => {}
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
-                return Err(Error::NoRoots);
-            }
-        }
-    }
+        None if is_plain => Arc::new(RootCertStore::empty()),
+        None => system_roots()?,
+    };
     let provider = rustls::crypto::ring::default_provider();
     let config = ClientConfig::builder_with_provider(provider.into())
         .with_safe_default_protocol_versions()
         .map_err(|_| Error::NoRoots)?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.resumption = Resumption::in_memory_sessions(RESUMED);
+    Ok(config)
+}
+
+/// The certificates of the system: the same for all Keystones, and as large as a hundred of their tokens.
+fn system_roots() -> Result<Arc<RootCertStore>, Error> {
+    static ROOTS: LazyLock<Arc<RootCertStore>> = LazyLock::new(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    });
+    match ROOTS.is_empty() {
+        true => Err(Error::NoRoots),
+        false => Ok(Arc::clone(&ROOTS)),
+    }
 }

@@ -28,18 +28,18 @@ impl Budget {
     }
 
     fn note(&mut self, what: &str, is: f64, most: Option<f64>, unit: &'static str) {
-        self.0.push(Measured {
+        let measured = Measured {
             what: what.to_owned(),
             is,
             most,
             unit,
-        });
+        };
+        println!("{measured}");
+        self.0.push(measured);
     }
 
-    /// Shows everything; fine when nothing came to more than it may.
+    /// Fine when nothing came to more than it may.
     pub fn check(&self) -> Result<()> {
-        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        println!("{}", all.join("\n"));
         let broken = self.0.iter().filter(|measured| measured.is_broken());
         let broken: Vec<String> = broken.map(ToString::to_string).collect();
         ensure!(broken.is_empty(), "{}", broken.join("\n"));

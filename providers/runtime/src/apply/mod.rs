@@ -51,6 +51,8 @@ pub(crate) fn managed(live: &Value, whole: bool, managers: &[&'static str]) -> V
             }),
         }
     }
+    // Kept for every object there is, most of which one manager has to do with.
+    found.shrink_to_fit();
     found
 }
 

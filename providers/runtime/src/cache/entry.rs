@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use provider_composer::{Key, Owner, ResourceKind};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::apply::{Managed, managed};
@@ -55,7 +60,28 @@ pub(crate) struct Entry {
     pub managed: Vec<Managed>,
     /// Whether the body is here too.
     pub whole: bool,
-    json: Box<[u8]>,
+    json: Packed,
+}
+
+/// JSON, deflated: there are very many objects, each is looked at only now and then, and half of it is words that all have.
+#[derive(Clone, Default)]
+struct Packed(Box<[u8]>);
+
+impl Packed {
+    fn of(value: &Value) -> Self {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+        // Memory takes whatever is written to it.
+        let written = encoder.write_all(value.to_string().as_bytes());
+        let packed = written.and_then(|()| encoder.finish());
+        Self(packed.unwrap_or_default().into())
+    }
+
+    fn read<T: DeserializeOwned + Default>(&self) -> T {
+        let mut json = Vec::new();
+        let read = DeflateDecoder::new(&*self.0).read_to_end(&mut json);
+        let value = read.ok().and_then(|_| serde_json::from_slice(&json).ok());
+        value.unwrap_or_default()
+    }
 }
 
 /// What the carrier itself looks at in an object.
@@ -93,11 +119,10 @@ impl Entry {
         if !whole && let Some(fields) = object.as_object_mut() {
             fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
         }
-        let json = object.to_string().into_bytes().into_boxed_slice();
         Self {
             managed,
             whole,
-            json,
+            json: Packed::of(&object),
         }
     }
 
@@ -114,7 +139,7 @@ impl Entry {
 
     /// The object, as far as it is here.
     pub(crate) fn value(&self) -> Value {
-        serde_json::from_slice(&self.json).unwrap_or_default()
+        self.json.read()
     }
 
     pub(crate) fn head(&self) -> Head {
@@ -122,8 +147,7 @@ impl Entry {
         struct Headed {
             metadata: Head,
         }
-        let headed: Headed = serde_json::from_slice(&self.json).unwrap_or_default();
-        headed.metadata
+        self.json.read::<Headed>().metadata
     }
 
     /// What an operator has to do with it.
@@ -167,5 +191,29 @@ impl Head {
             )
         };
         meant(self) != meant(before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_was_seen() {
+        let seen = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
+            "data": { "password": "bcO8Cg==", "empty": "" },
+        });
+        let mut entry = Entry::of(seen.clone(), true, &[]);
+        assert_eq!(entry.value(), seen);
+        let head = entry.head();
+        assert_eq!((head.uid.as_str(), head.version()), ("1", 7));
+        entry.head_only();
+        assert!(!entry.whole && entry.value().get("data").is_none());
+        assert_eq!(entry.head(), head);
     }
 }

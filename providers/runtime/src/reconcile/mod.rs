@@ -31,7 +31,7 @@ use crate::queue::Turn;
 const ROUNDS: usize = 5;
 
 /// How many calls one turn has under way.
-const AT_ONCE: usize = 8;
+const AT_ONCE: usize = 4;
 
 /// Everything that a turn needs.
 pub(crate) struct Carrier {
