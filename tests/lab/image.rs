@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use provider_openstack::table::{REGISTRY, RELEASES};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
@@ -16,6 +17,15 @@ use crate::say::say;
 
 /// The release of Debian that every image stands on, and where it is from.
 const DEBIAN: [&str; 2] = ["bookworm", "http://deb.debian.org/debian"];
+
+/// What the services of a cloud need besides themselves.
+const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
+
+/// The services that there are images of.
+const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
+
+/// The release of OpenStack that stories run.
+const STORIES: &str = "2025.2";
 
 /// Whom this machine trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -75,12 +85,37 @@ impl Image {
         })
     }
 
-    /// The project's own image of an OpenStack service, by the name that operators give it: the service, its release, and
-    /// the tag that is the release's.
+    /// Everything that a cloud of a release runs: MariaDB, Memcached, and the services that there are images of.
     ///
     /// # Errors
-    /// When it can't be built.
-    pub fn of_service(service: &str, release: &str, tag: &str) -> Result<Self> {
+    /// When the release isn't known, or one of them can't be built.
+    pub fn of_cloud(release: &str) -> Result<Vec<Self>> {
+        let packages = PACKAGES.into_iter().map(Self::packaged);
+        let services = SERVICES.into_iter();
+        packages
+            .chain(services.map(|service| Self::of_service(service, release)))
+            .collect()
+    }
+
+    /// Builds every image that stories use.
+    ///
+    /// # Errors
+    /// On the first that fails.
+    pub fn prepare() -> Result<()> {
+        Self::tiny()?;
+        Self::of_cloud(STORIES).map(drop)
+    }
+
+    /// The project's own image of an OpenStack service, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When the release isn't known, or it can't be built.
+    pub fn of_service(service: &str, release: &str) -> Result<Self> {
+        let tag = RELEASES
+            .iter()
+            .find(|tags| tags.release.to_string() == release)
+            .and_then(|tags| tags.of(service))
+            .with_context(|| format!("there is no {service} of {release}"))?;
         let recipe = Recipe {
             name: format!("{service}-{release}"),
             folder: project().join("package/images"),
@@ -88,7 +123,7 @@ impl Image {
             arguments: &[("SERVICE", service), ("RELEASE", release)],
         };
         Ok(Self {
-            name: format!("ghcr.io/c5c3/{service}:{tag}"),
+            name: format!("{REGISTRY}/{service}:{tag}"),
             layout: recipe.on_debian()?,
         })
     }

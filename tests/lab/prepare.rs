@@ -1,6 +1,7 @@
-//! Builds the lab's tools ahead of the stories: `cargo run --package lab`.
+//! Builds the lab's tools and images ahead of the stories: `cargo run --package lab`.
 
 fn main() -> anyhow::Result<()> {
     lab::tools::prepare()?;
-    lab::OpenStack::prepare()
+    lab::OpenStack::prepare()?;
+    lab::Image::prepare()
 }
