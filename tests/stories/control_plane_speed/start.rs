@@ -15,19 +15,18 @@ const TIMES: usize = 5;
 /// How often a process is asked whether it has come so far.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// From the start of an operator to the end of its first reconcile, of whichever ControlPlane it finds there; the median of
+/// From the start of an operator to the end of its first reconcile, of whichever ControlPlane it finds there; the shortest of
 /// some.
 pub async fn to_first_reconcile(site: &Site, account: &Cluster) -> Result<Duration> {
-    let mut took = Vec::new();
+    let mut shortest = Duration::MAX;
     for _ in 0..TIMES {
         let began = Instant::now();
         let port = site.start(PROCESS, account, Replicas::One)?;
         timeout(seconds(30), reconciled(port)).await?;
-        took.push(began.elapsed());
+        shortest = shortest.min(began.elapsed());
         site.machine.kill(PROCESS)?;
     }
-    took.sort();
-    Ok(took[TIMES / 2])
+    Ok(shortest)
 }
 
 /// Waits until an operator has reconciled anything.

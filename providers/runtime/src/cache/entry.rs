@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use flate2::Compression;
-use flate2::read::DeflateDecoder;
+use flate2::bufread::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use provider_composer::{Key, Owner, ResourceKind};
 use serde::Deserialize;
@@ -65,20 +65,28 @@ pub(crate) struct Entry {
 
 /// JSON, deflated: there are very many objects, each is looked at only now and then, and half of it is words that all have.
 #[derive(Clone, Default)]
-struct Packed(Box<[u8]>);
+struct Packed {
+    bytes: Box<[u8]>,
+    /// Of the JSON.
+    length: usize,
+}
 
 impl Packed {
     fn of(value: &Value) -> Self {
+        let json = value.to_string();
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
         // Memory takes whatever is written to it.
-        let written = encoder.write_all(value.to_string().as_bytes());
+        let written = encoder.write_all(json.as_bytes());
         let packed = written.and_then(|()| encoder.finish());
-        Self(packed.unwrap_or_default().into())
+        Self {
+            bytes: packed.unwrap_or_default().into(),
+            length: json.len(),
+        }
     }
 
     fn read<T: DeserializeOwned + Default>(&self) -> T {
-        let mut json = Vec::new();
-        let read = DeflateDecoder::new(&*self.0).read_to_end(&mut json);
+        let mut json = Vec::with_capacity(self.length);
+        let read = DeflateDecoder::new(&*self.bytes).read_to_end(&mut json);
         let value = read.ok().and_then(|_| serde_json::from_slice(&json).ok());
         value.unwrap_or_default()
     }
