@@ -206,11 +206,11 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
         };
         let good = access(keystone.clouds());
 
-        let refusal = observe(&driver, &good).await;
+        let refusal = observe_in("nowhere", &driver, &good).await;
         let Err(DriverError::Unavailable(message)) = refusal else {
-            bail!("there is no project service, and it says {refusal:?}")
+            bail!("there is no project nowhere, and it says {refusal:?}")
         };
-        ensure!(message.contains("project service"), "{message}");
+        ensure!(message.contains("project nowhere"), "{message}");
 
         let before = observe(&driver, &good).await?;
         ensure!(before.roles.is_empty(), "{before:?}");
@@ -258,9 +258,17 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
 }
 
 async fn observe(driver: &KeystoneDriver, access: &Access) -> Result<Answer, DriverError> {
+    observe_in("service", driver, access).await
+}
+
+async fn observe_in(
+    project: &str,
+    driver: &KeystoneDriver,
+    access: &Access,
+) -> Result<Answer, DriverError> {
     let question = Question {
         access: access.clone(),
-        project: "service".to_owned(),
+        project: project.to_owned(),
     };
     let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
     let question = serde_json::to_string(&question).map_err(strange)?;
