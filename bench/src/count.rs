@@ -1,24 +1,33 @@
 //! Counting.
 
-use std::path::Path;
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::{self, Count};
+use crate::reconcile::Case;
 use crate::table::Table;
 use crate::ways::Way;
 use crate::{Written, write};
 
-/// How often a request is answered at least; the second half is what counts, so that first allocations don't.
+/// How often anything is done at least; the second half is what counts, so that first allocations don't.
 const TIMES: u64 = 2;
 
-/// Counts every workload in every way, prints a table and checks the budgets.
+/// Counts every call and every reconcile, prints tables and checks the budgets.
 ///
 /// # Errors
 /// Valgrind is missing or fails, or a budget is broken.
 pub fn all() -> Result<()> {
+    let broken = calls()?;
+    reconciles()?;
+    ensure!(broken.is_empty(), "{}", broken.join("; "));
+    Ok(())
+}
+
+/// Counts every workload in every way; what is too much of it.
+fn calls() -> Result<Vec<String>> {
     let folder = tempfile::tempdir().context("there is no room for temporary files")?;
     let mut table = Table::new(&[
         "call",
@@ -49,27 +58,47 @@ pub fn all() -> Result<()> {
         counts.push(count);
     }
     println!("{table}");
-    let broken = budget::broken(&counts);
-    ensure!(broken.is_empty(), "{}", broken.join("; "));
+    Ok(budget::broken(&counts))
+}
+
+/// Counts reconciles of a ControlPlane.
+fn reconciles() -> Result<()> {
+    let mut table = Table::new(&["reconcile of a ControlPlane", "instructions"]);
+    for case in Case::value_variants() {
+        let case = *case;
+        let instructions = once(&["reconcile".into(), name(case)?])?;
+        table.row(&[format!("{case:?}").to_lowercase(), thousands(instructions)]);
+    }
+    println!("{table}");
     Ok(())
 }
 
 /// Instructions of one answer.
 fn count(workload: &Written, way: Way) -> Result<u64> {
-    let once = collected(&workload.path, way, TIMES)?;
-    let twice = collected(&workload.path, way, 2 * TIMES)?;
-    Ok(twice.saturating_sub(once) / TIMES)
+    once(&["repeat".into(), name(way)?, workload.path.clone().into()])
 }
 
-/// Instructions of the whole program that answers a request so many times.
-fn collected(workload: &Path, way: Way, times: u64) -> Result<u64> {
+/// How the command line calls a value.
+fn name(value: impl ValueEnum) -> Result<OsString> {
+    let value = value.to_possible_value();
+    let value = value.context("a value has no name")?;
+    Ok(value.get_name().into())
+}
+
+/// Instructions of doing once what this program does when it is told so, and how many times.
+fn once(told: &[OsString]) -> Result<u64> {
+    let fewer = collected(told, TIMES)?;
+    let more = collected(told, 2 * TIMES)?;
+    Ok(more.saturating_sub(fewer) / TIMES)
+}
+
+/// Instructions of the whole program that does it so many times.
+fn collected(told: &[OsString], times: u64) -> Result<u64> {
     let program = std::env::current_exe().context("this program has no path")?;
-    let way = way.to_possible_value().context("the way has no name")?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
-        .args(["repeat", way.get_name()])
-        .arg(workload)
+        .args(told)
         .arg(times.to_string())
         .stdin(Stdio::null())
         .output();

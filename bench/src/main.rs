@@ -5,6 +5,7 @@
 
 mod budget;
 mod count;
+mod reconcile;
 mod table;
 mod ways;
 
@@ -15,6 +16,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use function_c5c3_fixtures::Workload;
 
+use reconcile::Case;
 use ways::Way;
 
 #[derive(Parser)]
@@ -34,6 +36,8 @@ enum Action {
         workload: PathBuf,
         times: usize,
     },
+    /// Reconciles a ControlPlane so many times
+    Reconcile { case: Case, times: usize },
 }
 
 fn main() -> ExitCode {
@@ -58,6 +62,10 @@ fn run(arguments: Arguments) -> Result<()> {
             let request = read(&workload.with_extension("request"))?;
             let response = read(&workload.with_extension("response"))?;
             way.repeat(&request, &response, times)
+        }
+        Some(Action::Reconcile { case, times }) => {
+            case.repeat(times);
+            Ok(())
         }
     }
 }
