@@ -67,6 +67,21 @@ impl Cluster {
             .await
     }
 
+    /// Installs all that a control plane is made of: our own kinds, and those of others that ours become.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_control_plane_kinds(&self) -> Result<()> {
+        tokio::try_join!(
+            self.install_mariadb(),
+            self.install_rabbitmq(),
+            self.install_valkey(),
+            self.install_k_orc(),
+            self.install_external_secrets(),
+        )?;
+        self.apply_files("package/crds").await.map(drop)
+    }
+
     /// Installs MariaDB's custom resource definitions: MariaDB, MaxScale, Database, User, Grant and their like.
     ///
     /// # Errors

@@ -42,14 +42,7 @@ impl Site {
         let program = our_program(build)?;
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
-        tokio::try_join!(
-            cluster.install_mariadb(),
-            cluster.install_rabbitmq(),
-            cluster.install_valkey(),
-            cluster.install_k_orc(),
-            cluster.install_external_secrets(),
-        )?;
-        cluster.apply_files("package/crds").await?;
+        cluster.install_control_plane_kinds().await?;
         Ok(Self {
             _others: Others::play(machine, &cluster).await?,
             machine: Arc::clone(machine),

@@ -29,14 +29,7 @@ fn what_runs_is_compared_and_shown() -> Result<()> {
         ensure!(nothing.code == 1, "{nothing:?}");
         nothing.complains("the cluster knows no ControlPlanes: install the c5c3-operator")?;
 
-        tokio::try_join!(
-            cluster.install_mariadb(),
-            cluster.install_rabbitmq(),
-            cluster.install_valkey(),
-            cluster.install_k_orc(),
-            cluster.install_external_secrets(),
-        )?;
-        cluster.apply_files("package/crds").await?;
+        cluster.install_control_plane_kinds().await?;
         let empty = status(kubeconfig, &[])?;
         ensure!(empty.code == 0, "{empty:?}");
         empty.says("There is nothing yet")?;

@@ -22,14 +22,7 @@ impl Site {
     pub async fn open(machine: &Arc<Machine>) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
-        tokio::try_join!(
-            cluster.install_mariadb(),
-            cluster.install_rabbitmq(),
-            cluster.install_valkey(),
-            cluster.install_k_orc(),
-            cluster.install_external_secrets(),
-        )?;
-        cluster.apply_files("package/crds").await?;
+        cluster.install_control_plane_kinds().await?;
         cluster
             .install_chart("c5c3-operator", "c5c3-system", &[])
             .await?;

@@ -3,11 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
 use k8s_openapi::ByteString;
 use lab::{Cluster, Context, DynamicObject, Kind, Machine, Result, kind};
-use provider_composer::{Carried, Composer, Composition, Failure, Operator, Subject, Use, World};
-use provider_control_plane::{Recipe, catalogue};
+use provider_composer::{Carried, Operator};
+use provider_control_plane_fixtures::Catalogue;
 use provider_keystone_driver::Keystone;
 use provider_runtime::{Driver, Leadership, Options, carry};
 use serde_json::json;
@@ -16,36 +15,6 @@ use tokio::task::JoinHandle;
 pub const NAMESPACE: &str = "openstack";
 
 const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
-
-/// Composes a catalogue as the whole control plane does once Keystone is ready.
-struct Catalogue;
-
-impl Composer for Catalogue {
-    type Spec = ControlPlaneSpec;
-    type Status = ControlPlaneStatus;
-    const OPERATOR: &'static str = "c5c3-operator";
-    const ORDERED_DELETION: bool = true;
-
-    fn uses(&self) -> Vec<Use> {
-        catalogue::uses()
-    }
-
-    fn compose(
-        &self,
-        subject: &Subject<ControlPlaneSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
-    ) -> Result<ControlPlaneStatus, Failure> {
-        let recipe = Recipe::of(subject);
-        if subject.is_deleted() {
-            catalogue::remains(&recipe, world, composition);
-        } else {
-            let progress = catalogue::compose(&recipe, world, composition)?;
-            composition.conditions.set("KORCReady", &progress);
-        }
-        Ok(ControlPlaneStatus::default())
-    }
-}
 
 /// The operator, carried until this is dropped.
 pub struct Running(JoinHandle<()>);

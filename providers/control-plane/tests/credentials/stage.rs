@@ -3,51 +3,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use c5c3_api::control_plane::ControlPlaneSpec;
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{
-    Carried, Composer, Composition, Failure, Key, Operator, ResourceKind, Subject, Use, World,
-};
+use provider_composer::{Carried, Key, Operator, ResourceKind};
 use provider_composer_testing::{Cluster, System};
 use provider_control_plane::credentials::keystone::{Answer, Call, Change, SYSTEM};
 use provider_control_plane::rotation::CredentialRotationComposer;
-use provider_control_plane::{Recipe, catalogue};
+use provider_control_plane_fixtures::Catalogue;
 use serde_json::{Value, json};
 
 pub const NAMESPACE: &str = "openstack";
-
-/// Composes a catalogue as the whole control plane does once Keystone is ready.
-pub struct Catalogue;
-
-impl Composer for Catalogue {
-    type Spec = ControlPlaneSpec;
-    type Status = ControlPlaneStatus;
-    const OPERATOR: &'static str = "c5c3-operator";
-    const ORDERED_DELETION: bool = true;
-
-    fn uses(&self) -> Vec<Use> {
-        catalogue::uses()
-    }
-
-    fn compose(
-        &self,
-        subject: &Subject<ControlPlaneSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
-    ) -> Result<ControlPlaneStatus, Failure> {
-        let recipe = Recipe::of(subject);
-        if subject.is_deleted() {
-            catalogue::remains(&recipe, world, composition);
-        } else {
-            let progress = catalogue::compose(&recipe, world, composition)?;
-            composition.conditions.set("KORCReady", &progress);
-        }
-        Ok(ControlPlaneStatus::default())
-    }
-}
 
 /// What a Keystone knows.
 #[derive(Default)]
