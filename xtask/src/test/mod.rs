@@ -20,7 +20,8 @@ pub struct Options {
     fast: bool,
 }
 
-/// Runs the steps up to the first that fails, and prints how long each took and how many tests passed and failed.
+/// Runs the steps up to the first that fails, and prints how long each took and how many tests passed and failed. The
+/// lab's stories know nothing of each other: one that fails doesn't keep the next from being told.
 ///
 /// # Errors
 /// When a step fails; the message has the command that runs this step alone.
@@ -90,14 +91,28 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
         "lab itself",
         &["test", "--locked", "--package", "lab", "--lib", "--bins"],
     ))?;
-    for story in &stories {
-        let name = format!("lab: {story}");
-        run.step(&Step::cargo(
-            &name,
-            &["test", "--locked", "--package", "lab", "--test", story],
-        ))?;
-    }
+    let failed: Vec<String> = stories
+        .iter()
+        .filter_map(|story| tell(run, story).err())
+        .map(|error| error.to_string())
+        .collect();
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
+}
+
+fn tell(run: &mut Run, story: &str) -> Result<()> {
+    run.step(&Step::cargo(
+        &format!("lab: {story}"),
+        &[
+            "test",
+            "--locked",
+            "--package",
+            "lab",
+            "--test",
+            story,
+            "--no-fail-fast",
+        ],
+    ))
 }
 
 /// The names of the lab's stories, each a test program of its own.

@@ -127,6 +127,7 @@ impl Run {
         let duration = started.elapsed();
         self.durations.push((step.name.clone(), duration));
         if !status.success() {
+            println!("==> {}: failed in {}", step.name, seconds(duration));
             bail!(
                 "{} failed ({status}); to see it alone, run: {step}",
                 step.name
