@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{Read, Write};
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::bufread::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use provider_composer::{Key, Owner, ResourceKind};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::packed::{Packed, Sample};
 use crate::apply::{Managed, managed};
 
 /// Kubernetes' own kind of annotation that repeats an object, the values of a Secret too.
@@ -63,35 +59,6 @@ pub(crate) struct Entry {
     json: Packed,
 }
 
-/// JSON, deflated: there are very many objects, each is looked at only now and then, and half of it is words that all have.
-#[derive(Clone, Default)]
-struct Packed {
-    bytes: Box<[u8]>,
-    /// Of the JSON.
-    length: usize,
-}
-
-impl Packed {
-    fn of(value: &Value) -> Self {
-        let json = value.to_string();
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-        // Memory takes whatever is written to it.
-        let written = encoder.write_all(json.as_bytes());
-        let packed = written.and_then(|()| encoder.finish());
-        Self {
-            bytes: packed.unwrap_or_default().into(),
-            length: json.len(),
-        }
-    }
-
-    fn read<T: DeserializeOwned + Default>(&self) -> T {
-        let mut json = Vec::with_capacity(self.length);
-        let read = DeflateDecoder::new(&*self.bytes).read_to_end(&mut json);
-        let value = read.ok().and_then(|_| serde_json::from_slice(&json).ok());
-        value.unwrap_or_default()
-    }
-}
-
 /// What the carrier itself looks at in an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -116,7 +83,12 @@ pub(crate) struct Reference {
 
 impl Entry {
     /// Of an object as the API server gives it, with its body or without.
-    pub(crate) fn of(mut object: Value, whole: bool, managers: &[&'static str]) -> Self {
+    pub(crate) fn of(
+        mut object: Value,
+        whole: bool,
+        managers: &[&'static str],
+        sample: &Sample,
+    ) -> Self {
         let managed = managed(&object, whole, managers);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.shift_remove("managedFields");
@@ -124,24 +96,23 @@ impl Entry {
                 annotations.shift_remove(LAST_APPLIED);
             }
         }
-        if !whole && let Some(fields) = object.as_object_mut() {
-            fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
+        if !whole {
+            behead(&mut object);
         }
         Self {
             managed,
             whole,
-            json: Packed::of(&object),
+            json: sample.pack(&object),
         }
     }
 
     /// The same without its body.
     pub(crate) fn head_only(&mut self) {
         if self.whole {
-            let managed = std::mem::take(&mut self.managed);
-            *self = Self {
-                managed,
-                ..Self::of(self.value(), false, &[])
-            };
+            let mut object = self.value();
+            behead(&mut object);
+            self.json = self.json.again(&object);
+            self.whole = false;
         }
     }
 
@@ -163,6 +134,13 @@ impl Entry {
         self.managed
             .iter()
             .find(|managed| managed.manager == manager)
+    }
+}
+
+/// Leaves of an object what is the same for all kinds.
+fn behead(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
     }
 }
 
@@ -216,7 +194,7 @@ mod tests {
             "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
             "data": { "password": "bcO8Cg==", "empty": "" },
         });
-        let mut entry = Entry::of(seen.clone(), true, &[]);
+        let mut entry = Entry::of(seen.clone(), true, &[], &Sample::default());
         assert_eq!(entry.value(), seen);
         let head = entry.head();
         assert_eq!((head.uid.as_str(), head.version()), ("1", 7));

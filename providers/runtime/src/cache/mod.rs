@@ -3,6 +3,7 @@
 mod asks;
 mod entry;
 mod objects;
+mod packed;
 mod view;
 mod watch;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use asks::Asks;
 use objects::{Change, Objects};
+use packed::Sample;
 
 pub(crate) use entry::{Entry, Head, Place};
 pub(crate) use objects::State;
@@ -40,6 +42,7 @@ struct Interest {
 /// What is known of the cluster, and whom a change of it wakes.
 pub(crate) struct Cache {
     kinds: BTreeMap<ResourceKind, Mutex<Objects>>,
+    samples: BTreeMap<ResourceKind, Sample>,
     managers: Vec<&'static str>,
     interests: Vec<Interest>,
     asks: Mutex<Asks>,
@@ -65,6 +68,10 @@ impl Cache {
             .collect();
         let kinds = interests.iter().flat_map(|interest| &interest.kinds);
         Self {
+            samples: kinds
+                .clone()
+                .map(|kind| (*kind, Sample::default()))
+                .collect(),
             kinds: kinds
                 .map(|kind| (*kind, Mutex::new(Objects::new())))
                 .collect(),
@@ -147,10 +154,17 @@ impl Cache {
         made
     }
 
+    /// What is to be kept of an object, with its body or without.
+    fn entry(&self, kind: ResourceKind, object: Value, whole: bool) -> Entry {
+        let other = Sample::default();
+        let sample = self.samples.get(&kind).unwrap_or(&other);
+        Entry::of(object, whole, &self.managers, sample)
+    }
+
     /// What the API server answered to a read or write of ours.
     pub(crate) fn learn(&self, key: &Key, object: Value) {
         let place = Place::of(key);
-        let mut entry = Entry::of(object, true, &self.managers);
+        let mut entry = self.entry(key.kind, object, true);
         if Self::extent(key.kind) == Extent::Metadata && !self.asks().is_asked(key.kind, &place) {
             entry.head_only();
         }
@@ -159,7 +173,7 @@ impl Cache {
 
     /// An object was read that somebody asks for right now: its body is held from now on.
     pub(crate) fn fetched(&self, key: &Key, object: Value) {
-        let entry = Entry::of(object, true, &self.managers);
+        let entry = self.entry(key.kind, object, true);
         self.take_in(key.kind, &Place::of(key), entry);
     }
 
@@ -346,7 +360,7 @@ mod tests {
 
     /// As the watch does it.
     fn saw(cache: &Cache, key: &Key, version: u64) {
-        let entry = Entry::of(secret(version), false, &[]);
+        let entry = cache.entry(key.kind, secret(version), false);
         let place = Place::of(key);
         let change = cache.objects(key.kind).unwrap().saw(&place, entry);
         if let Some(change) = change {

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{debug, warn};
 
 use super::Cache;
-use super::entry::{Entry, Place};
+use super::entry::Place;
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
@@ -140,7 +140,9 @@ impl Follower<'_> {
         // The items of a list don't say what they are.
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
-        let entry = Entry::of(object, self.extent == Extent::Whole, &self.cache.managers);
+        let entry = self
+            .cache
+            .entry(self.kind, object, self.extent == Extent::Whole);
         let change = self.cache.objects(self.kind)?.saw(&place, entry);
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
