@@ -51,7 +51,8 @@ impl Composer for Keystone {
         let scale = (spec.replicas, &spec.resources);
         let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition)?;
+        let database = Database::resolve(&service, &spec.database, world, composition)?
+            .and_then(Database::plain);
         let configured = configured(&service, spec, &database, world)?;
         let program = match &configured {
             Ok((_, files)) => Ok(program(&service, files, composition)?),

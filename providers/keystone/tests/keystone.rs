@@ -232,6 +232,31 @@ fn what_runs_stays_when_something_it_needs_is_gone() {
 }
 
 #[test]
+fn a_password_is_written_as_it_is_or_refused() {
+    let mut cluster = given(MANAGED);
+    let mut given = |password: &str| {
+        let account = [("username", "keystone"), ("password", password)];
+        cluster.secret("keystone-db-credentials", &account);
+        cluster.settle(&KEYSTONE, "keystone");
+        cluster.condition(&KEYSTONE, "keystone", "DatabaseReady")
+    };
+    for refused in ["p@ss", "100%"] {
+        let (status, reason, message) = given(refused);
+        assert_eq!(
+            (status.as_str(), reason.as_str()),
+            ("False", "InvalidSecret")
+        );
+        assert!(
+            message.contains("choose a password without @ and %"),
+            "{message}"
+        );
+    }
+    assert_eq!(given("a/b:c?d#e=f&$g h").0, "True");
+    let config = configuration(&cluster);
+    assert!(config.contains("//keystone:a/b:c?d#e=f&$$g h@"), "{config}");
+}
+
+#[test]
 fn nothing_goes_when_secrets_cannot_be_read() {
     let mut cluster = running(MANAGED);
     let before: BTreeSet<String> = cluster

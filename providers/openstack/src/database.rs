@@ -109,9 +109,26 @@ impl Database {
             true => format!("[{}]", self.server.host),
             false => self.server.host.clone(),
         };
-        let (user, password) = (encoded(&self.user), encoded(&self.password));
+        let user = encoded(&self.user, &[':', '/']);
+        let password = encoded(&self.password, &[]);
         let (port, name) = (self.server.port, &self.name);
         format!("mysql+pymysql://{user}:{password}@{host}:{port}/{name}?charset=utf8mb4")
+    }
+
+    /// The database, if its URL says everything as it is: keystone-manage takes a `%` in it for a reference
+    /// (`keystone/common/sql/upgrades.py`, `_find_alembic_conf`).
+    ///
+    /// # Errors
+    /// What is to be done about it.
+    pub fn plain(self) -> Awaited<Self> {
+        match self.url().contains('%') {
+            false => Ok(self),
+            true => Err(Progress::failed(
+                "InvalidSecret",
+                "the database's user or password has a character that keystone-manage can't take: choose a password without \
+                 @ and %, and a user without these, : and /",
+            )),
+        }
     }
 
     /// Which database it is, without its password.
@@ -281,14 +298,15 @@ fn object<S>(service: &Service<'_>, spec: S) -> Manifest<S> {
     }
 }
 
-/// A text as it may stand in a URL before the host (RFC 3986, section 2.3).
-pub(crate) fn encoded(text: &str) -> String {
-    let each =
-        text.bytes().map(
-            |byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                true => char::from(byte).to_string(),
-                false => format!("%{byte:02X}"),
-            },
-        );
-    each.collect()
+/// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it
+/// is (`sqlalchemy/engine/url.py`, `_parse_url`).
+fn encoded(text: &str, more: &[char]) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for character in text.chars() {
+        match matches!(character, '%' | '@') || more.contains(&character) {
+            true => encoded.push_str(&format!("%{:02X}", u32::from(character))),
+            false => encoded.push(character),
+        }
+    }
+    encoded
 }
