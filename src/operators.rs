@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use provider_composer::{Carried, Operator};
+use provider_composer::Operator;
+use provider_operators::operators;
 use provider_runtime::Driver;
 
 /// The operators of these names; none given: all.
@@ -25,18 +26,6 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
         .into_iter()
         .filter(|operator| is_chosen(short(operator.name())))
         .collect())
-}
-
-/// Everything that this program carries.
-fn operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 3] = [
-        Box::new(Carried(provider_keystone::Keystone)),
-        Box::new(Carried(provider_glance::Glance)),
-        Box::new(Carried(provider_placement::Placement)),
-    ];
-    let mut all = provider_control_plane::operators();
-    all.extend(services);
-    all
 }
 
 /// The systems outside Kubernetes that operators ask and call.

@@ -1,0 +1,39 @@
+//! The list of all operators, for whoever runs, plans or packages them.
+
+use provider_composer::{Carried, Operator};
+use provider_glance::Glance;
+use provider_keystone::Keystone;
+use provider_placement::Placement;
+
+/// Every operator that there is: the c5c3-operator's own, then one for each OpenStack service.
+pub fn operators() -> Vec<Box<dyn Operator>> {
+    let services: [Box<dyn Operator>; 3] = [
+        Box::new(Carried(Keystone)),
+        Box::new(Carried(Glance)),
+        Box::new(Carried(Placement)),
+    ];
+    let mut all = provider_control_plane::operators();
+    all.extend(services);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_operators_compose_the_same_kind() {
+        let all = operators();
+        let kinds: BTreeSet<_> = all.iter().map(|operator| operator.subject()).collect();
+        assert_eq!(kinds.len(), all.len());
+        let names: BTreeSet<_> = all.iter().map(|operator| operator.name()).collect();
+        assert!(names.is_superset(&BTreeSet::from([
+            "c5c3-operator",
+            "keystone-operator",
+            "glance-operator",
+            "placement-operator",
+        ])));
+    }
+}
