@@ -49,7 +49,7 @@ const COMMON: [(&str, &str); 8] = [
 /// A chart for each operator.
 pub fn charts(_: &Path) -> Result<Files> {
     let mut by_name: BTreeMap<&str, Vec<Box<dyn Operator>>> = BTreeMap::new();
-    for operator in provider_control_plane::operators() {
+    for operator in provider_operators::operators() {
         by_name.entry(operator.name()).or_default().push(operator);
     }
     let mut files = Files::new();
