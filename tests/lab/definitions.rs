@@ -57,6 +57,15 @@ impl Cluster {
             .await
     }
 
+    /// Installs the Gateway API's custom resource definitions: Gateway, HTTPRoute, BackendTLSPolicy and their like.
+    ///
+    /// # Errors
+    /// When they can't be had or aren't served in time.
+    pub async fn install_gateway(&self) -> Result<()> {
+        self.install_folder(Module::Gateway, "config/crd/standard")
+            .await
+    }
+
     /// Installs the custom resource definition of ServiceMonitor.
     ///
     /// # Errors

@@ -258,6 +258,8 @@ pub enum Module {
     ExternalSecrets,
     /// cert-manager.
     CertManager,
+    /// The Gateway API.
+    Gateway,
     /// The operator of Prometheus, whose ServiceMonitors others make.
     Prometheus,
     /// The operator of MariaDB.
@@ -272,13 +274,14 @@ pub enum Module {
 
 impl Module {
     /// Every module.
-    pub const ALL: [Module; 11] = [
+    pub const ALL: [Module; 12] = [
         Module::CrossplaneV1,
         Module::CrossplaneV2,
         Module::ProviderKubernetes,
         Module::Rook,
         Module::ExternalSecrets,
         Module::CertManager,
+        Module::Gateway,
         Module::Prometheus,
         Module::MariadbOperator,
         Module::RabbitmqOperator,
@@ -301,6 +304,7 @@ impl Module {
             Module::Rook => ("schemas", "github.com/rook/rook"),
             Module::ExternalSecrets => ("schemas", "github.com/external-secrets/external-secrets"),
             Module::CertManager => ("schemas", "github.com/cert-manager/cert-manager"),
+            Module::Gateway => ("schemas", "sigs.k8s.io/gateway-api"),
             Module::Prometheus => (
                 "schemas",
                 "github.com/prometheus-operator/prometheus-operator",

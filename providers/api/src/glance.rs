@@ -7,8 +7,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     parts::{
-        Common, Database, KeystoneAccess, NamedRef, Rbd, Resources, ServiceStatus, Volume,
-        is_default, keystone_access::URL,
+        Autoscaling, Common, Database, KeystoneAccess, NamedRef, Rbd, Resources, ServiceStatus,
+        Volume, is_default, keystone_access::URL,
     },
     rule::Rule,
 };
@@ -32,6 +32,9 @@ pub struct GlanceSpec {
     #[serde(default = "default_replicas")]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
+    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
     /// CPU and memory of each replica.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Resources,

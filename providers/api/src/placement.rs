@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     custom_resource::CustomResource,
     kind::Column,
-    parts::{Common, Database, KeystoneAccess, Resources, ServiceStatus, is_default},
+    parts::{Autoscaling, Common, Database, KeystoneAccess, Resources, ServiceStatus, is_default},
 };
 
 /// The wanted Placement.
@@ -17,6 +17,9 @@ pub struct PlacementSpec {
     #[serde(default = "default_replicas")]
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
+    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
     /// CPU and memory of each replica.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resources: Resources,

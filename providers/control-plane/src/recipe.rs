@@ -54,6 +54,15 @@ impl<'a> Recipe<'a> {
         format!("{}{}", self.url(service.name, service.port), service.path)
     }
 
+    /// The URL of a service's API for those outside the cluster; the same where it isn't exposed.
+    pub(crate) fn public_endpoint(&self, service: &Service) -> String {
+        let said = self.services.overrides(service.name);
+        match said.and_then(|said| said.expose.as_ref()) {
+            Some(exposed) => format!("https://{}{}", exposed.hostname, service.path),
+            None => self.endpoint(service),
+        }
+    }
+
     /// The URL of an API within the cluster, by the name of its Service.
     pub(crate) fn url(&self, name: &str, port: u16) -> String {
         let scheme = match self.spec().global.tls.enabled {

@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::{
 };
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Service, Source,
-    Workload, policy, progress, uses,
+    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Scale, Service,
+    Source, Workload, policy, progress, uses,
 };
 
 use store::Store;
@@ -50,7 +50,11 @@ impl Composer for Glance {
         composition: &mut Composition,
     ) -> Result<ServiceStatus, Failure> {
         let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
-        let scale = (spec.replicas, &spec.resources);
+        let scale = Scale {
+            replicas: spec.replicas,
+            autoscaling: spec.autoscaling.as_ref(),
+            resources: &spec.resources,
+        };
         let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;

@@ -43,6 +43,7 @@ pub fn bootstrap(
     };
     let (user, region) = (&spec.bootstrap.admin_user, &spec.bootstrap.region);
     let url = format!("{}/v3", service.endpoint());
+    let public = format!("{}/v3", service.public_endpoint());
     let manage = format!("keystone-manage --config-file {}", file());
     let script =
         format!("{manage} bootstrap && exec {manage} project_setup --project-name service");
@@ -53,7 +54,7 @@ pub fn bootstrap(
         .variable("OS_BOOTSTRAP_REGION_ID", region)
         .variable("OS_BOOTSTRAP_ADMIN_URL", &url)
         .variable("OS_BOOTSTRAP_INTERNAL_URL", &url)
-        .variable("OS_BOOTSTRAP_PUBLIC_URL", &url);
+        .variable("OS_BOOTSTRAP_PUBLIC_URL", &public);
     program.env.push(EnvVar {
         name: "OS_BOOTSTRAP_PASSWORD".to_owned(),
         value: None,
@@ -68,7 +69,7 @@ pub fn bootstrap(
     });
     let task = Task {
         name: BOOTSTRAP,
-        purpose: format!("{user} {region} {url} {password}"),
+        purpose: format!("{user} {region} {url} {public} {password}"),
         program,
         often: "the database can't be reached, or has users that the resource names in another way"
             .to_owned(),

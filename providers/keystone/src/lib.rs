@@ -10,7 +10,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Config, Database, Files, Ground, Migrations, Program, Service, Source,
+    About, Awaited, Config, Database, Files, Ground, Migrations, Program, Scale, Service, Source,
     Workload, cache, policy, progress, uses,
 };
 
@@ -48,7 +48,11 @@ impl Composer for Keystone {
         composition: &mut Composition,
     ) -> Result<ServiceStatus, Failure> {
         let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
-        let scale = (spec.replicas, &spec.resources);
+        let scale = Scale {
+            replicas: spec.replicas,
+            autoscaling: spec.autoscaling.as_ref(),
+            resources: &spec.resources,
+        };
         let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?

@@ -53,6 +53,7 @@ impl Api {
         &self,
         service: &Service<'_>,
         certificate: Option<&Certificate>,
+        world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<(), Failure> {
         let labels = service.selector();
@@ -67,7 +68,7 @@ impl Api {
             );
             annotations.insert("c5c3.io/certificate".to_owned(), certificate.digest.clone());
         }
-        let mut pod = pod(service, &program, requirements(service.resources));
+        let mut pod = pod(service, &program, requirements(service.scale.resources));
         pod.topology_spread_constraints = Some(spread(&service.common.topology, &labels));
         pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
         let port = i32::from(service.about.port);
@@ -104,7 +105,7 @@ impl Api {
         let deployment = Deployment {
             metadata: service.metadata(),
             spec: DeploymentSpec {
-                replicas: Some(i32::try_from(service.replicas).unwrap_or(i32::MAX)),
+                replicas: Some(service.replicas(world)),
                 revision_history_limit: Some(2),
                 progress_deadline_seconds: Some(600),
                 selector: selector(&labels),
@@ -215,7 +216,7 @@ fn progress(service: &Service<'_>, seen: Seen<Live<Deployment>>) -> Progress {
     match holds("Available", "True") {
         Some(_) => Progress::Ready,
         None => {
-            let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.replicas);
+            let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.scale.replicas);
             Progress::waiting(
                 "Starting",
                 format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready"),

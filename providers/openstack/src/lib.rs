@@ -6,12 +6,14 @@
 
 mod access;
 mod api;
+mod autoscaling;
 mod awaited;
 mod cache;
 mod config;
 mod database;
 mod dependency;
 mod digest;
+mod exposure;
 mod extra;
 mod files;
 mod image;
@@ -45,5 +47,5 @@ pub use policy::policy;
 pub use release::{NoRelease, Release, table};
 pub use schedule::Cron;
 pub use secret::Values;
-pub use service::{About, Service, uses};
+pub use service::{About, Scale, Service, uses};
 pub use workload::{Ground, Workload};

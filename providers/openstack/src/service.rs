@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
-use c5c3_api::parts::{Common, Resources};
+use c5c3_api::parts::{Autoscaling, Common, Resources};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService};
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
 
 use crate::extra::{Extra, Owned};
-use crate::manifest::{Manifest, cert_manager, mariadb};
+use crate::manifest::{Manifest, cert_manager, gateway, mariadb};
 use crate::release::Release;
 use crate::{dependency, image};
 
@@ -36,6 +37,17 @@ pub struct About {
     pub owned: &'static [Owned],
 }
 
+/// How many replicas an API has, and how large they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale<'a> {
+    /// Replicas; the least of them where there may be more.
+    pub replicas: u32,
+    /// When there are more.
+    pub autoscaling: Option<&'a Autoscaling>,
+    /// CPU and memory of each.
+    pub resources: &'a Resources,
+}
+
 /// One OpenStack service, as every part of its recipe looks at it.
 pub struct Service<'a> {
     /// What is always so of it.
@@ -48,10 +60,8 @@ pub struct Service<'a> {
     pub common: &'a Common,
     /// What the user adds to its configuration.
     pub extra: Extra<'a>,
-    /// Replicas of its API.
-    pub replicas: u32,
-    /// CPU and memory of each replica.
-    pub resources: &'a Resources,
+    /// How many replicas its API has, and how large they are.
+    pub scale: Scale<'a>,
     /// The release that is wanted.
     pub release: Release,
     /// The image that is wanted.
@@ -70,10 +80,10 @@ impl<'a> Service<'a> {
         about: About,
         subject: &'a Subject<S>,
         common: &'a Common,
-        (replicas, resources): (u32, &'a Resources),
+        scale: Scale<'a>,
         installed: Option<&str>,
     ) -> Result<Self, Failure> {
-        if replicas == 0 {
+        if scale.replicas == 0 {
             return Err(Failure::new(
                 "Invalid",
                 "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
@@ -92,8 +102,7 @@ impl<'a> Service<'a> {
             name: subject.name(),
             common,
             extra: Extra::of(&about, release, common)?,
-            replicas,
-            resources,
+            scale,
             release,
             image: image::reference(about.name, release, &common.image)?,
             installed,
@@ -172,6 +181,10 @@ pub fn uses() -> Vec<Use> {
         KubernetesService::KIND,
         NetworkPolicy::KIND,
         PodDisruptionBudget::KIND,
+        HorizontalPodAutoscaler::KIND,
+        Ingress::KIND,
+        Manifest::<gateway::HttpRoute>::KIND,
+        Manifest::<gateway::BackendTlsPolicy>::KIND,
         Manifest::<mariadb::Database>::KIND,
         Manifest::<mariadb::User>::KIND,
         Manifest::<mariadb::Grant>::KIND,

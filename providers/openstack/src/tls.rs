@@ -17,6 +17,8 @@ pub struct Certificate {
     pub secret: String,
     /// Stands for the certificate: a renewed one has another.
     pub digest: String,
+    /// Certificate of its issuer, where the Secret has it.
+    pub authority: Option<String>,
 }
 
 impl Certificate {
@@ -66,7 +68,15 @@ fn read(service: &Service<'_>, secret: String, world: &World<'_>) -> Awaited<Cer
     let values = Values::read(world, service.namespace, &secret, "the API's certificate")?;
     values.text("tls.key")?;
     let digest = digest([values.text("tls.crt")?]);
-    Ok(Certificate { secret, digest })
+    let authority = match values.has("ca.crt") {
+        true => Some(values.text("ca.crt")?.to_owned()),
+        false => None,
+    };
+    Ok(Certificate {
+        secret,
+        digest,
+        authority,
+    })
 }
 
 /// Name of the Secret with the certificate of a resource that is called so.

@@ -24,6 +24,7 @@ pub struct Ground<'a> {
     service: &'a Service<'a>,
     rollout: Rollout,
     certificate: Awaited<Option<Certificate>>,
+    exposed: Option<Progress>,
     dependencies: Progress,
 }
 
@@ -49,11 +50,15 @@ impl<'a> Ground<'a> {
         composition: &mut Composition,
     ) -> Result<Self, Failure> {
         service.expose(composition)?;
+        service.autoscale(composition)?;
+        let certificate = Certificate::resolve(service, world, composition)?;
+        let exposed = service.let_in(&certificate, world, composition)?;
         Ok(Self {
             jobs: Jobs::of(service, world),
             service,
             rollout: Rollout::of(service, world, composition),
-            certificate: Certificate::resolve(service, world, composition)?,
+            certificate,
+            exposed,
             dependencies: dependencies(service, subject, world)?,
         })
     }
@@ -127,7 +132,7 @@ impl<'a> Ground<'a> {
         }
         let reached = match (&api, &self.certificate) {
             (Ok(api), Ok(certificate)) => {
-                api.compose(service, certificate.as_ref(), composition)?;
+                api.compose(service, certificate.as_ref(), world, composition)?;
                 self.rollout.progress.clone()
             }
             (api, certificate) => {
@@ -139,6 +144,9 @@ impl<'a> Ground<'a> {
             }
         };
         composition.conditions.set("APIReady", &reached);
+        if let Some(exposed) = &self.exposed {
+            composition.conditions.set("Exposed", exposed);
+        }
         Ok(ServiceStatus {
             endpoint: Some(service.endpoint()),
             release: schema.release.map(|release| release.to_string()),

@@ -6,7 +6,7 @@ use c5c3_api::parts::ServiceStatus;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Service,
+    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Scale, Service,
     Workload, policy, progress, uses,
 };
 
@@ -42,7 +42,11 @@ impl Composer for Placement {
         composition: &mut Composition,
     ) -> Result<ServiceStatus, Failure> {
         let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
-        let scale = (spec.replicas, &spec.resources);
+        let scale = Scale {
+            replicas: spec.replicas,
+            autoscaling: spec.autoscaling.as_ref(),
+            resources: &spec.resources,
+        };
         let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
         let ground = Ground::of(&service, Subject::<PlacementSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;

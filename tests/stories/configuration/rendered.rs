@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 /// What any Secret may be asked for.
 const VALUES: [(&str, &str); 12] = [
     ("username", "somebody"),
-    ("password", "p$ss\"w:rd/ %"),
+    ("password", "p$ss\"w:rd/ #"),
     ("accessKey", "access"),
     ("secretKey", "$ecret"),
     ("userID", "somebody"),

@@ -4,6 +4,7 @@ mod composed;
 mod consumers;
 mod definitions;
 mod fixtures;
+mod services;
 
 use c5c3_api::Generation;
 use lab::{Release, Result};
@@ -11,6 +12,11 @@ use lab::{Release, Result};
 #[test]
 fn what_is_composed_is_taken_by_its_clusters() -> Result<()> {
     lab::on_a_bare_machine(async |machine| composed::is_taken(&machine).await)
+}
+
+#[test]
+fn what_services_become_is_taken_by_their_cluster() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| services::are_taken(&machine).await)
 }
 
 #[test]

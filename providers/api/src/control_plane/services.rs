@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{Component, ExtraConfig, Image, PolicyOverrides, Resources, Schedule, is_default},
+    parts::{
+        Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides, Resources, Schedule,
+        is_default,
+    },
     rule::Rule,
 };
 
@@ -37,6 +40,21 @@ pub struct ControlPlaneServices {
     pub manila: Option<OtherService>,
 }
 
+impl ControlPlaneServices {
+    /// What is said of a service by its name, for instance `glance`.
+    pub fn overrides(&self, service: &str) -> Option<&Overrides> {
+        match service {
+            "keystone" => Some(&self.keystone.overrides),
+            "glance" => Some(&self.glance.overrides),
+            "placement" => Some(&self.placement.overrides),
+            "nova" => Some(&self.nova.overrides),
+            "neutron" => Some(&self.neutron.overrides),
+            "cinder" => Some(&self.cinder.overrides),
+            _ => None,
+        }
+    }
+}
+
 /// What may be said of any service, and is passed on to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -50,6 +68,10 @@ pub struct Overrides {
     /// Options of the service's configuration by section, for what no field says. They are merged last.
     #[serde(skip_serializing_if = "is_default")]
     pub extra_config: ExtraConfig,
+    /// How the API is reached from outside the cluster: the catalogue's public endpoint is there. Without it, only from
+    /// within.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expose: Option<Exposure>,
 }
 
 /// A service that is one Deployment.
@@ -62,6 +84,9 @@ pub struct Service<const REPLICAS: u32> {
     /// Replicas of the API.
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
+    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
     /// CPU and memory of each replica.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
@@ -75,6 +100,7 @@ impl<const REPLICAS: u32> Default for Service<REPLICAS> {
         Self {
             enabled: true,
             replicas: REPLICAS,
+            autoscaling: None,
             resources: Resources::default(),
             overrides: Overrides::default(),
         }
@@ -90,6 +116,9 @@ pub struct KeystoneService {
     /// Replicas of the API.
     #[schemars(range(min = 1, max = 1000))]
     pub replicas: u32,
+    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
     /// CPU and memory of each replica.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
@@ -106,6 +135,7 @@ impl Default for KeystoneService {
         Self {
             enabled: true,
             replicas: 3,
+            autoscaling: None,
             resources: Resources::default(),
             fernet: None,
             overrides: Overrides::default(),

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    dependency::Dependency, image::Image, is_default, policy::PolicyOverrides, switch::Switch,
-    tls::Tls, topology::Topology,
+    dependency::Dependency, exposure::Exposure, image::Image, is_default, policy::PolicyOverrides,
+    switch::Switch, tls::Tls, topology::Topology,
 };
 use crate::list;
 
@@ -27,6 +27,9 @@ pub struct Common {
     pub image: Image,
     /// Encryption of the API's endpoint.
     pub tls: Tls,
+    /// How the API is reached from outside the cluster. Without it, only from within.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expose: Option<Exposure>,
     /// Where pods run.
     #[serde(skip_serializing_if = "is_default")]
     pub topology: Topology,

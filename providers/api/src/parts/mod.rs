@@ -1,10 +1,12 @@
 //! What several kinds are made of. Each part is one room, and means the same wherever it stands.
 
+pub mod autoscaling;
 pub mod cache;
 pub mod common;
 pub mod component;
 pub mod database;
 pub mod dependency;
+pub mod exposure;
 pub mod host;
 pub mod image;
 pub mod keystone_access;
@@ -21,11 +23,13 @@ pub mod tls;
 pub mod topology;
 
 pub use self::{
+    autoscaling::Autoscaling,
     cache::{Cache, CacheBackend},
     common::{Common, ExtraConfig},
     component::Component,
     database::Database,
     dependency::{Dependency, DependencyKind},
+    exposure::{Exposure, Gateway, Ingress},
     host::{HostPort, HostPortError},
     image::{Fork, Image, PullPolicy},
     keystone_access::{AppCredentialRef, KeystoneAccess},

@@ -9,8 +9,6 @@ use crate::credentials::keystone::{Answer, Change};
 use crate::manifest::korc::{Endpoint, Made, Service};
 use crate::services::{self, KEYSTONE};
 
-const INTERFACES: [&str; 2] = ["public", "internal"];
-
 /// Composes the services and endpoints.
 pub(super) fn compose(
     korc: &mut Korc<'_>,
@@ -32,12 +30,16 @@ pub(super) fn compose(
             },
         );
         progress.push(korc.want(service.name, &entry, turn)?.progress);
-        for interface in INTERFACES {
+        let interfaces = [
+            ("public", korc.recipe.public_endpoint(service)),
+            ("internal", korc.recipe.endpoint(service)),
+        ];
+        for (interface, url) in interfaces {
             let endpoint = Made::new(
                 &korc.cloud,
                 Endpoint {
                     interface,
-                    url: korc.recipe.endpoint(service),
+                    url,
                     service_ref: service.name,
                 },
             );

@@ -26,6 +26,7 @@ impl Recipe<'_> {
             release: Some(release.to_string()),
             image: self.image(step.name, tag, &overrides.image),
             tls: self.tls(),
+            expose: overrides.expose.clone(),
             topology: global.topology.clone(),
             monitoring: global.monitoring,
             policy_overrides: merged(

@@ -15,6 +15,7 @@ impl Recipe<'_> {
         let (step, said) = (Node::Glance.step(), &self.services.glance);
         let spec = GlanceSpec {
             replicas: said.replicas,
+            autoscaling: said.autoscaling.clone(),
             resources: said.resources.clone(),
             database: self.database(&GLANCE),
             keystone: self.keystone_access(step),

@@ -20,6 +20,7 @@ impl Recipe<'_> {
         let (step, said) = (Node::Keystone.step(), &self.services.keystone);
         let spec = KeystoneSpec {
             replicas: said.replicas,
+            autoscaling: said.autoscaling.clone(),
             resources: said.resources.clone(),
             database: self.database(&KEYSTONE),
             cache: self.cache(),

@@ -18,6 +18,7 @@ impl Recipe<'_> {
         let (step, said) = (Node::Placement.step(), &self.services.placement);
         let spec = PlacementSpec {
             replicas: said.replicas,
+            autoscaling: said.autoscaling.clone(),
             resources: said.resources.clone(),
             database: self.database(&PLACEMENT),
             keystone: self.keystone_access(step),

@@ -1,6 +1,7 @@
 //! Foreign kinds, as far as they are composed or read.
 
 pub mod cert_manager;
+pub mod gateway;
 pub mod mariadb;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -1,0 +1,231 @@
+//! How many replicas a Keystone has, and how it is reached from outside, in a small cluster in memory.
+
+use c5c3_api::keystone::KeystoneSpec;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::networking::v1::Ingress;
+use provider_composer::{Carried, Custom};
+use provider_keystone::Keystone;
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::gateway::{BackendTlsPolicy, HttpRoute};
+use provider_openstack_fixtures::Cluster;
+use serde_json::{Value, json};
+
+const KEYSTONE: Carried<Keystone> = Carried(Keystone);
+
+/// A Keystone with more in its spec, as far as it comes.
+fn with(more: Value) -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    let mut spec = json!({
+        "release": "2025.2",
+        "replicas": 2,
+        "resources": { "requests": { "cpu": "100m" } },
+        "database": { "clusterRef": { "name": "openstack-db" } },
+        "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } },
+    });
+    for (field, value) in more.as_object().into_iter().flatten() {
+        spec[field] = value.clone();
+    }
+    cluster.put::<Custom<KeystoneSpec>>("keystone", json!({ "spec": spec }));
+    cluster.settle(&KEYSTONE, "keystone");
+    cluster
+}
+
+fn condition(cluster: &Cluster, type_: &str) -> (String, String) {
+    let (status, _, message) = cluster.condition(&KEYSTONE, "keystone", type_);
+    (status, message)
+}
+
+fn replicas(cluster: &Cluster) -> &Value {
+    &cluster.get::<Deployment>("keystone").unwrap()["spec"]["replicas"]
+}
+
+#[test]
+fn an_autoscaler_chooses_within_its_bounds() {
+    let mut cluster = with(json!({ "autoscaling": { "maxReplicas": 6 } }));
+    assert_eq!(replicas(&cluster), 2);
+    let scaler = &cluster.get::<HorizontalPodAutoscaler>("keystone").unwrap()["spec"];
+    assert_eq!(
+        (&scaler["minReplicas"], &scaler["maxReplicas"]),
+        (&json!(2), &json!(6))
+    );
+    assert_eq!(
+        scaler["metrics"][0]["resource"]["target"],
+        json!({ "type": "Utilization", "averageUtilization": 70 })
+    );
+
+    for (chosen, stays) in [(5, 5), (9, 6), (1, 2)] {
+        cluster.change::<Deployment>("keystone", |deployment| {
+            deployment["spec"]["replicas"] = json!(chosen);
+        });
+        cluster.settle(&KEYSTONE, "keystone");
+        assert_eq!(replicas(&cluster), stays, "it chose {chosen}");
+    }
+
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["autoscaling"] = Value::Null;
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(replicas(&cluster), 2);
+    assert!(cluster.get::<HorizontalPodAutoscaler>("keystone").is_none());
+}
+
+#[test]
+fn an_autoscaler_without_a_measure_or_room_is_refused() {
+    for (more, says) in [
+        (
+            json!({ "autoscaling": { "maxReplicas": 1 } }),
+            "autoscaling.maxReplicas is 1, and replicas",
+        ),
+        (
+            json!({ "autoscaling": { "maxReplicas": 3 }, "resources": {} }),
+            "give resources.requests.cpu",
+        ),
+    ] {
+        let mut cluster = with(json!({}));
+        cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+            for (field, value) in more.as_object().into_iter().flatten() {
+                keystone["spec"][field] = value.clone();
+            }
+        });
+        assert!(cluster.compose(&KEYSTONE, "keystone").is_err());
+        let (_, message) = condition(&cluster, "Ready");
+        assert!(message.contains(says), "{message}");
+    }
+}
+
+#[test]
+fn a_gateway_leads_to_it_and_trusts_its_certificate() {
+    let mut cluster = with(json!({
+        "expose": {
+            "hostname": "identity.example.com",
+            "gateway": { "name": "public", "namespace": "gateways", "sectionName": "https" },
+        },
+    }));
+    let route = &cluster.get::<Manifest<HttpRoute>>("keystone").unwrap()["spec"];
+    assert_eq!(
+        *route,
+        json!({
+            "hostnames": ["identity.example.com"],
+            "parentRefs": [{ "name": "public", "namespace": "gateways", "sectionName": "https" }],
+            "rules": [{ "backendRefs": [{ "name": "keystone", "port": 5000 }] }],
+        })
+    );
+    let trust = |cluster: &Cluster| {
+        cluster
+            .get::<Manifest<BackendTlsPolicy>>("keystone")
+            .unwrap()["spec"]["validation"]
+            .clone()
+    };
+    let hostname = "keystone.openstack.svc.cluster.local";
+    assert_eq!(
+        trust(&cluster),
+        json!({ "hostname": hostname, "wellKnownCACertificates": "System" })
+    );
+    cluster.secret(
+        "keystone-tls",
+        &[
+            ("tls.crt", "certificate"),
+            ("tls.key", "tls-s3cret"),
+            ("ca.crt", "authority"),
+        ],
+    );
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(
+        trust(&cluster),
+        json!({
+            "hostname": hostname,
+            "caCertificateRefs": [{ "group": "", "kind": "ConfigMap", "name": "keystone-authority" }],
+        })
+    );
+    let map = cluster.get::<ConfigMap>("keystone-authority").unwrap();
+    assert_eq!(map["data"], json!({ "ca.crt": "authority" }));
+
+    let (status, message) = condition(&cluster, "Exposed");
+    assert_eq!(status, "False");
+    assert_eq!(
+        message,
+        "waits for Gateway public to take HTTPRoute keystone"
+    );
+    let mut says = |status: &str, message: &str| {
+        cluster.change::<Manifest<HttpRoute>>("keystone", |route| {
+            route["status"] = json!({ "parents": [{ "conditions": [{
+                "type": "Accepted", "status": status, "reason": "Any", "message": message,
+                "lastTransitionTime": "2026-02-01T00:00:00Z",
+            }] }] });
+        });
+        cluster.settle(&KEYSTONE, "keystone");
+        condition(&cluster, "Exposed")
+    };
+    let (status, message) = says("False", "no listener has this name");
+    assert_eq!(status, "False");
+    assert!(
+        message.ends_with(": no listener has this name"),
+        "{message}"
+    );
+    assert_eq!(says("True", "").0, "True");
+}
+
+#[test]
+fn an_ingress_leads_to_it() {
+    let cluster = with(json!({
+        "expose": {
+            "hostname": "identity.example.com",
+            "ingress": { "className": "nginx", "tlsSecretName": "public-tls", "annotations": { "a": "b" } },
+        },
+    }));
+    let ingress = cluster.get::<Ingress>("keystone").unwrap();
+    assert_eq!(ingress["metadata"]["annotations"], json!({ "a": "b" }));
+    let spec = &ingress["spec"];
+    assert_eq!(spec["ingressClassName"], "nginx");
+    assert_eq!(
+        spec["tls"],
+        json!([{ "hosts": ["identity.example.com"], "secretName": "public-tls" }])
+    );
+    let rule = &spec["rules"][0];
+    assert_eq!(rule["host"], "identity.example.com");
+    assert_eq!(
+        rule["http"]["paths"][0]["backend"]["service"],
+        json!({ "name": "keystone", "port": { "name": "api" } })
+    );
+    assert_eq!(condition(&cluster, "Exposed").0, "True");
+    assert!(cluster.get::<Manifest<HttpRoute>>("keystone").is_none());
+}
+
+#[test]
+fn the_catalogue_tells_those_outside_the_name_that_they_know() {
+    let exposed = json!({ "hostname": "identity.example.com", "ingress": {} });
+    for (more, public) in [
+        (
+            json!({ "expose": exposed }),
+            "https://identity.example.com/v3",
+        ),
+        (
+            json!({}),
+            "https://keystone.openstack.svc.cluster.local:5000/v3",
+        ),
+    ] {
+        let cluster = with(more);
+        let jobs = cluster.all::<Job>();
+        let bootstrap = jobs
+            .iter()
+            .find(|(name, _)| name.starts_with("keystone-bootstrap"));
+        let (_, job) = bootstrap.unwrap();
+        let variables = job["spec"]["template"]["spec"]["containers"][0]["env"]
+            .as_array()
+            .unwrap();
+        let url = |name: &str| {
+            &variables
+                .iter()
+                .find(|variable| variable["name"] == name)
+                .unwrap()["value"]
+        };
+        assert_eq!(*url("OS_BOOTSTRAP_PUBLIC_URL"), public);
+        assert_eq!(
+            *url("OS_BOOTSTRAP_INTERNAL_URL"),
+            "https://keystone.openstack.svc.cluster.local:5000/v3"
+        );
+    }
+}

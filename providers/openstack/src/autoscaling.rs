@@ -1,0 +1,84 @@
+//! As many replicas of an API as are needed.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::autoscaling::v2::{
+    CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
+    MetricTarget, ResourceMetricSource,
+};
+use provider_composer::{Composition, Failure, World};
+
+use crate::service::Service;
+
+impl Service<'_> {
+    /// Wants more replicas when there is much to do, if there may be more.
+    ///
+    /// # Errors
+    /// The bounds exclude each other, the use of CPU has no measure, or the object can't be written.
+    pub(crate) fn autoscale(&self, composition: &mut Composition) -> Result<(), Failure> {
+        let Some(autoscaling) = self.scale.autoscaling else {
+            return Ok(());
+        };
+        let (least, most) = (self.scale.replicas, autoscaling.max_replicas);
+        if most < least {
+            return Err(Failure::new(
+                "Invalid",
+                format!(
+                    "autoscaling.maxReplicas is {most}, and replicas, which are the least, are {least}: give more, or fewer \
+                     replicas"
+                ),
+            ));
+        }
+        if !self.scale.resources.requests.contains_key("cpu") {
+            return Err(Failure::new(
+                "Invalid",
+                "autoscaling goes by the CPU that replicas request, and they request none: give resources.requests.cpu",
+            ));
+        }
+        let autoscaler = HorizontalPodAutoscaler {
+            metadata: self.metadata(),
+            spec: HorizontalPodAutoscalerSpec {
+                min_replicas: Some(count(least)),
+                max_replicas: count(most),
+                scale_target_ref: CrossVersionObjectReference {
+                    api_version: Some("apps/v1".to_owned()),
+                    kind: "Deployment".to_owned(),
+                    name: self.name.to_owned(),
+                },
+                metrics: Some(vec![MetricSpec {
+                    type_: "Resource".to_owned(),
+                    resource: Some(ResourceMetricSource {
+                        name: "cpu".to_owned(),
+                        target: MetricTarget {
+                            type_: "Utilization".to_owned(),
+                            average_utilization: Some(count(autoscaling.target_cpu_utilization)),
+                            ..MetricTarget::default()
+                        },
+                    }),
+                    ..MetricSpec::default()
+                }]),
+                ..HorizontalPodAutoscalerSpec::default()
+            },
+            ..HorizontalPodAutoscaler::default()
+        };
+        composition.apply(self.namespace, self.name, &autoscaler)?;
+        Ok(())
+    }
+
+    /// Replicas that the Deployment is to have: where an autoscaler chooses, those that it chose, within its bounds.
+    pub(crate) fn replicas(&self, world: &World<'_>) -> i32 {
+        let least = count(self.scale.replicas);
+        let Some(autoscaling) = self.scale.autoscaling else {
+            return least;
+        };
+        let deployment = world.get::<Deployment>(self.namespace, self.name);
+        let chosen = deployment
+            .found()
+            .and_then(|deployment| deployment.body.spec.replicas);
+        let most = count(autoscaling.max_replicas).max(least);
+        chosen.unwrap_or(least).clamp(least, most)
+    }
+}
+
+fn count(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,186 @@
+//! How an API is reached from outside its cluster.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::{self, Exposure};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::networking::v1::{
+    HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
+    IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+
+use crate::awaited::Awaited;
+use crate::manifest::Manifest;
+use crate::manifest::gateway::{
+    Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
+};
+use crate::service::Service;
+use crate::tls::Certificate;
+
+impl Service<'_> {
+    /// URL of the API for clients outside the cluster, without a path; the same as for those within where it isn't exposed.
+    pub fn public_endpoint(&self) -> String {
+        match &self.common.expose {
+            Some(exposure) => format!("https://{}", exposure.hostname),
+            None => self.endpoint(),
+        }
+    }
+
+    /// Wants what clients outside come in by, if they shall, and says whether they can.
+    ///
+    /// # Errors
+    /// An object can't be written.
+    pub(crate) fn let_in(
+        &self,
+        certificate: &Awaited<Option<Certificate>>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Option<Progress>, Failure> {
+        let Some(exposure) = &self.common.expose else {
+            return Ok(None);
+        };
+        if let Some(ingress) = &exposure.ingress {
+            composition.apply(self.namespace, self.name, &self.ingress(exposure, ingress))?;
+        }
+        let Some(gateway) = &exposure.gateway else {
+            return Ok(Some(Progress::Ready));
+        };
+        let (metadata, hostname) = (self.metadata(), exposure.hostname.clone());
+        let spec = HttpRoute {
+            parent_refs: vec![gateway.clone()],
+            hostnames: vec![hostname],
+            rules: vec![Rule {
+                backend_refs: vec![Backend {
+                    name: self.name.to_owned(),
+                    port: self.about.port,
+                }],
+            }],
+        };
+        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        self.trust(certificate, composition)?;
+        Ok(Some(accepted(self, gateway, world)))
+    }
+
+    fn ingress(&self, exposure: &Exposure, said: &parts::Ingress) -> Ingress {
+        let backend = IngressBackend {
+            service: Some(IngressServiceBackend {
+                name: self.name.to_owned(),
+                port: Some(ServiceBackendPort {
+                    name: Some("api".to_owned()),
+                    number: None,
+                }),
+            }),
+            resource: None,
+        };
+        let host = exposure.hostname.clone();
+        let certificate = said.tls_secret_name.clone();
+        Ingress {
+            metadata: ObjectMeta {
+                annotations: Some(said.annotations.clone())
+                    .filter(|annotations| !annotations.is_empty()),
+                ..self.metadata()
+            },
+            spec: Some(IngressSpec {
+                ingress_class_name: said.class_name.clone(),
+                tls: Some(vec![IngressTLS {
+                    hosts: Some(vec![host.clone()]),
+                    secret_name: certificate,
+                }]),
+                rules: Some(vec![IngressRule {
+                    host: Some(host),
+                    http: Some(HTTPIngressRuleValue {
+                        paths: vec![HTTPIngressPath {
+                            path: Some("/".to_owned()),
+                            path_type: "Prefix".to_owned(),
+                            backend,
+                        }],
+                    }),
+                }]),
+                ..IngressSpec::default()
+            }),
+            ..Ingress::default()
+        }
+    }
+
+    /// Has Gateways speak TLS to the API where it does, and know whose certificate it has.
+    fn trust(
+        &self,
+        certificate: &Awaited<Option<Certificate>>,
+        composition: &mut Composition,
+    ) -> Result<(), Failure> {
+        let authority = self.named("authority");
+        let certificate = match certificate {
+            Ok(Some(certificate)) => certificate,
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                composition.keep(Key::of::<Manifest<BackendTlsPolicy>>(
+                    self.namespace,
+                    self.name,
+                ));
+                composition.keep(Key::of::<ConfigMap>(self.namespace, &authority));
+                return Ok(());
+            }
+        };
+        let target = |kind: &str, name: &str| Target {
+            group: String::new(),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        };
+        let mut validation = Validation {
+            hostname: self.host(),
+            ca_certificate_refs: Vec::new(),
+            well_known: None,
+        };
+        match &certificate.authority {
+            Some(text) => {
+                let map = ConfigMap {
+                    metadata: self.metadata(),
+                    data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
+                    ..ConfigMap::default()
+                };
+                composition.apply(self.namespace, &authority, &map)?;
+                validation.ca_certificate_refs = vec![target("ConfigMap", &authority)];
+            }
+            None => validation.well_known = Some("System".to_owned()),
+        }
+        let spec = BackendTlsPolicy {
+            target_refs: vec![target("Service", self.name)],
+            validation,
+        };
+        let metadata = self.metadata();
+        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        Ok(())
+    }
+}
+
+/// Whether the Gateway takes the route.
+fn accepted(service: &Service<'_>, gateway: &parts::Gateway, world: &World<'_>) -> Progress {
+    let (name, gateway) = (service.name, &gateway.name);
+    let waiting = |why: &str| {
+        Progress::waiting(
+            "WaitingForGateway",
+            format!("waits for Gateway {gateway} to take HTTPRoute {name}{why}"),
+        )
+    };
+    let route = match world.get::<Routed>(service.namespace, name) {
+        Seen::Found(route) => route,
+        Seen::Missing => return waiting(""),
+        Seen::Unread(message) => return Progress::Unknown { message },
+    };
+    let mut said = route
+        .body
+        .status
+        .parents
+        .iter()
+        .flat_map(|parent| &parent.conditions);
+    let current =
+        |generation: Option<i64>| generation.is_none() || generation >= route.metadata.generation;
+    match said.find(|condition| condition.type_ == "Accepted") {
+        Some(condition) if !current(condition.observed_generation) => waiting(""),
+        Some(condition) if condition.status == "True" => Progress::Ready,
+        Some(condition) => waiting(&format!(": {}", condition.message)),
+        None => waiting(""),
+    }
+}

@@ -1,0 +1,132 @@
+//! What Keystone, Glance and Placement become, asked of an API server that knows every kind of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::glance::GlanceSpec;
+use c5c3_api::keystone::KeystoneSpec;
+use c5c3_api::placement::PlacementSpec;
+use lab::{Cluster, Etcd, Machine, Result, ensure};
+use provider_composer::{Carried, Custom, Operator};
+use provider_glance::Glance;
+use provider_keystone::Keystone;
+use provider_openstack_fixtures::{Cluster as InMemory, NAMESPACE};
+use provider_placement::Placement;
+use serde_json::{Value, json};
+
+/// Every kind that they become.
+const KINDS: [&str; 16] = [
+    "BackendTLSPolicy",
+    "Certificate",
+    "ConfigMap",
+    "Database",
+    "Deployment",
+    "Grant",
+    "HTTPRoute",
+    "HorizontalPodAutoscaler",
+    "Ingress",
+    "Job",
+    "NetworkPolicy",
+    "PersistentVolumeClaim",
+    "PodDisruptionBudget",
+    "Secret",
+    "Service",
+    "User",
+];
+
+/// Fine when every object would be applied as it is, and none with a misspelt field.
+pub async fn are_taken(machine: &Machine) -> Result<()> {
+    let etcd = Etcd::start(machine)?;
+    let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
+    tokio::try_join!(
+        cluster.install_control_plane_kinds(),
+        cluster.install_cert_manager(),
+        cluster.install_gateway(),
+    )?;
+    let namespace =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+    cluster.apply(&namespace.to_string()).await?;
+
+    let mut samples: BTreeMap<String, Value> = BTreeMap::new();
+    for object in composed() {
+        would_take(&cluster, &object).await?;
+        let kind = object["kind"].as_str().unwrap_or_default();
+        samples.insert(kind.to_owned(), object);
+    }
+    let kinds: BTreeSet<&str> = samples.keys().map(String::as_str).collect();
+    assert_eq!(kinds, BTreeSet::from(KINDS), "kinds that are composed");
+    for (kind, mut object) in samples {
+        object["sepc"] = json!({});
+        let refused = would_take(&cluster, &object).await;
+        ensure!(
+            refused.is_err_and(|refusal| format!("{refusal:#}").contains("sepc")),
+            "a {kind} with a misspelt field is taken"
+        );
+    }
+    Ok(())
+}
+
+/// All that comes of one of each, reached in either way from outside, as they come and once they run.
+fn composed() -> Vec<Value> {
+    let issued = json!({ "issuerRef": { "name": "internal", "kind": "ClusterIssuer" } });
+    let gateway = json!({ "hostname": "api.example.com", "gateway": { "name": "public", "namespace": "gateways" } });
+    let ingress = json!({
+        "hostname": "api.example.com",
+        "ingress": { "className": "nginx", "annotations": { "nginx.ingress.kubernetes.io/backend-protocol": "HTTPS" } },
+    });
+    let mut cluster = InMemory::with_infrastructure();
+    let certificate = [
+        ("tls.crt", "certificate"),
+        ("tls.key", "key"),
+        ("ca.crt", "authority"),
+    ];
+    cluster.secret("keystone-tls", &certificate);
+    cluster.put::<Custom<KeystoneSpec>>(
+        "keystone",
+        json!({ "spec": {
+            "release": "2025.2",
+            "tls": issued,
+            "expose": gateway,
+            "autoscaling": { "maxReplicas": 9 },
+            "resources": { "requests": { "cpu": "100m", "memory": "256Mi" }, "limits": { "memory": "1Gi" } },
+            "database": { "clusterRef": { "name": "openstack-db" } },
+            "policyOverrides": { "rules": { "identity:list_users": "role:admin" } },
+            "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } },
+        } }),
+    );
+    cluster.put::<Custom<GlanceSpec>>(
+        "glance",
+        json!({ "spec": {
+            "release": "2025.2",
+            "expose": ingress,
+            "storage": { "backend": "file", "file": { "size": "10Gi" } },
+        } }),
+    );
+    cluster.put::<Custom<PlacementSpec>>(
+        "placement",
+        json!({ "spec": { "release": "2025.2", "tls": { "enabled": false } } }),
+    );
+    let operators: [(Box<dyn Operator>, &str); 3] = [
+        (Box::new(Carried(Keystone)), "keystone"),
+        (Box::new(Carried(Glance)), "glance"),
+        (Box::new(Carried(Placement)), "placement"),
+    ];
+    let mut objects = Vec::new();
+    for (operator, name) in &operators {
+        for _ in 0..6 {
+            let answer = cluster.compose(operator.as_ref(), name);
+            objects.extend(
+                answer
+                    .into_iter()
+                    .flat_map(|answer| answer.objects.into_values()),
+            );
+            cluster.play();
+        }
+    }
+    objects
+}
+
+async fn would_take(cluster: &Cluster, object: &Value) -> Result<()> {
+    cluster
+        .would_apply(&serde_json::from_value(object.clone())?)
+        .await
+}
