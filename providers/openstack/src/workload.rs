@@ -89,6 +89,7 @@ impl<'a> Ground<'a> {
         });
         let (mut api, schema) = match workload {
             Ok(workload) => {
+                let database = workload.migrations.database.clone();
                 let schema =
                     workload
                         .migrations
@@ -99,6 +100,7 @@ impl<'a> Ground<'a> {
                 (
                     Ok(Api {
                         program: workload.program,
+                        database,
                         annotations,
                     }),
                     schema,
@@ -128,7 +130,7 @@ impl<'a> Ground<'a> {
         let reached = match (&api, &self.certificate) {
             (Ok(api), Ok(certificate)) => {
                 api.compose(service, certificate.as_ref(), composition)?;
-                self.rollout.progress.clone()
+                self.rollout.reached(&api.database)
             }
             (api, certificate) => {
                 Rollout::keep(service, world, composition);
