@@ -3,6 +3,7 @@
 mod configuration;
 mod registry;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -111,6 +112,37 @@ impl Node {
             .context("a pod is told by namespace/name")?;
         let pods: Api<Pod> = Api::namespaced(self.cluster.client(), namespace);
         Ok(pods.logs(pod, &LogParams::default()).await?)
+    }
+
+    /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID.
+    ///
+    /// # Errors
+    /// When it has no such volume, or not yet.
+    pub fn sees(&self, pod: &str, volume: &str) -> Result<BTreeMap<String, Vec<u8>>> {
+        let place = configuration::Place::new(self.machine.folder())?;
+        let init = fs::read_to_string(place.folder().join("init"))?;
+        // What is mounted there isn't mounted here.
+        let root = PathBuf::from(format!("/proc/{}/root", init.trim()));
+        let volumes = place
+            .folder()
+            .join("kubelet/pods")
+            .join(pod)
+            .join("volumes");
+        let volumes = root.join(volumes.strip_prefix("/")?);
+        let kinds = ["kubernetes.io~secret", "kubernetes.io~configmap"];
+        let folder = kinds
+            .into_iter()
+            .map(|kind| volumes.join(kind).join(volume))
+            .find(|folder| folder.exists())
+            .with_context(|| format!("pod {pod} has no volume {volume}"))?;
+        let mut files = BTreeMap::new();
+        // A change comes to all files at once: they are behind one link.
+        for file in fs::read_dir(folder.join("..data"))? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            files.insert(name, fs::read(file.path())?);
+        }
+        Ok(files)
     }
 
     /// A folder of this machine's which goes with the story: a volume for pods that outlasts them.
