@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, LogParams};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::cluster::Cluster;
 use crate::eventually;
@@ -222,6 +222,13 @@ impl Node {
                     pause.name(),
                 )?);
         machine.start("containerd", &containerd)?;
+        // A kubelet that doesn't find it gives up.
+        let socket = format!("/proc/{}/root/run/containerd/containerd.sock", init.trim());
+        eventually("containerd listens", READY, async || {
+            machine.check("containerd")?;
+            Ok(UnixStream::connect(&socket).await?)
+        })
+        .await?;
         let certificates = machine.authority().write(
             &machine
                 .authority()

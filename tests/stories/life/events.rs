@@ -13,16 +13,19 @@ pub async fn all(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
     an_option_changes(keystone, load).await?;
     pods_are_deleted(keystone, load).await?;
     it_is_scaled(keystone, load).await?;
+    an_upgrade_is_taken_back(keystone, load).await?;
     it_is_upgraded(keystone, load).await
 }
 
 async fn keys_rotate(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
     let before = keystone.containers().await?;
-    for turn in ["first", "second", "third"] {
-        let step = format!("{turn} rotation of keys");
-        load.meets(&step, async || keys::rotate(keystone).await)
-            .await?;
-    }
+    load.meets("three rotations of keys", async || {
+        for _ in 0..3 {
+            keys::rotate(keystone).await?;
+        }
+        Ok(())
+    })
+    .await?;
     let after = keystone.containers().await?;
     ensure!(after == before, "a pod was restarted");
     Ok(())
@@ -63,18 +66,49 @@ async fn it_is_scaled(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
     Ok(())
 }
 
+async fn an_upgrade_is_taken_back(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
+    let before = keystone.containers().await?;
+    load.meets("upgrade taken back", async || {
+        keystone.want(json!({"release": "2026.1"})).await?;
+        eventually("a pod of the new release comes", minutes(2), async || {
+            let pods = keystone.pods().await?;
+            ensure!(pods.len() > 2, "{} pods", pods.len());
+            Ok(())
+        })
+        .await?;
+        keystone.want(json!({"release": "2025.2"})).await?;
+        runs(keystone, "2025.2").await?;
+        keystone.stand(2).await
+    })
+    .await?;
+    let after = keystone.containers().await?;
+    ensure!(after == before, "pods were restarted");
+    Ok(())
+}
+
 async fn it_is_upgraded(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
     let before = keystone.containers().await?;
     load.meets("upgrade to 2026.1", async || {
         keystone.want(json!({"release": "2026.1"})).await?;
         keystone.replaced(&before, 2).await?;
-        eventually("the upgrade is done", minutes(2), async || {
-            let keystone = keystone.resource().await?;
-            let status = &keystone.data["status"];
-            ensure!(status["release"] == "2026.1", "{status}");
-            is(&keystone, "Ready")
-        })
-        .await
+        runs(keystone, "2026.1").await
+    })
+    .await
+}
+
+/// Waits until a release runs and is Ready.
+async fn runs(keystone: &Identity<'_>, release: &str) -> Result<()> {
+    eventually(&format!("{release} runs"), minutes(2), async || {
+        let keystone = keystone.resource().await?;
+        let status = &keystone.data["status"];
+        let seen = status["conditions"].as_array().is_some_and(|conditions| {
+            let current = keystone.metadata.generation;
+            conditions
+                .iter()
+                .all(|condition| condition["observedGeneration"].as_i64() == current)
+        });
+        ensure!(seen && status["release"] == release, "{status}");
+        is(&keystone, "Ready")
     })
     .await
 }

@@ -1,6 +1,6 @@
 //! What goes wrong around a Keystone: it says so, loses nothing, and comes back by itself.
 
-use lab::{Context, Kind, Result, ensure, eventually, is, kind, minutes};
+use lab::{Context, Kind, Result, ensure, eventually, is, kind, minutes, seconds, throughout};
 use serde_json::{Value, json};
 
 use super::identity::Identity;
@@ -40,6 +40,11 @@ async fn the_database_is_away(keystone: &Identity<'_>) -> Result<()> {
     let before = keystone.containers().await?;
     scale(0).await?;
     says(keystone, "mariadb.openstack.svc").await?;
+    throughout("Keystone isn't Ready", seconds(20), async || {
+        ensure!(is(&keystone.resource().await?, "Ready").is_err(), "it is");
+        Ok(())
+    })
+    .await?;
     scale(1).await?;
     cloud.serves("mariadb").await?;
     ready(keystone).await?;
