@@ -71,7 +71,7 @@ impl<'a> Identity<'a> {
         before: &BTreeSet<String>,
         replicas: usize,
     ) -> Result<BTreeSet<String>> {
-        eventually("all pods are new", minutes(3), async || {
+        eventually("all pods are new", minutes(6), async || {
             let now = self.containers().await?;
             ensure!(now.is_disjoint(before), "{now:?}");
             Ok(())

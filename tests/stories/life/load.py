@@ -15,7 +15,7 @@ import time
 HOST = ("keystone.openstack.svc", 5000)
 CLIENTS = 2
 # Seconds: whoever waits longer counts as refused.
-PATIENCE = 5
+PATIENCE = 10
 PAUSE = 0.15
 
 lock = threading.Lock()
