@@ -24,8 +24,8 @@ const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
 
-/// The release of OpenStack that stories run.
-const STORIES: &str = "2025.2";
+/// The release of OpenStack that stories run, and the one that they upgrade Keystone to.
+const STORIES: [&str; 2] = ["2025.2", "2026.1"];
 
 /// Whom this machine trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -103,7 +103,9 @@ impl Image {
     /// On the first that fails.
     pub fn prepare() -> Result<()> {
         Self::tiny()?;
-        Self::of_cloud(STORIES).map(drop)
+        let [release, next] = STORIES;
+        Self::of_cloud(release)?;
+        Self::of_service("keystone", next).map(drop)
     }
 
     /// The project's own image of an OpenStack service, by the name that operators give it.

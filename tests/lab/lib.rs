@@ -35,7 +35,8 @@
 //!   every request that a cluster answered, by whom.
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
-//!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance.
+//!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance. A [`Cloud`] is
+//!   such a cluster with all that OpenStack's services need besides themselves, and our operators.
 //! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
@@ -49,6 +50,7 @@
 mod audit;
 mod cache;
 mod charts;
+mod cloud;
 mod cluster;
 mod crossplane;
 mod definitions;
@@ -83,6 +85,7 @@ pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
 pub use audit::Request;
+pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{eventually, minutes, seconds, throughout};

@@ -107,6 +107,7 @@ fn configured(
     let mut files = Files::default();
     let ruled = policy(service, world, &mut config, &mut files)?;
     files.config(CONFIG, &config);
+    files.text("warm.py", include_str!("warm.py"));
     Ok(ruled.map(|()| (config, files)))
 }
 

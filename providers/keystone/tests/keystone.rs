@@ -309,6 +309,7 @@ fn an_upgrade_expands_rolls_and_contracts() {
 #[test]
 fn an_upgrade_can_be_taken_back_until_it_contracts() {
     let mut cluster = running(MANAGED);
+    let synced = cluster.get::<Job>(&job(&cluster, "db-sync")).cloned();
     release(&mut cluster, "2026.1");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     cluster.play();
@@ -316,6 +317,11 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     release(&mut cluster, "2025.2");
     let answer = cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(answer.status["release"], "2025.2");
+    assert_eq!(
+        cluster.get::<Job>(&job(&cluster, "db-sync")).cloned(),
+        synced,
+        "an older program can't read a newer schema"
+    );
     assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
 
     release(&mut cluster, "2026.1");
@@ -327,6 +333,19 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(failure.reason(), "TooLateToGoBack");
     assert!(tasks(&cluster).contains("db-contract"));
+}
+
+#[test]
+fn another_image_of_the_release_is_taken_after_an_upgrade() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.settle(&KEYSTONE, "keystone");
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["image"] = json!({ "tag": "29.0.0-p1" });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:29.0.0-p1");
+    assert_eq!(ready(&cluster), "True");
 }
 
 #[test]
@@ -353,6 +372,49 @@ fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
     assert_ne!(job(&cluster, "db-sync"), sync);
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn a_migration_whose_pod_does_not_start_names_its_image() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let sync = job(&cluster, "db-sync");
+    let began = cluster.now;
+    cluster.change::<Job>(&sync, |job| {
+        job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
+    });
+    let late = began + SignedDuration::from_secs(30);
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(answer.wake.is_some_and(|wake| wake <= late));
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(reason, "WaitingForJob");
+
+    cluster.now = late;
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(reason, "NotStarting");
+    assert!(
+        message.contains("an image ghcr.io/c5c3/keystone:28.0.0"),
+        "{message}"
+    );
+}
+
+#[test]
+fn pods_that_are_not_ready_name_their_database() {
+    let mut cluster = running(MANAGED);
+    cluster.change::<Deployment>("keystone", |deployment| {
+        deployment["status"] =
+            json!({ "conditions": [{ "type": "Available", "status": "False" }] });
+    });
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, _, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
+    assert_eq!(status, "False");
+    assert!(
+        message.ends_with("reaches database openstack-db.openstack.svc:3306/keystone"),
+        "{message}"
+    );
 }
 
 #[test]

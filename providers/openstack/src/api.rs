@@ -23,6 +23,8 @@ const DRAIN: i64 = 15;
 const GRACE: i64 = 60;
 /// Where the certificate is in a pod.
 const CERTIFICATE: &str = "/etc/tls";
+/// Path that a pod answers when it reaches its database.
+const READY: &str = "/ready";
 /// Processes of each replica, and threads of each process.
 const PROCESSES: (&str, &str) = ("2", "4");
 
@@ -30,6 +32,8 @@ const PROCESSES: (&str, &str) = ("2", "4");
 pub struct Api {
     /// What it sees, besides its certificate. The command is uwsgi's.
     pub program: Program,
+    /// The database that its pods must reach to be ready.
+    pub database: String,
     /// Annotations of its pods: a change rolls them.
     pub annotations: BTreeMap<String, String>,
 }
@@ -72,7 +76,8 @@ impl Api {
         pod.topology_spread_constraints = Some(spread(&service.common.topology, &labels));
         pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
         let port = i32::from(service.about.port);
-        let probe = probe(service, certificate.is_some());
+        let probe = |path| probe(path, certificate.is_some());
+        let alive = probe(service.about.health);
         if let Some(container) = pod.containers.first_mut() {
             container.ports = Some(vec![ContainerPort {
                 name: Some("api".to_owned()),
@@ -82,17 +87,19 @@ impl Api {
             container.startup_probe = Some(Probe {
                 period_seconds: Some(2),
                 failure_threshold: Some(90),
-                ..probe.clone()
+                ..alive.clone()
             });
+            // A pod that can't reach its database, because its password is wrong for instance, must not take the place of one
+            // that can.
             container.readiness_probe = Some(Probe {
                 period_seconds: Some(5),
                 failure_threshold: Some(2),
-                ..probe.clone()
+                ..probe(READY)
             });
             container.liveness_probe = Some(Probe {
                 period_seconds: Some(15),
                 failure_threshold: Some(6),
-                ..probe
+                ..alive
             });
             container.lifecycle = Some(Lifecycle {
                 pre_stop: Some(LifecycleHandler {
@@ -171,6 +178,17 @@ impl Rollout {
     /// Whether all pods run this image and no others are left.
     pub fn is_done_with(&self, image: &str) -> bool {
         self.done.as_deref() == Some(image)
+    }
+
+    /// Whether it answers. Where it doesn't, the reason may be its database, which nobody else watches.
+    pub fn reached(&self, database: &str) -> Progress {
+        match &self.progress {
+            Progress::Waiting { reason, message } => Progress::waiting(
+                reason.clone(),
+                format!("{message}; a pod is ready once it reaches database {database}"),
+            ),
+            progress => progress.clone(),
+        }
     }
 
     /// An annotation that all pods have, when none of another revision is left.
@@ -262,10 +280,15 @@ fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
         false => ["--http-socket".to_owned(), format!(":{port}")],
     };
     let module = format!("{}:application", service.about.module);
+    let ready = format!("{READY}={}/{}", service.about.folder, files::READY);
     let (processes, threads) = PROCESSES;
     let rest = [
         "--module",
         &module,
+        "--mount",
+        &ready,
+        "--manage-script-name",
+        "--single-interpreter",
         "--master",
         "--processes",
         processes,
@@ -296,10 +319,10 @@ fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
         .collect()
 }
 
-fn probe(service: &Service<'_>, encrypted: bool) -> Probe {
+fn probe(path: &str, encrypted: bool) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {
-            path: Some(service.about.health.to_owned()),
+            path: Some(path.to_owned()),
             port: IntOrString::String("api".to_owned()),
             scheme: Some(if encrypted { "HTTPS" } else { "HTTP" }.to_owned()),
             ..HTTPGetAction::default()

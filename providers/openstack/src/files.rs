@@ -16,6 +16,8 @@ use crate::service::Service;
 const FILES: &str = "c5c3.io/files";
 /// What they are for.
 const PURPOSE: &str = "config";
+/// The program that tells whether the service reaches its database; it looks at the configuration beside it.
+pub(crate) const READY: &str = "ready.py";
 
 /// Files of a service's pods. They stand in an immutable object that is named by its content, so a change rolls the pods
 /// and nothing else does; in a Secret as soon as one of them holds a secret.
@@ -61,7 +63,7 @@ impl Files {
         self.secret = true;
     }
 
-    /// Wants the object.
+    /// Wants the object, with what the readiness probe asks.
     ///
     /// # Errors
     /// It can't be written.
@@ -70,18 +72,18 @@ impl Files {
         service: &Service<'_>,
         composition: &mut Composition,
     ) -> Result<Mounted, Failure> {
-        let texts = self
-            .texts
+        let mut texts = self.texts.clone();
+        texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
+        let parts = texts
             .iter()
             .flat_map(|(name, text)| [name.as_str(), text.as_str()]);
-        let name = service.named(&format!("{PURPOSE}-{}", digest(texts)));
+        let name = service.named(&format!("{PURPOSE}-{}", digest(parts)));
         let metadata = service.labelled(FILES, PURPOSE);
         match self.secret {
             true => {
-                let data = self
-                    .texts
-                    .iter()
-                    .map(|(name, text)| (name.clone(), ByteString(text.clone().into_bytes())));
+                let data = texts
+                    .into_iter()
+                    .map(|(name, text)| (name, ByteString(text.into_bytes())));
                 let secret = Secret {
                     metadata,
                     data: Some(data.collect()),
@@ -94,7 +96,7 @@ impl Files {
             false => {
                 let map = ConfigMap {
                     metadata,
-                    data: Some(self.texts.clone()),
+                    data: Some(texts),
                     immutable: Some(true),
                     ..ConfigMap::default()
                 };

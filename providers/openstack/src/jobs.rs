@@ -16,10 +16,14 @@ use crate::service::Service;
 const TASK: &str = "c5c3.io/task";
 /// Label of a Job: for what. A task that was done for the same isn't done again.
 const PURPOSE: &str = "c5c3.io/purpose";
+/// Label of a Job: the release whose program does it.
+const RELEASE: &str = "c5c3.io/release";
 /// How often a task is tried at once, with ten seconds between and twice as many each time.
 const TRIES: i32 = 4;
 /// How long after that it is tried again.
 const PAUSE: SignedDuration = SignedDuration::from_mins(10);
+/// How long it may take until a task's pod runs, before somebody should be told.
+const START: SignedDuration = SignedDuration::from_secs(30);
 /// How long a task may take, in seconds: large databases migrate for hours.
 const DEADLINE: i64 = 6 * 3600;
 
@@ -66,10 +70,14 @@ impl<'a> Jobs<'a> {
             .any(|job| is_for(job, task) && has(job, "Complete"))
     }
 
-    /// Whether a task was begun, for whatever purpose, and isn't known to have failed.
-    pub fn has_begun(&self, task: &str) -> bool {
-        self.found()
-            .any(|job| label(job, TASK) == Some(task) && !has(job, "Failed"))
+    /// Whether another release than the wanted one has begun a task, and isn't known to have failed.
+    pub fn another_has_begun(&self, task: &str) -> bool {
+        let wanted = self.service.release.to_string();
+        self.found().any(|job| {
+            label(job, TASK) == Some(task)
+                && label(job, RELEASE) != Some(&wanted)
+                && !has(job, "Failed")
+        })
     }
 
     /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew after some
@@ -100,10 +108,7 @@ impl<'a> Jobs<'a> {
         let found = self.found().find(|job| job.metadata.name == name);
         let Some((message, since)) = found.and_then(failure) else {
             composition.apply(self.service.namespace, &name, &job)?;
-            return Ok(Progress::waiting(
-                "WaitingForJob",
-                format!("waits for Job {name}"),
-            ));
+            return Ok(self.starts(&name, found, composition));
         };
         // Without it the Job goes, and the next time it is made anew.
         let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
@@ -131,6 +136,16 @@ impl<'a> Jobs<'a> {
         }
     }
 
+    /// Leaves the Jobs of some tasks that are done as they are: they tell that there is nothing left to do.
+    pub fn keep_done(&self, tasks: &[&str], composition: &mut Composition) {
+        let done = |job: &&Live<Job>| {
+            label(job, TASK).is_some_and(|task| tasks.contains(&task)) && has(job, "Complete")
+        };
+        for job in self.found().filter(done) {
+            composition.keep(self.key(job));
+        }
+    }
+
     fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
         let found = match &self.seen {
             Seen::Found(jobs) => jobs.as_slice(),
@@ -152,12 +167,42 @@ impl<'a> Jobs<'a> {
         Progress::waiting("WaitingForJob", format!("waits for Job {name}, which runs"))
     }
 
+    /// Says what a Job that doesn't run yet waits for; of a pod that doesn't start, a Job says nothing by itself.
+    fn starts(
+        &self,
+        name: &str,
+        job: Option<&Live<Job>>,
+        composition: &mut Composition,
+    ) -> Progress {
+        let status = job.and_then(|job| job.body.status.as_ref());
+        let begun = status.filter(|status| status.failed.unwrap_or(0) == 0);
+        let begun = begun.and_then(|status| status.start_time.as_ref());
+        let late = begun.and_then(|begun| begun.0.checked_add(START).ok());
+        match late {
+            Some(late) if late <= self.now => Progress::waiting(
+                "NotStarting",
+                format!(
+                    "waits for Job {name}, whose pod doesn't start: is there an image {}, and room on a node? See `kubectl \
+                     describe pods -n {} -l job-name={name}` for why; what runs goes on",
+                    self.service.image, self.service.namespace
+                ),
+            ),
+            late => {
+                if let Some(late) = late {
+                    composition.wake_at(late);
+                }
+                Progress::waiting("WaitingForJob", format!("waits for Job {name}"))
+            }
+        }
+    }
+
     fn job(&self, task: &Task) -> Result<Job, Failure> {
         let mut pod = pod(self.service, &task.program, ResourceRequirements::default());
         pod.restart_policy = Some("Never".to_owned());
         let mut metadata = self.service.labelled(TASK, task.name);
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
+        labels.insert(RELEASE.to_owned(), self.service.release.to_string());
         // The pods aren't the API's: its Service mustn't choose them.
         let labels = std::collections::BTreeMap::from([(TASK.to_owned(), task.name.to_owned())]);
         let spec = JobSpec {

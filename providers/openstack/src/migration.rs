@@ -86,7 +86,7 @@ impl Migrations {
                 }
                 return Ok(Schema::at(service.release));
             }
-            if service.installed.is_some() && jobs.has_begun(CONTRACT) {
+            if service.installed.is_some() && jobs.another_has_begun(CONTRACT) {
                 return Err(Failure::new(
                     "TooLateToGoBack",
                     format!(
@@ -97,6 +97,9 @@ impl Migrations {
             }
             let progress = jobs.once(&sync, composition)?;
             let serves = progress.is_ready();
+            if !serves {
+                jobs.keep_done(&[SYNC, CONTRACT], composition);
+            }
             let release = service
                 .installed
                 .or(Some(service.release).filter(|_| serves));
@@ -111,6 +114,8 @@ impl Migrations {
             true => vec![sync],
             false => before,
         };
+        // Whoever takes it back finds nothing left to do: the older program doesn't know the newer schema.
+        jobs.keep_done(&[SYNC, CONTRACT], composition);
         for task in &upgrade {
             let progress = jobs.once(task, composition)?;
             if !progress.is_ready() {

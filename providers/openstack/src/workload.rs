@@ -94,6 +94,7 @@ impl<'a> Ground<'a> {
         });
         let (mut api, schema) = match workload {
             Ok(workload) => {
+                let database = workload.migrations.database.clone();
                 let schema =
                     workload
                         .migrations
@@ -104,6 +105,7 @@ impl<'a> Ground<'a> {
                 (
                     Ok(Api {
                         program: workload.program,
+                        database,
                         annotations,
                     }),
                     schema,
@@ -133,7 +135,7 @@ impl<'a> Ground<'a> {
         let reached = match (&api, &self.certificate) {
             (Ok(api), Ok(certificate)) => {
                 api.compose(service, certificate.as_ref(), world, composition)?;
-                self.rollout.progress.clone()
+                self.rollout.reached(&api.database)
             }
             (api, certificate) => {
                 Rollout::keep(service, world, composition);

@@ -3,6 +3,7 @@
 mod configuration;
 mod registry;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, LogParams};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::cluster::Cluster;
 use crate::eventually;
@@ -113,6 +114,37 @@ impl Node {
         Ok(pods.logs(pod, &LogParams::default()).await?)
     }
 
+    /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID.
+    ///
+    /// # Errors
+    /// When it has no such volume, or not yet.
+    pub fn sees(&self, pod: &str, volume: &str) -> Result<BTreeMap<String, Vec<u8>>> {
+        let place = configuration::Place::new(self.machine.folder())?;
+        let init = fs::read_to_string(place.folder().join("init"))?;
+        // What is mounted there isn't mounted here.
+        let root = PathBuf::from(format!("/proc/{}/root", init.trim()));
+        let volumes = place
+            .folder()
+            .join("kubelet/pods")
+            .join(pod)
+            .join("volumes");
+        let volumes = root.join(volumes.strip_prefix("/")?);
+        let kinds = ["kubernetes.io~secret", "kubernetes.io~configmap"];
+        let folder = kinds
+            .into_iter()
+            .map(|kind| volumes.join(kind).join(volume))
+            .find(|folder| folder.exists())
+            .with_context(|| format!("pod {pod} has no volume {volume}"))?;
+        let mut files = BTreeMap::new();
+        // A change comes to all files at once: they are behind one link.
+        for file in fs::read_dir(folder.join("..data"))? {
+            let file = file?;
+            let name = file.file_name().to_string_lossy().into_owned();
+            files.insert(name, fs::read(file.path())?);
+        }
+        Ok(files)
+    }
+
     /// A folder of this machine's which goes with the story: a volume for pods that outlasts them.
     ///
     /// # Errors
@@ -190,6 +222,13 @@ impl Node {
                     pause.name(),
                 )?);
         machine.start("containerd", &containerd)?;
+        // A kubelet that doesn't find it gives up.
+        let socket = format!("/proc/{}/root/run/containerd/containerd.sock", init.trim());
+        eventually("containerd listens", READY, async || {
+            machine.check("containerd")?;
+            Ok(UnixStream::connect(&socket).await?)
+        })
+        .await?;
         let certificates = machine.authority().write(
             &machine
                 .authority()

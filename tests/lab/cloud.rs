@@ -1,0 +1,139 @@
+//! The ground of a cloud: a node with a MariaDB and a Memcached in pods, and our own operators.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use crate::cluster::{Cluster, Etcd};
+use crate::image::Image;
+use crate::machine::Machine;
+use crate::node::Node;
+use crate::objects::{Kind, is, kind};
+use crate::operator::Operator;
+use crate::{eventually, minutes};
+
+const JOB: Kind = kind("batch/v1", "Job");
+const POD: Kind = kind("v1", "Pod");
+const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
+
+/// What OpenStack's services need besides themselves. What is in the databases outlasts their pod. It gives Keystone, Glance and Placement a database each, in a
+/// namespace `openstack`.
+const INFRASTRUCTURE: &str = include_str!("node/infrastructure.yaml");
+
+/// The user that MariaDB runs as.
+const DATABASE_USER: u32 = 1000;
+
+/// A cluster whose pods really run, with all that OpenStack's services need besides themselves in a namespace `openstack`,
+/// and our operators.
+pub struct Cloud {
+    /// Its API server.
+    pub cluster: Cluster,
+    /// Where its pods are.
+    pub node: Node,
+    /// Our operators.
+    pub operators: Operator,
+}
+
+impl Cloud {
+    /// Starts it with images that its pods may have, and our operators of these names.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started, or isn't ready in time.
+    pub async fn start(
+        machine: &Arc<Machine>,
+        images: &[Image],
+        operators: &[&str],
+    ) -> Result<Self> {
+        let etcd = Etcd::start(machine)?;
+        let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
+        let node = Node::start(machine, &cluster).await?;
+        for image in images {
+            node.offer(image).await?;
+        }
+        cluster.apply_files("package/crds").await?;
+        let databases = node.folder("databases", DATABASE_USER)?;
+        let databases = databases.to_str().context("an odd folder")?;
+        cluster
+            .apply(&INFRASTRUCTURE.replace("DATABASES", databases))
+            .await?;
+        let operators = Operator::c5c3(machine, &cluster, "operators", operators).await?;
+        let cloud = Self {
+            cluster,
+            node,
+            operators,
+        };
+        for server in ["mariadb", "openstack-memcached"] {
+            cloud.serves(server).await?;
+        }
+        Ok(cloud)
+    }
+
+    /// Waits until a server of the infrastructure answers.
+    ///
+    /// # Errors
+    /// When it doesn't in time.
+    pub async fn serves(&self, server: &str) -> Result<()> {
+        eventually(&format!("{server} is ready"), minutes(3), async || {
+            let name = format!("openstack/{server}");
+            let set = self.cluster.get(STATEFUL_SET, &name).await?;
+            ensure!(
+                set.data["status"]["readyReplicas"] == 1,
+                "{}",
+                set.data["status"]
+            );
+            Ok(())
+        })
+        .await
+    }
+
+    /// Waits until a resource in `openstack` is Ready.
+    ///
+    /// # Errors
+    /// When it isn't in time.
+    pub async fn comes_up(&self, kind: Kind, name: &str) -> Result<()> {
+        eventually(&format!("{name} is Ready"), minutes(6), async || {
+            is(
+                &self.cluster.get(kind, &format!("openstack/{name}")).await?,
+                "Ready",
+            )
+        })
+        .await
+    }
+
+    /// Puts a file where pods in `openstack` may see it: into a ConfigMap of this name.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub async fn give(&self, name: &str, file: &str, text: &str) -> Result<()> {
+        let map = json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "openstack"},
+            "data": {file: text},
+        });
+        self.cluster.apply(&map.to_string()).await.map(drop)
+    }
+
+    /// Waits for a Job in `openstack`, and gives what its pod says.
+    ///
+    /// # Errors
+    /// When it isn't done in time.
+    pub async fn says(&self, job: &str) -> Result<String> {
+        eventually(&format!("{job} is done"), minutes(3), async || {
+            is(
+                &self.cluster.get(JOB, &format!("openstack/{job}")).await?,
+                "Complete",
+            )
+        })
+        .await?;
+        let pods = self.cluster.list(POD, &format!("job-name={job}")).await?;
+        let succeeded = pods
+            .iter()
+            .find(|pod| pod.data["status"]["phase"] == "Succeeded");
+        let pod = succeeded
+            .and_then(|pod| pod.metadata.name.as_deref())
+            .context("no pod of the Job has succeeded")?;
+        self.node.logs(&format!("openstack/{pod}")).await
+    }
+}

@@ -1,0 +1,40 @@
+//! Keystone's life in pods: under a steady load nothing that is done to it refuses a request, and after faults it comes back
+//! by itself.
+
+mod events;
+mod faults;
+mod identity;
+mod keys;
+mod load;
+
+use lab::{Cloud, Image, Result};
+
+use identity::Identity;
+use load::Load;
+
+#[test]
+fn keystone_lives() -> Result<()> {
+    // Built before anything waits for them.
+    let images = [
+        Image::packaged("mariadb-server")?,
+        Image::packaged("memcached")?,
+        Image::of_service("keystone", "2025.2")?,
+        Image::of_service("keystone", "2026.1")?,
+    ];
+    lab::on_a_bare_machine(async move |machine| {
+        let cloud = Cloud::start(&machine, &images, &["keystone"]).await?;
+        let keystone = Identity::of(&cloud);
+        cloud
+            .give("load", "load.py", include_str!("load.py"))
+            .await?;
+        cloud.cluster.apply(include_str!("keystone.yaml")).await?;
+        keystone.loses_its_operator_during("db-sync").await?;
+        cloud.comes_up(identity::KEYSTONE, "keystone").await?;
+
+        let load = Load::start(&cloud).await?;
+        keystone.stand(2).await?;
+        events::all(&keystone, &load).await?;
+        load.stop().await?;
+        faults::all(&keystone).await
+    })
+}
