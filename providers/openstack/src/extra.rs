@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{Common, ExtraConfig};
 use provider_composer::Failure;
 
+use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::release::Release;
 use crate::service::About;
@@ -42,6 +43,8 @@ pub(crate) struct Given<'a> {
     pub name: &'a str,
     /// Its values: several where it may have several.
     pub lines: Vec<&'a str>,
+    /// Whether nobody may see them.
+    pub secret: bool,
 }
 
 impl Owned {
@@ -98,6 +101,7 @@ impl<'a> Extra<'a> {
                     section,
                     name,
                     lines: value.split('\n').map(str::trim).collect(),
+                    secret: is_secret(about.name, section, name),
                 };
                 match known.map(|known| known.find(section, name)) {
                     None => options.push(given),
@@ -129,6 +133,7 @@ impl<'a> Given<'a> {
             section,
             name,
             lines,
+            secret,
         } = self;
         if lines.len() > 1 && !known.is_many() {
             return Err(invalid(format!(
@@ -150,6 +155,7 @@ impl<'a> Given<'a> {
             section: now.0,
             name: now.1,
             lines,
+            secret,
         }))
     }
 }
