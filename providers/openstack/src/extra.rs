@@ -202,3 +202,40 @@ fn is_name(text: &str) -> bool {
 fn invalid(message: String) -> Failure {
     Failure::new("InvalidConfiguration", message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const ABOUT: About = About {
+        name: "glance",
+        type_: "image",
+        port: 9292,
+        module: "glance.wsgi.api",
+        health: "/healthcheck",
+        folder: "/etc/glance/config",
+        owned: &[],
+    };
+
+    #[rstest::rstest]
+    #[case("profiler", "hmac_keys", "hush", true)]
+    #[case("profiler", "enabled", "true", false)]
+    fn a_secret_that_a_user_adds_is_kept_as_one(
+        #[case] section: &str,
+        #[case] option: &str,
+        #[case] value: &str,
+        #[case] secret: bool,
+    ) {
+        let options = BTreeMap::from([(option.to_owned(), value.to_owned())]);
+        let common = Common {
+            extra_config: ExtraConfig(BTreeMap::from([(section.to_owned(), options)])),
+            ..Common::default()
+        };
+        let extra = Extra::of(&ABOUT, Release::new(2026, 1), &common);
+        let mut config = Config::default();
+        config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
+        assert_eq!(config.is_secret(), secret);
+        assert_eq!(config.masked().contains(value), !secret);
+    }
+}
