@@ -85,15 +85,15 @@ fn a_password_that_is_given_is_not_shown_in_any_file() {
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: keystone-db-credentials, namespace: openstack}
-stringData: {username: keystone, password: \"of@the/user, himself\"}
+metadata: {name: placement-db-credentials, namespace: openstack}
+stringData: {username: placement, password: \"of@the/user:himself\"}
 ";
     let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap() + given;
     let plan = written(&text, &assuming_ready()).unwrap();
     assert!(!plan.has_failed());
     let shown = configuration(&plan) + &stream(&plan, Format::Json).unwrap();
-    assert!(shown.contains("connection = mysql+pymysql://keystone:****@openstack-db-primary"));
-    for written in ["himself", "of%40the", "b2ZAdGhlL3VzZXIsIGhpbXNlbGY"] {
+    assert!(shown.contains("connection = mysql+pymysql://placement:****@openstack-db-primary"));
+    for written in ["himself", "of%40the", "b2ZAdGhlL3VzZXI6aGltc2VsZg"] {
         assert!(!shown.contains(written), "{written}");
     }
 }
