@@ -231,6 +231,8 @@ pub enum Output {
     Yaml,
     /// The same as one JSON List
     Json,
+    /// The configuration files of the services, without their secrets
+    Config,
 }
 
 #[derive(Args)]

@@ -80,6 +80,7 @@ fn planned(arguments: &Plan) -> Result<ExitCode> {
         (None, Output::Tree) => c5c3_plan::tree(&plan, page(), &command_line()),
         (None, Output::Yaml) => c5c3_plan::stream(&plan, Format::Yaml)?,
         (None, Output::Json) => c5c3_plan::stream(&plan, Format::Json)?,
+        (None, Output::Config) => configuration(&plan)?,
     })?;
     Ok(match plan.has_failed() {
         true => ExitCode::FAILURE,
@@ -96,6 +97,17 @@ fn drawn(plan: &Planned, graph: Graph) -> Result<String> {
          to go on as if missing pools were there"
     );
     Ok(c5c3_plan::graph::draw(&graphs, graph.into()))
+}
+
+/// The configuration files of a plan.
+fn configuration(plan: &Planned) -> Result<String> {
+    let text = c5c3_plan::configuration(plan);
+    ensure!(
+        !text.is_empty(),
+        "no service has a configuration file yet: run this without --output to see what is waited for, or with \
+         --assume-ready to go on as if it were there"
+    );
+    Ok(text)
 }
 
 fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {

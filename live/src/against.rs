@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, operators, plan};
+use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, plan};
 use provider_composer::{Access, Owner, ResourceKind};
+use provider_operators::operators;
 
 use crate::cluster::Cluster;
 use crate::difference::Difference;

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_plan::{
-    Branch, ClaimKind, Key, Manifest, Mark, Operated, Page, operated, operators, readiness,
-};
+use c5c3_plan::{Branch, ClaimKind, Key, Manifest, Mark, Operated, Page, operated, readiness};
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Owner, Resource};
+use provider_composer::{Operator, Owner, Resource};
+use provider_operators::operators;
 
 use crate::against::composed;
 use crate::cluster::Cluster;
@@ -154,7 +153,8 @@ impl Snapshot {
         let resources = self.operated(selection);
         let made = resources
             .iter()
-            .flat_map(|(resource, _)| &resource.manifests);
+            .flat_map(|(resource, _)| resource.all())
+            .flat_map(|operated| &operated.manifests);
         let titles = resources.iter().map(|(resource, _)| &resource.resource);
         self.claims(selection)
             .chain(titles)
@@ -178,26 +178,34 @@ impl Snapshot {
     /// What our operators work on and nobody else of ours made, with how many of its parts are ready and how many it has.
     fn operated(&self, selection: &Selection) -> Vec<(Operated, (usize, usize))> {
         let operators = operators();
-        let subjects = self.0.values().filter_map(|manifest| {
-            let operator = operators.iter().find(|operator| {
-                let kind = operator.subject();
-                kind.kind == manifest.kind() && kind.api_version() == manifest.api_version()
-            })?;
-            Some((operator.name(), manifest))
-        });
-        subjects
-            .filter(|(_, manifest)| selection.picks(manifest) && owner(manifest).is_none())
-            .map(|(operator, manifest)| {
-                let of = owner_of(manifest);
-                let made = self
-                    .0
-                    .values()
-                    .filter(|made| owner(made).as_ref() == Some(&of));
-                let operated = Operated::live(operator, manifest.clone(), made.cloned().collect());
+        let subjects = self
+            .0
+            .values()
+            .filter(|manifest| selection.picks(manifest) && owner(manifest).is_none());
+        let operated = subjects.filter_map(|manifest| self.made_of(manifest, &operators));
+        operated
+            .map(|operated| {
                 let progress = operated.progress();
                 (operated, progress)
             })
             .collect()
+    }
+
+    /// What was made of a resource, if one of our operators works on it.
+    fn made_of(&self, resource: &Manifest, operators: &[Box<dyn Operator>]) -> Option<Operated> {
+        let operator = operators.iter().find(|operator| {
+            let kind = operator.subject();
+            kind.kind == resource.kind() && kind.api_version() == resource.api_version()
+        })?;
+        let of = owner_of(resource);
+        let made = self.0.values();
+        let made = made.filter(|made| owner(made).as_ref() == Some(&of));
+        let made = made.map(|made| (made.clone(), self.made_of(made, operators)));
+        Some(Operated::live(
+            operator.name(),
+            resource.clone(),
+            made.collect(),
+        ))
     }
 }
 

@@ -58,24 +58,39 @@ impl Operated {
         })
     }
 
-    /// A resource as it is in a cluster, with what was made for it there.
-    pub fn live(operator: &'static str, resource: Manifest, made: Vec<Manifest>) -> Self {
+    /// A resource as it is in a cluster, with what was made for it there, and what one of our operators makes of that.
+    pub fn live(
+        operator: &'static str,
+        resource: Manifest,
+        made: Vec<(Manifest, Option<Self>)>,
+    ) -> Self {
         let graph = control_plane::graph(&resource, |kind, name| {
-            let mut made = made.iter();
+            let mut made = made.iter().map(|(manifest, _)| manifest);
             made.find(|manifest| manifest.kind() == kind && manifest.name() == name)
         });
+        let (manifests, made) = made
+            .into_iter()
+            .map(|(manifest, operated)| {
+                let object = planned(&manifest, operated.map(Box::new));
+                (manifest, object)
+            })
+            .unzip();
         Self {
             operator,
             conditions: conditions(&resource),
             failure: None,
             graph,
-            made: made
-                .iter()
-                .map(|manifest| planned(manifest, None))
-                .collect(),
-            manifests: made,
+            made,
+            manifests,
             resource,
         }
+    }
+
+    /// It, and whatever was made for it that one of our operators works on too.
+    pub fn all(&self) -> Vec<&Self> {
+        let made = self.made.iter();
+        let made = made.filter_map(|object| object.operated.as_deref());
+        [self].into_iter().chain(made.flat_map(Self::all)).collect()
     }
 
     /// Whether the resource is ready.

@@ -195,21 +195,17 @@ impl Plan {
 
     /// Every resource that one of our operators works on, those that another one made included.
     pub fn operated(&self) -> Vec<&Operated> {
-        let mut found = Vec::new();
         let clusters = self
             .planned
             .iter()
             .flat_map(|planned| planned.clusters.values());
-        for object in clusters.flatten() {
-            within(object, &mut found);
-        }
-        for resource in &self.resources {
-            found.push(resource);
-            for object in &resource.made {
-                within(object, &mut found);
-            }
-        }
-        found
+        let composed = clusters
+            .flatten()
+            .filter_map(|object| object.operated.as_deref());
+        composed
+            .chain(&self.resources)
+            .flat_map(Operated::all)
+            .collect()
     }
 }
 
@@ -319,15 +315,6 @@ fn applied(store: &Store, carrier: &Carrier<'_>) -> Vec<Applied> {
             })
         })
         .collect()
-}
-
-fn within<'a>(object: &'a PlannedObject, found: &mut Vec<&'a Operated>) {
-    if let Some(operated) = &object.operated {
-        found.push(operated);
-        for object in &operated.made {
-            within(object, found);
-        }
-    }
 }
 
 fn is_usage(manifest: &Manifest) -> bool {

@@ -7,6 +7,9 @@ use provider_composer::GeneratedValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+/// Whoever a Secret of a user is for.
+const USER: &str = "user";
+
 /// A Secret with placeholders of the right shape: the same for the same name, different for each.
 pub fn secret(
     namespace: &str,
@@ -29,6 +32,32 @@ pub fn secret(
         "type": "Opaque",
         "data": data,
     })
+}
+
+/// A Secret that a user makes, for whatever our operators look in one for: under every key that they know.
+pub fn of_a_user(namespace: &str, name: &str) -> Value {
+    let drawn = [
+        "password",
+        "application_credential_id",
+        "application_credential_secret",
+        "accessKey",
+        "secretKey",
+        "tls.crt",
+        "tls.key",
+        "ca.crt",
+    ];
+    let drawn = drawn.map(|key| (key, GeneratedValue::Password(32)));
+    let key = placeholder(&format!("{namespace}/{name}"), &GeneratedValue::Key(32));
+    let known = [
+        ("username", USER.to_owned()),
+        ("userID", USER.to_owned()),
+        ("ceph.conf", "[global]\n".to_owned()),
+        ("keyring", format!("[client.{USER}]\n\tkey = {key}\n")),
+    ];
+    let known = known.map(|(key, text)| (key, GeneratedValue::Text(text)));
+    let values = drawn.into_iter().chain(known);
+    let values = values.map(|(key, value)| (key.to_owned(), value));
+    secret(namespace, name, BTreeMap::new(), &values.collect())
 }
 
 fn placeholder(seed: &str, value: &GeneratedValue) -> String {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::Generation;
 use function_c5c3::Claims;
 use jiff::Timestamp;
-use provider_composer::{Generated, Operator};
+use provider_composer::Operator;
 use provider_control_plane::credentials::keystone::SYSTEM;
+use provider_operators::operators;
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -116,11 +117,6 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
     })
 }
 
-/// The operators that run in a plan. Others are taken at their word.
-pub fn operators() -> Vec<Box<dyn Operator>> {
-    provider_control_plane::operators()
-}
-
 /// The systems outside Kubernetes that those operators ask and call.
 fn outside() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     let keystone: Box<dyn Simulated> = Box::new(Keystone::default());
@@ -219,7 +215,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Makes up the Secrets that users have to make and nobody gave, if that is wanted: with a user's name and a password.
+    /// Makes up the Secrets that users have to make and nobody gave, if that is wanted.
     fn assume_secrets(&mut self) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
         while self.settings.assume_ready {
@@ -227,10 +223,8 @@ impl<'a> Run<'a> {
             if missing.is_empty() {
                 break;
             }
-            let values = Generated::credentials("user").values;
             for key in missing {
-                let secret =
-                    placeholder::secret(&key.namespace, &key.name, BTreeMap::new(), &values);
+                let secret = placeholder::of_a_user(&key.namespace, &key.name);
                 self.store
                     .apply(&key.cluster, Manifest::try_from(secret)?, None);
                 assumed.push(key);

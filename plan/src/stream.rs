@@ -1,8 +1,12 @@
 //! A plan for tools: what Crossplane applies, and the status of each claim.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::Generation;
-use serde::Serialize;
-use serde_json::{Value, json};
+use k8s_openapi::api::core::v1::Secret;
+use provider_openstack::shown;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::composite::composite;
@@ -20,7 +24,8 @@ pub enum Format {
 }
 
 /// Writes everything that Crossplane applies for each claim, followed by the claim with its status; then what our operators
-/// apply for each resource that was given without a claim, followed by the resource. Values of Secrets are left out.
+/// apply for each resource that was given without a claim, down to the last object, followed by the resource. Values of
+/// Secrets are left out; of configuration files in them only what is a secret there.
 ///
 /// # Errors
 /// A document can't be written.
@@ -29,10 +34,11 @@ pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
         .planned
         .iter()
         .flat_map(|planned| planned.composed.iter().chain([&planned.claim]));
-    let resources = plan
-        .resources
-        .iter()
-        .flat_map(|operated| operated.manifests.iter().chain([&operated.resource]));
+    let resources = plan.resources.iter().flat_map(|resource| {
+        let made = resource.all().into_iter();
+        let made = made.flat_map(|operated| &operated.manifests);
+        made.chain([&resource.resource])
+    });
     let documents = claims.chain(resources).map(|manifest| {
         let mut document = manifest.value().clone();
         hide_secrets(&mut document);
@@ -78,16 +84,47 @@ pub fn yaml<T: Serialize>(documents: impl IntoIterator<Item = T>) -> Result<Stri
     Ok(texts.join("---\n"))
 }
 
+/// The configuration files of all services of a plan, each after a line that says where it is; secrets in them are stars.
+pub fn configuration(plan: &Plan) -> String {
+    let mut texts = Vec::new();
+    for applied in &plan.applied {
+        for (name, text) in files(applied.manifest.value()) {
+            texts.push(format!("# {name} of {}\n{text}", applied.key));
+        }
+    }
+    texts.join("\n")
+}
+
+/// The configuration files in a Secret, as they may be shown.
+fn files(manifest: &Value) -> BTreeMap<String, String> {
+    match manifest["kind"] == "Secret" {
+        true => {
+            Secret::deserialize(manifest).map_or_else(|_| BTreeMap::new(), |secret| shown(&secret))
+        }
+        false => BTreeMap::new(),
+    }
+}
+
 /// Replaces the values of Secrets, wherever they are within a document.
 fn hide_secrets(value: &mut Value) {
+    let files = files(value);
     match value {
         Value::Object(fields) => {
             if fields.get("kind").is_some_and(|kind| kind == "Secret") {
                 for secret in ["data", "stringData"] {
                     let values = fields.get_mut(secret).and_then(Value::as_object_mut);
-                    for value in values.into_iter().flat_map(serde_json::Map::values_mut) {
+                    for value in values.into_iter().flat_map(Map::values_mut) {
                         *value = json!("(hidden)");
                     }
+                }
+                if !files.is_empty() {
+                    if let Some(Value::Object(data)) = fields.get_mut("data") {
+                        data.retain(|name, _| !files.contains_key(name));
+                        if data.is_empty() {
+                            fields.shift_remove("data");
+                        }
+                    }
+                    fields.insert("stringData".to_owned(), json!(files));
                 }
             }
             fields.values_mut().for_each(hide_secrets);

@@ -116,10 +116,7 @@ impl Carrier<'_> {
             let conditions = store.get(subject).map(conditions).unwrap_or_default();
             let unmet = conditions.iter().filter(|known| known.status != "True");
             let messages: Vec<&str> = unmet.map(|known| known.message.as_str()).collect();
-            let is_named = |key: &Key| {
-                let name = format!("Secret {} is missing", key.name);
-                messages.iter().any(|message| message.contains(&name))
-            };
+            let is_named = |key: &Key| messages.iter().any(|message| names(message, key));
             let secrets = carried.asks.iter().filter_map(|ask| match ask {
                 Ask::Object(key) if key.kind.kind == "Secret" => {
                     Some(source::key(&subject.cluster, key))
@@ -243,6 +240,16 @@ impl Carried {
             self.steps.push(step);
         }
     }
+}
+
+/// Whether a message is about an object, called by kind and name.
+fn names(message: &str, key: &Key) -> bool {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let mut pairs = words.windows(2);
+    pairs.any(|pair| match pair {
+        [kind, name] => *kind == key.kind && name.trim_end_matches([',', ':', ';']) == key.name,
+        _ => false,
+    })
 }
 
 /// Whether a change is one of what was asked for.

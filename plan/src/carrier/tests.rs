@@ -153,3 +153,22 @@ fn what_is_refused_changes_nothing_but_ready() {
         assert_eq!(store.made_by(&subject).count(), 0);
     });
 }
+
+#[test]
+fn a_message_names_a_secret_by_its_whole_name() {
+    let key = key("Secret", "glance-ceph");
+    for message in [
+        "waits for Secret glance-ceph with Ceph's configuration and key",
+        "Cortex's PostgreSQL is yours, and Secret glance-ceph is missing: make it",
+        "waits for Secret glance-ceph, which is yours",
+    ] {
+        assert!(super::names(message, &key), "{message}");
+    }
+    for message in [
+        "waits for Secret glance-ceph-2",
+        "waits for Job glance-ceph",
+        "",
+    ] {
+        assert!(!super::names(message, &key), "{message}");
+    }
+}

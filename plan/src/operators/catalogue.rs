@@ -81,3 +81,14 @@ fn drawn(key: &str) -> (String, GeneratedValue) {
 pub fn certificates(_: &Key, _: &Manifest) -> Value {
     json!({ "conditions": [condition("Ready", "Ready")] })
 }
+
+/// The Secret with a certificate, its key and its issuer.
+pub fn of_certificates(manifest: &Manifest) -> Vec<Value> {
+    let name = manifest.text("/spec/secretName");
+    if manifest.kind() != "Certificate" || name.is_empty() {
+        return Vec::new();
+    }
+    let keys = ["tls.crt", "tls.key", "ca.crt"].map(drawn).into();
+    let namespace = manifest.namespace();
+    vec![placeholder::secret(namespace, name, BTreeMap::new(), &keys)]
+}

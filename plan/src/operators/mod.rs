@@ -44,7 +44,8 @@ const OPERATORS: [Operator; 13] = [
         "cert-manager",
         &["cert-manager.io"],
         catalogue::certificates,
-    ),
+    )
+    .with(catalogue::of_certificates),
     Operator::new("K-ORC", &["openstack.k-orc.cloud"], catalogue::korc),
     Operator::new(
         "mariadb-operator",
@@ -71,11 +72,8 @@ const OPERATORS: [Operator; 13] = [
 const SERVICES: &[&str] = &[
     "cinder.openstack.c5c3.io",
     "cortex.c5c3.io",
-    "glance.openstack.c5c3.io",
-    "keystone.openstack.c5c3.io",
     "neutron.openstack.c5c3.io",
     "nova.openstack.c5c3.io",
-    "placement.openstack.c5c3.io",
     "tempest.openstack.c5c3.io",
 ];
 

@@ -83,9 +83,15 @@ fn claim(planned: &Planned) -> Branch {
 }
 
 fn object(object: &PlannedObject) -> Branch {
+    told(title(object), object)
+}
+
+/// A line about an object, with what one of our operators makes of it.
+fn told(text: String, object: &PlannedObject) -> Branch {
     match &object.operated {
-        Some(inner) => operated(&title(object), inner),
-        None => waits_for(title(object), object),
+        Some(inner) if inner.is_ready() => operated::made(&text, inner),
+        Some(inner) => operated(&text, inner),
+        None => waits_for(text, object),
     }
 }
 

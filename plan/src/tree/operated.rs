@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, Mark};
 use super::phases::phases;
-use super::{conditions, waits_for};
+use super::{conditions, told, waits_for};
 use crate::manifest::path;
 use crate::operated::Operated;
 use crate::outcome::PlannedObject;
@@ -11,8 +11,17 @@ use crate::readiness::{Readiness, readiness};
 /// So many objects of one kind, equally far, are one line.
 const MANY: usize = 3;
 
-/// The resource by what it is called, with everything that comes of it.
+/// The resource by what it is called, with everything that comes of it and what holds of it.
 pub fn operated(title: &str, operated: &Operated) -> Branch {
+    let mut branch = made(title, operated);
+    if operated.graph.is_none() && !operated.conditions.is_empty() {
+        branch.add(conditions(&operated.conditions));
+    }
+    branch
+}
+
+/// The resource by what it is called, with everything that comes of it.
+pub fn made(title: &str, operated: &Operated) -> Branch {
     let (mark, text) = match (&operated.failure, readiness(&operated.resource)) {
         (Some(failure), _) => (Mark::Bad, format!("{title}: {failure}")),
         (None, Readiness::Ready) => (Mark::Good, title.to_owned()),
@@ -22,18 +31,13 @@ pub fn operated(title: &str, operated: &Operated) -> Branch {
         }
         (None, Readiness::Waiting(why)) => (Mark::Open, format!("{title}: {why}")),
     };
-    let mut branch = Branch::new(text).marked(mark);
     let namespace = operated.resource.namespace();
     let objects: Vec<&PlannedObject> = operated.made.iter().collect();
     let made = match &operated.graph {
         Some(graph) => phases(graph, &objects, namespace),
         None => lines(&objects, namespace),
     };
-    branch = branch.with(made.into_iter());
-    if operated.graph.is_none() && !operated.conditions.is_empty() {
-        branch.add(conditions(&operated.conditions));
-    }
-    branch
+    Branch::new(text).marked(mark).with(made.into_iter())
 }
 
 /// Objects, a line each; many of one kind that are equally far are one line.
@@ -63,11 +67,10 @@ pub fn lines(objects: &[&PlannedObject], namespace: &str) -> Vec<Branch> {
 }
 
 fn one(object: &PlannedObject, namespace: &str) -> Branch {
-    let title = format!("{} {}", object.kind, name(object, namespace));
-    match &object.operated {
-        Some(inner) => operated(&title, inner),
-        None => waits_for(title, object),
-    }
+    told(
+        format!("{} {}", object.kind, name(object, namespace)),
+        object,
+    )
 }
 
 /// The name; with the namespace only where that is another one.

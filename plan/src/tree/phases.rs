@@ -2,7 +2,7 @@
 
 use super::branch::{Branch, Mark};
 use super::operated::lines;
-use super::waits_for;
+use super::told;
 use crate::graph::{Graph, Node, Progress};
 use crate::outcome::PlannedObject;
 
@@ -48,7 +48,7 @@ fn part(graph: &Graph, node: &Node, own: Vec<&PlannedObject>, namespace: &str) -
         });
     let title = node.title.clone();
     let branch = match (first.as_slice(), &node.progress) {
-        ([first, ..], _) => waits_for(title, first),
+        ([first, ..], _) => told(title, first),
         ([], Progress::Ready) => Branch::new(title).marked(Mark::Good),
         ([], Progress::Coming(_) | Progress::Held) => {
             Branch::new(format!("{title}, {}", graph.says(node))).marked(Mark::Open)

@@ -1,7 +1,8 @@
 //! ControlPlanes and other resources of our operators, planned without a claim.
 
 use c5c3_plan::graph::{Picture, draw};
-use c5c3_plan::{CONTROL_PLANE, Format, Page, Plan, Settings, stream, tree};
+use c5c3_plan::{CONTROL_PLANE, Format, Page, Plan, Settings, configuration, stream, tree};
+use k8s_openapi::ByteString;
 
 use crate::given::{assuming_ready, planned, settings, written};
 
@@ -57,6 +58,7 @@ fn no_secret_is_shown() {
         .filter(|document| document.contains("kind: Secret\n"))
         .collect();
     assert!(secrets.len() > 10, "{}", secrets.len());
+    assert!(yaml.contains("\nstringData:\n  keystone.conf: |\n"));
     for secret in secrets {
         let values = secret.split("\ndata:\n").nth(1).unwrap_or_default();
         let values = values.lines().take_while(|line| line.starts_with(' '));
@@ -68,26 +70,66 @@ fn no_secret_is_shown() {
         yaml,
         tree(&plan, Page::PLAIN, COMMAND),
         pictures(&plan, Picture::Svg),
+        configuration(&plan),
     ];
-    for applied in plan
-        .applied
-        .iter()
-        .filter(|applied| applied.key.kind == "Secret")
-    {
+    let secrets = secrets_of(&plan);
+    assert!(secrets.len() > 20, "{}", secrets.len());
+    for (key, secret) in secrets {
+        assert!(shown.iter().all(|text| !text.contains(&secret)), "{key}");
+    }
+}
+
+#[test]
+fn a_password_that_is_given_is_not_shown_in_any_file() {
+    let given = "\
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: placement-db-credentials, namespace: openstack}
+stringData: {username: placement, password: \"of@the/user:himself\"}
+";
+    let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap() + given;
+    let plan = written(&text, &assuming_ready()).unwrap();
+    assert!(!plan.has_failed());
+    let shown = configuration(&plan) + &stream(&plan, Format::Json).unwrap();
+    assert!(shown.contains("connection = mysql+pymysql://placement:****@openstack-db-primary"));
+    for written in ["himself", "of%40the", "b2ZAdGhlL3VzZXI6aGltc2VsZg"] {
+        assert!(!shown.contains(written), "{written}");
+    }
+}
+
+#[test]
+fn the_configuration_of_each_service_is_shown_without_its_secrets() {
+    let text = configuration(&example(&assuming_ready()));
+    for file in ["keystone.conf", "glance-api.conf", "placement.conf"] {
+        assert_eq!(
+            text.matches(&format!("# {file} of Secret")).count(),
+            1,
+            "{file}"
+        );
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// The values of all Secrets of a plan that nobody may know, as they are stored and as they are read.
+fn secrets_of(plan: &Plan) -> Vec<(String, String)> {
+    let secrets = plan.applied.iter();
+    let secrets = secrets.filter(|applied| applied.key.kind == "Secret");
+    let mut values = Vec::new();
+    for applied in secrets {
         let data = applied.manifest.value()["data"].as_object();
-        for value in data
-            .into_iter()
-            .flatten()
-            .filter_map(|(_, value)| value.as_str())
-        {
-            let is_long = value.len() > 20;
-            assert!(
-                !is_long || shown.iter().all(|text| !text.contains(value)),
-                "{}",
-                applied.key
-            );
+        for (name, stored) in data.into_iter().flatten() {
+            let ByteString(read) = serde_json::from_value(stored.clone()).unwrap();
+            let read = String::from_utf8(read).unwrap();
+            // A user's name and an ID are no secrets, nor is all of a file one.
+            if read.len() > 20 && !read.contains('\n') && !name.ends_with("_id") {
+                let key = format!("{name} of {}", applied.key);
+                let stored = stored.as_str().unwrap().to_owned();
+                values.extend([(key.clone(), stored), (key, read)]);
+            }
         }
     }
+    values
 }
 
 #[test]
@@ -154,6 +196,18 @@ fn a_claim_is_planned_through_its_control_plane_to_the_services() {
         .find(|operated| operated.resource.kind() == "ControlPlane")
         .unwrap();
     assert!(control_plane.is_ready());
+    for kind in ["Keystone", "Glance", "Placement"] {
+        let mut services = operated.iter();
+        let service = services.find(|operated| operated.resource.kind() == kind);
+        let service = service.unwrap();
+        assert!(service.is_ready(), "{kind}: {:?}", service.conditions);
+        for made in ["Deployment", "Job", "Secret"] {
+            assert!(
+                service.made.iter().any(|object| object.kind == made),
+                "{kind}: {made}"
+            );
+        }
+    }
     let (ready, all) = control_plane.progress();
     assert_eq!(ready, all);
     let made = |kind: &str| control_plane.made.iter().any(|made| made.kind == kind);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
 use crate::extra::Extra;
+use crate::mask::STARS;
 
 /// A configuration file: options by section, in a stable order. An option may have several values.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -58,7 +59,8 @@ impl Config {
     pub fn merge(&mut self, extra: &Extra<'_>) {
         for given in &extra.options {
             let texts = given.lines.iter().map(|line| (*line).to_owned()).collect();
-            self.section(given.section).put(given.name, texts, false);
+            self.section(given.section)
+                .put(given.name, texts, given.secret);
         }
     }
 
@@ -70,7 +72,7 @@ impl Config {
     /// The file as it may be shown: secrets are stars.
     pub fn masked(&self) -> String {
         self.written(|values, text| match values.secret {
-            true => "****".to_owned(),
+            true => STARS.to_owned(),
             false => text.to_owned(),
         })
     }

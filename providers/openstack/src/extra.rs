@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{Common, ExtraConfig};
 use provider_composer::Failure;
 
+use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::release::Release;
 use crate::service::About;
@@ -42,6 +43,8 @@ pub(crate) struct Given<'a> {
     pub name: &'a str,
     /// Its values: several where it may have several.
     pub lines: Vec<&'a str>,
+    /// Whether nobody may see them.
+    pub secret: bool,
 }
 
 impl Owned {
@@ -98,6 +101,7 @@ impl<'a> Extra<'a> {
                     section,
                     name,
                     lines: value.split('\n').map(str::trim).collect(),
+                    secret: is_secret(about.name, section, name),
                 };
                 match known.map(|known| known.find(section, name)) {
                     None => options.push(given),
@@ -129,6 +133,7 @@ impl<'a> Given<'a> {
             section,
             name,
             lines,
+            secret,
         } = self;
         if lines.len() > 1 && !known.is_many() {
             return Err(invalid(format!(
@@ -150,6 +155,7 @@ impl<'a> Given<'a> {
             section: now.0,
             name: now.1,
             lines,
+            secret,
         }))
     }
 }
@@ -195,4 +201,41 @@ fn is_name(text: &str) -> bool {
 
 fn invalid(message: String) -> Failure {
     Failure::new("InvalidConfiguration", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const ABOUT: About = About {
+        name: "glance",
+        type_: "image",
+        port: 9292,
+        module: "glance.wsgi.api",
+        health: "/healthcheck",
+        folder: "/etc/glance/config",
+        owned: &[],
+    };
+
+    #[rstest::rstest]
+    #[case("profiler", "hmac_keys", "hush", true)]
+    #[case("profiler", "enabled", "true", false)]
+    fn a_secret_that_a_user_adds_is_kept_as_one(
+        #[case] section: &str,
+        #[case] option: &str,
+        #[case] value: &str,
+        #[case] secret: bool,
+    ) {
+        let options = BTreeMap::from([(option.to_owned(), value.to_owned())]);
+        let common = Common {
+            extra_config: ExtraConfig(BTreeMap::from([(section.to_owned(), options)])),
+            ..Common::default()
+        };
+        let extra = Extra::of(&ABOUT, Release::new(2026, 1), &common);
+        let mut config = Config::default();
+        config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
+        assert_eq!(config.is_secret(), secret);
+        assert_eq!(config.masked().contains(value), !secret);
+    }
 }

@@ -9,8 +9,9 @@ use provider_composer::{Composition, Failure, Key, Live, Resource, World};
 
 use crate::config::Config;
 use crate::digest::digest;
+use crate::mask::masked;
 use crate::pod::Source;
-use crate::service::Service;
+use crate::service::{NAME, Service};
 
 /// Label of an object with files: what they are for.
 const FILES: &str = "c5c3.io/files";
@@ -108,6 +109,28 @@ impl Files {
             secret: self.secret,
         })
     }
+}
+
+/// The configuration files in a Secret with files of a service's pods, as they may be shown: by name, secrets are stars. None
+/// in any other Secret, and no other file.
+pub fn shown(secret: &Secret) -> BTreeMap<String, String> {
+    let label = |label: &str| {
+        let labels = secret.metadata.labels.as_ref();
+        labels
+            .and_then(|labels| labels.get(label))
+            .map(String::as_str)
+    };
+    let (Some(PURPOSE), Some(service)) = (label(FILES), label(NAME)) else {
+        return BTreeMap::new();
+    };
+    let files = secret.data.iter().flatten();
+    files
+        .filter(|(name, _)| name.ends_with(".conf"))
+        .map(|(name, text)| {
+            let text = String::from_utf8_lossy(&text.0);
+            (name.clone(), masked(service, &text))
+        })
+        .collect()
 }
 
 /// The objects with files of a service, those of older revisions too: pods that run still need them when they start again.

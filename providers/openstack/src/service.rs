@@ -18,6 +18,9 @@ use crate::manifest::{Manifest, cert_manager, gateway, mariadb};
 use crate::release::Release;
 use crate::{dependency, image};
 
+/// Label of everything that is a service's: the service's name.
+pub(crate) const NAME: &str = "app.kubernetes.io/name";
+
 /// What is always so of an OpenStack service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct About {
@@ -127,10 +130,7 @@ impl<'a> Service<'a> {
     /// Labels that only this service's pods have. They never change: a Deployment's selector can't.
     pub fn selector(&self) -> BTreeMap<String, String> {
         BTreeMap::from([
-            (
-                "app.kubernetes.io/name".to_owned(),
-                self.about.name.to_owned(),
-            ),
+            (NAME.to_owned(), self.about.name.to_owned()),
             (
                 "app.kubernetes.io/instance".to_owned(),
                 self.name.to_owned(),

@@ -157,6 +157,7 @@ def described(service):
                     "section": section,
                     "option": name,
                     "kind": kind(option),
+                    "secret": bool(option.secret),
                     "old": old_names(section, option),
                 }
             )

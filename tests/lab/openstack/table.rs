@@ -22,6 +22,8 @@ struct Described {
     section: String,
     option: String,
     kind: String,
+    /// Whether nobody may see its value.
+    secret: bool,
     /// What it was called before, with the section.
     old: Vec<(String, String)>,
 }
@@ -95,7 +97,10 @@ impl Line {
         Self {
             old: old.collect(),
             name: option.option,
-            kind: format!(" {}", option.kind),
+            kind: match option.secret {
+                true => format!(" secret:{}", option.kind),
+                false => format!(" {}", option.kind),
+            },
         }
     }
 

@@ -13,6 +13,8 @@ use super::near::near;
 
 /// Before a kind: the option may have several values.
 pub const MANY: &str = "many:";
+/// Before a kind, and before [`MANY`]: nobody may see the option's values.
+pub const SECRET: &str = "secret:";
 
 const TRUE_OR_FALSE: [&str; 8] = ["true", "1", "on", "yes", "false", "0", "off", "no"];
 

@@ -46,6 +46,8 @@ pub struct Known {
     pub name: &'static str,
     /// What its values are, as the tables have it: `int(1..)` or `many:text`.
     pub kind: &'static str,
+    /// Whether nobody may see its values.
+    pub secret: bool,
 }
 
 /// A service has no such thing.
@@ -54,6 +56,17 @@ pub struct Unknown {
     what: String,
     /// What may have been meant.
     near: Option<String>,
+}
+
+/// An option of a service in every release that has it, by its name or by one that it had before.
+pub fn in_any_release(service: &str, section: &str, name: &str) -> impl Iterator<Item = Known> {
+    let tables = TABLES.iter().filter(move |(known, ..)| *known == service);
+    let lines = tables.flat_map(|(_, options, _)| table::all(options));
+    lines
+        .filter(move |(of, line)| {
+            (*of, line.name) == (section, name) || line.was(of, section, name)
+        })
+        .map(|(of, line)| Known::of(of, line))
 }
 
 impl Options {
@@ -145,6 +158,7 @@ impl Known {
             section,
             name: line.name,
             kind: line.kind,
+            secret: line.secret,
         }
     }
 
@@ -203,6 +217,16 @@ mod tests {
     fn an_option_is_found_by_the_section_that_it_once_was_in() {
         let known = keystone(R2026_1).find("assignment", "list_limit").unwrap();
         assert_eq!((known.section, known.name), ("resource", "list_limit"));
+    }
+
+    #[test]
+    fn an_option_is_known_as_a_secret() {
+        let known = keystone(R2026_1).find("database", "connection").unwrap();
+        assert_eq!((known.kind, known.secret), ("text", true));
+        let known = keystone(R2026_1).find("token", "expiration").unwrap();
+        assert!(!known.secret);
+        let before = in_any_release("keystone", "cache", "dead_timeout");
+        assert_eq!(before.count(), 2, "one by its name of now");
     }
 
     #[rstest::rstest]

@@ -4,11 +4,13 @@
 //! [cache]
 //! backend_expiration_time int(1..) @2026.1..
 //! hashclient_dead_timeout float < dead_timeout [memcache]dead_timeout
+//! memcache_password secret:text
 //! ```
 //!
 //! An option's name, what its values are (see [`kind`](super::kind)), from which release to which where it isn't all of
 //! them, and what it was called before, with its section where that was another one. Nothing is parsed but what is looked at.
 
+use super::kind::SECRET;
 use crate::release::Release;
 
 /// One option.
@@ -18,6 +20,10 @@ pub struct Line {
     pub name: &'static str,
     /// What its values are.
     pub kind: &'static str,
+    /// Whether nobody may see them.
+    pub secret: bool,
+    /// From which release to which there is such an option.
+    releases: &'static str,
     /// What it was called before.
     old: &'static str,
 }
@@ -37,6 +43,11 @@ impl Line {
 
 /// The options of a release, each with its section.
 pub fn lines(table: &'static str, release: Release) -> impl Iterator<Item = (&'static str, Line)> {
+    all(table).filter(move |(_, line)| has(line.releases, release))
+}
+
+/// The options of all releases, each with its section.
+pub fn all(table: &'static str) -> impl Iterator<Item = (&'static str, Line)> {
     let mut section = "";
     told(table).filter_map(move |line| {
         if let Some(name) = line.strip_prefix('[') {
@@ -46,7 +57,17 @@ pub fn lines(table: &'static str, release: Release) -> impl Iterator<Item = (&'s
         let (line, old) = line.split_once(" < ").unwrap_or((line, ""));
         let (line, releases) = line.split_once(" @").unwrap_or((line, ".."));
         let (name, kind) = line.split_once(' ')?;
-        has(releases, release).then_some((section, Line { name, kind, old }))
+        let secret = kind.strip_prefix(SECRET);
+        Some((
+            section,
+            Line {
+                name,
+                kind: secret.unwrap_or(kind),
+                secret: secret.is_some(),
+                releases,
+                old,
+            },
+        ))
     })
 }
 
