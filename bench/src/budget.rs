@@ -1,10 +1,17 @@
 //! What answers may cost.
 
+use crate::reconcile::Case;
+
 /// How many times the instructions of doing nothing, conventionally, an answer may take.
 const MOST_OF_NOTHING: f64 = 2.0;
 
 /// How many times as much ten times as many consumers may cost.
 const MOST_OF_TENFOLD: f64 = 13.0;
+
+/// Instructions that a reconcile of a ControlPlane with every part may take, in thousands: one that was just made, and one
+/// that runs, of which nothing is to be done.
+const MOST_OF_NEW: u64 = 1_500;
+const MOST_OF_RUNNING: u64 = 12_000;
 
 /// Instructions of one call, answered in each way.
 pub struct Count {
@@ -57,6 +64,18 @@ pub fn broken(counts: &[Count]) -> Vec<String> {
     of_nothing.chain(of_tenfold).collect()
 }
 
+/// What a reconcile costs more than it may, in a sentence.
+pub fn broken_reconcile(case: Case, instructions: u64) -> Option<String> {
+    let most = 1_000
+        * match case {
+            Case::New => MOST_OF_NEW,
+            Case::Running => MOST_OF_RUNNING,
+        };
+    (instructions > most).then(|| {
+        format!("a reconcile ({case:?}) takes {instructions} instructions, and {most} are allowed")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +123,14 @@ mod tests {
                 "pool-among-100 takes 13.1 times the instructions of pool-among-10, and 13 are allowed",
             ]
         );
+    }
+
+    #[test]
+    fn a_reconcile_that_costs_too_much_is_told() {
+        assert_eq!(broken_reconcile(Case::New, 1_500_000), None);
+        let told = broken_reconcile(Case::New, 1_500_001);
+        assert!(told.is_some_and(|told| told.contains("(New) takes 1500001")));
+        assert_eq!(broken_reconcile(Case::Running, 12_000_000), None);
+        assert!(broken_reconcile(Case::Running, 12_000_001).is_some());
     }
 }

@@ -4,9 +4,6 @@ use std::fmt;
 
 use lab::{Result, ensure};
 
-/// How far beyond its target a measure may be before it counts as broken: other work on the same cores shows in each.
-const HEADROOM: f64 = 1.5;
-
 /// Everything that was measured.
 #[derive(Default)]
 pub struct Budget(Vec<Measured>);
@@ -20,7 +17,7 @@ struct Measured {
 }
 
 impl Budget {
-    /// Notes what has a target, that it may exceed by no more than the headroom.
+    /// Notes what has a target, that it may not exceed.
     pub fn limit(&mut self, what: &str, is: f64, most: f64, unit: &'static str) {
         self.note(what, is, Some(most), unit);
     }
@@ -55,7 +52,7 @@ impl Measured {
         // What can't be told is broken too.
         let is_within = |most: f64| {
             self.is
-                .partial_cmp(&(most * HEADROOM))
+                .partial_cmp(&most)
                 .is_some_and(|order| order.is_le())
         };
         self.most.is_some_and(|most| !is_within(most))

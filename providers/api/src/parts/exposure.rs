@@ -63,6 +63,11 @@ pub struct Ingress {
     pub tls_secret_name: Option<String>,
     /// What the controller is told, for instance that it must speak TLS to the service.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(extend("maxProperties" = 32))]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = annotation()))]
     pub annotations: BTreeMap<String, String>,
+}
+
+/// The value of an annotation.
+fn annotation() -> serde_json::Value {
+    serde_json::json!({ "type": "string", "maxLength": 4096 })
 }
