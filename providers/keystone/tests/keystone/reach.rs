@@ -6,14 +6,13 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
-use provider_composer::{Carried, Custom};
-use provider_keystone::Keystone;
+use provider_composer::Custom;
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::gateway::{BackendTlsPolicy, HttpRoute};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-const KEYSTONE: Carried<Keystone> = Carried(Keystone);
+use crate::stage::KEYSTONE;
 
 /// A Keystone with more in its spec, as far as it comes.
 fn with(more: Value) -> Cluster {

@@ -8,14 +8,14 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
-use provider_composer::{Carried, Custom};
-use provider_keystone::Keystone;
+use provider_composer::Custom;
 use provider_keystone::keyring::{Keyring, Rules, SETTLING, settled};
 use provider_openstack::Cron;
 use provider_openstack_fixtures::Cluster;
 use serde_json::json;
 
-const KEYSTONE: Carried<Keystone> = Carried(Keystone);
+use crate::stage::KEYSTONE;
+
 const MOUNTED: &str = "keystone-fernet-keys";
 /// One hour, and the two days in which services may ask about an expired token.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(49);

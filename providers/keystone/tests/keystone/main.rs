@@ -1,0 +1,93 @@
+//! A Keystone from its resource to a running API, in a small cluster in memory.
+
+mod changes;
+mod migrations;
+mod mistakes;
+mod reach;
+mod rotation;
+mod stage;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Resource;
+use provider_openstack_fixtures::shown;
+
+use stage::{BROWNFIELD, KEYSTONE, MANAGED, given, ready, release, running, tasks};
+
+#[rstest::rstest]
+#[case("managed_2025_2", MANAGED, None)]
+#[case("managed_2026_1", MANAGED, Some("2026.1"))]
+#[case("managed_2026_2", MANAGED, Some("2026.2"))]
+#[case("brownfield", BROWNFIELD, None)]
+fn all_that_keystone_is_made_of(
+    #[case] name: &str,
+    #[case] document: &str,
+    #[case] wanted: Option<&str>,
+) {
+    let mut cluster = given(document);
+    if let Some(wanted) = wanted {
+        release(&mut cluster, wanted);
+    }
+    let answer = cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(ready(&cluster), "True");
+    insta::assert_yaml_snapshot!(name, shown(&answer));
+}
+
+#[test]
+fn keystone_comes_step_by_step() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "WaitingForDatabase")
+    );
+    assert_eq!(message, "waits for MariaDB openstack-db");
+    assert!(tasks(&cluster).is_empty() && cluster.get::<Deployment>("keystone").is_none());
+
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(tasks(&cluster), BTreeSet::from(["db-sync".to_owned()]));
+    assert!(
+        cluster.get::<Deployment>("keystone").is_none(),
+        "an API without tables would answer 500"
+    );
+
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(cluster.get::<Deployment>("keystone").is_some());
+    assert!(tasks(&cluster).contains("bootstrap"));
+    assert_eq!(ready(&cluster), "False");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn composing_again_changes_nothing() {
+    let mut cluster = running(MANAGED);
+    let first = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let second = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(shown(&first), shown(&second));
+}
+
+#[test]
+fn no_secret_stands_outside_secrets() {
+    let mut cluster = given(MANAGED);
+    for _ in 0..10 {
+        let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+        cluster.play();
+        let others = answer
+            .objects
+            .iter()
+            .filter(|(key, _)| key.kind != Secret::KIND);
+        for (key, object) in others {
+            assert!(
+                !object.to_string().contains("s3cret"),
+                "{key} holds a secret"
+            );
+        }
+        assert!(!answer.status.to_string().contains("s3cret"));
+    }
+}

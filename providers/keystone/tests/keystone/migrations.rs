@@ -1,0 +1,200 @@
+//! How the database comes to a release, and what stops it.
+
+use c5c3_api::keystone::KeystoneSpec;
+use jiff::SignedDuration;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use provider_composer::Custom;
+use serde_json::json;
+
+use crate::stage::{
+    BROWNFIELD, KEYSTONE, MANAGED, given, image, job, ready, release, running, tasks,
+};
+
+#[test]
+fn an_upgrade_expands_rolls_and_contracts() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(tasks(&cluster).contains("db-expand") && !tasks(&cluster).contains("db-migrate"));
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+
+    let expand = job(&cluster, "db-expand");
+    cluster.finish_job(&expand, "Complete");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+    let migrate = job(&cluster, "db-migrate");
+    cluster.finish_job(&migrate, "Complete");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:29.0.0");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(
+        !tasks(&cluster).contains("db-contract"),
+        "older pods still run"
+    );
+
+    let answer = cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(answer.status["release"], "2026.1");
+    assert!(tasks(&cluster).contains("db-contract"));
+    assert!(!tasks(&cluster).contains("db-expand"));
+}
+
+#[test]
+fn an_upgrade_can_be_taken_back_until_it_contracts() {
+    let mut cluster = running(MANAGED);
+    let synced = cluster.get::<Job>(&job(&cluster, "db-sync")).cloned();
+    release(&mut cluster, "2026.1");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    release(&mut cluster, "2025.2");
+    let answer = cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(answer.status["release"], "2025.2");
+    assert_eq!(
+        cluster.get::<Job>(&job(&cluster, "db-sync")).cloned(),
+        synced,
+        "an older program can't read a newer schema"
+    );
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+
+    release(&mut cluster, "2026.1");
+    while !tasks(&cluster).contains("db-contract") {
+        cluster.play();
+        cluster.compose(&KEYSTONE, "keystone").unwrap();
+    }
+    release(&mut cluster, "2025.2");
+    let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
+    assert_eq!(failure.reason(), "TooLateToGoBack");
+    assert!(tasks(&cluster).contains("db-contract"));
+}
+
+#[test]
+fn another_image_of_the_release_is_taken_after_an_upgrade() {
+    let mut cluster = running(MANAGED);
+    release(&mut cluster, "2026.1");
+    cluster.settle(&KEYSTONE, "keystone");
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["image"] = json!({ "tag": "29.0.0-p1" });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:29.0.0-p1");
+    assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn a_migration_that_fails_says_so_and_the_fix_alone_brings_it_back() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let sync = job(&cluster, "db-sync");
+    cluster.finish_job(&sync, "Failed");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert!(
+        message.contains(&format!("kubectl logs -n openstack job/{sync}")),
+        "{message}"
+    );
+
+    cluster.secret(
+        "keystone-db-credentials",
+        &[("username", "keystone"), ("password", "right-s3cret")],
+    );
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_ne!(job(&cluster, "db-sync"), sync);
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn a_migration_whose_pod_does_not_start_names_its_image() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let sync = job(&cluster, "db-sync");
+    let began = cluster.now;
+    cluster.change::<Job>(&sync, |job| {
+        job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
+    });
+    let late = began + SignedDuration::from_secs(30);
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert!(answer.wake.is_some_and(|wake| wake <= late));
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(reason, "WaitingForJob");
+
+    cluster.now = late;
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(reason, "NotStarting");
+    assert!(
+        message.contains("an image ghcr.io/c5c3/keystone:28.0.0"),
+        "{message}"
+    );
+}
+
+#[test]
+fn pods_that_are_not_ready_name_their_database() {
+    let mut cluster = running(MANAGED);
+    cluster.change::<Deployment>("keystone", |deployment| {
+        deployment["status"] =
+            json!({ "conditions": [{ "type": "Available", "status": "False" }] });
+    });
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, _, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
+    assert_eq!(status, "False");
+    assert!(
+        message.ends_with("reaches database openstack-db.openstack.svc:3306/keystone"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_migration_that_runs_is_not_broken_off() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let sync = job(&cluster, "db-sync");
+    cluster.change::<Job>(&sync, |job| {
+        job["status"] = json!({ "active": 1, "ready": 1 })
+    });
+    release(&mut cluster, "2026.1");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(
+        cluster.all::<Job>().into_keys().collect::<Vec<_>>(),
+        [sync.as_str()]
+    );
+    let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!(reason, "WaitingForJob");
+    assert_eq!(message, format!("waits for Job {sync}, which runs"));
+}
+
+#[test]
+fn a_migration_that_fails_says_what_is_most_often_wrong() {
+    let mut cluster = given(BROWNFIELD);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let job = job(&cluster, "db-sync");
+    cluster.finish_job(&job, "Failed");
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    let expected = format!(
+        "Job {job} failed (the backoff limit was reached): often the database db.example.com:3306/keystone can't be reached \
+         or refuses user or password, which the Secret of spec.database has; see `kubectl logs -n openstack job/{job}`"
+    );
+    assert!(message.starts_with(&expected), "{message}");
+
+    cluster.secret(
+        "keystone-db-credentials",
+        &[("username", "keystone"), ("password", "right-s3cret")],
+    );
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(
+        ready(&cluster),
+        "True",
+        "the right password alone brings it back"
+    );
+}

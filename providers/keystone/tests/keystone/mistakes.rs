@@ -1,0 +1,109 @@
+//! What users may get wrong.
+
+use c5c3_api::keystone::KeystoneSpec;
+use k8s_openapi::api::apps::v1::Deployment;
+use provider_composer::Custom;
+use serde_json::json;
+
+use crate::stage::{KEYSTONE, MANAGED, running};
+
+#[rstest::rstest]
+#[case(json!({ "replicas": 0 }), "Invalid", "replicas is 0")]
+#[case(json!({ "release": "2026.2" }), "ReleaseNotReachable", "go to 2026.1 first")]
+#[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "2025.1 is older than 2025.2, which runs")]
+#[case(json!({ "release": "2031.1" }), "UnknownRelease", "choose one of 2025.1, 2025.2, 2026.1, 2026.2")]
+#[case(json!({ "image": { "tag": "29.0.0" } }), "ReleaseMismatch", "release is 2025.2, and image.tag 29.0.0 is of 2026.1")]
+#[case(json!({ "release": null, "image": { "tag": "a1b2c3d" } }), "ReleaseUnknown", "the image's tag a1b2c3d doesn't say")]
+#[case(
+    json!({ "extraConfig": { "fernet_tokens": { "max_active_keys": "9" } } }),
+    "OwnedByOperator",
+    "extraConfig sets [fernet_tokens] max_active_keys, and the operator owns it: use fernet"
+)]
+#[case(
+    json!({ "extraConfig": { "database": { "connection": "sqlite://" } } }),
+    "OwnedByOperator",
+    "[database] connection, and the operator owns it: use database, and leave it out"
+)]
+#[case(
+    json!({ "extraConfig": { "cache": { "memcached_servers": "a:1" } } }),
+    "InvalidConfiguration",
+    "extraConfig sets [cache] memcached_servers, and keystone 2025.2 has no such option: did you mean memcache_servers?"
+)]
+#[case(
+    json!({ "extraConfig": { "cache": { "memcache_servers": "a:1" } } }),
+    "OwnedByOperator",
+    "use cache.servers or cache.clusterRef"
+)]
+#[case(
+    json!({ "extraConfig": { "cahce": { "enabled": "false" } } }),
+    "InvalidConfiguration",
+    "keystone 2025.2 has no section [cahce]: did you mean [cache]?"
+)]
+#[case(
+    json!({ "extraConfig": { "token": { "expiration": "1h" } } }),
+    "InvalidConfiguration",
+    "extraConfig gives [token] expiration something else than it takes: a whole number"
+)]
+#[case(
+    json!({ "extraConfig": { "token": { "expiration": "1\n2" } } }),
+    "InvalidConfiguration",
+    "several lines, and it takes one value"
+)]
+#[case(json!({ "extraConfig": { "token": { "provider": "jws" } } }), "OwnedByOperator", "use nothing: the keys")]
+#[case(
+    json!({ "extraConfig": { "DEFAULT": { "logfile": "/tmp/a" } } }),
+    "OwnedByOperator",
+    "extraConfig sets [DEFAULT] log_file, and the operator owns it"
+)]
+#[case(json!({ "extraConfig": { "oslo_policy": { "policy_file": "a" } } }), "OwnedByOperator", "use policyOverrides")]
+#[case(json!({ "extraConfig": { "DEFAULT]\n[x": {} } }), "InvalidConfiguration", "no section's name")]
+#[case(json!({ "extraConfig": { "DEFAULT": { "a = b": "c" } } }), "InvalidConfiguration", "no option's name")]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:create_user": "role:admin or" } } }),
+    "InvalidPolicy",
+    "the policy rule identity:create_user can't be understood: a check is missing at the end"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:creat_user": "role:admin" } } }),
+    "InvalidPolicy",
+    "the policies have a rule identity:creat_user, and keystone 2025.2 has no such rule: did you mean identity:create_user?"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:create_user": "rule:admin_requird" } } }),
+    "InvalidPolicy",
+    "refers to admin_requird, and keystone 2025.2 has no such rule: did you mean admin_required?"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "identity:create_user": "rule:lead", "lead": "(rule:identity:create_user)" } } }),
+    "InvalidPolicy",
+    "the policy rule identity:create_user refers to itself: break the circle"
+)]
+#[case(
+    json!({ "fernet": { "rotationSchedule": "0 0 30 2 *" } }),
+    "InvalidSchedule",
+    "fernet.rotationSchedule \"0 0 30 2 *\" is never due"
+)]
+#[case(json!({ "fernet": { "rotationSchedule": "weekly" } }), "Invalid", "\"weekly\" is no schedule")]
+#[case(json!({ "fernet": { "maxActiveKeys": 2 } }), "Invalid", "give at least 3")]
+fn a_mistake_changes_nothing_and_says_what_to_do(
+    #[case] mistake: serde_json::Value,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
+    let mut cluster = running(MANAGED);
+    let before = cluster.get::<Deployment>("keystone").cloned();
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        for (field, value) in mistake.as_object().unwrap() {
+            keystone["spec"][field] = value.clone();
+        }
+        keystone["spec"]
+            .as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.is_null());
+    });
+    let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
+    assert_eq!(failure.reason(), reason);
+    assert!(failure.to_string().contains(message), "{failure}");
+    assert_eq!(cluster.get::<Deployment>("keystone").cloned(), before);
+    assert_eq!(cluster.condition(&KEYSTONE, "keystone", "Ready").1, reason);
+}

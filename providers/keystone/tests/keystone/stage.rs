@@ -1,0 +1,95 @@
+//! A Keystone in a small cluster in memory.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::keystone::KeystoneSpec;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use provider_composer::{Carried, Custom};
+use provider_keystone::Keystone;
+use provider_openstack_fixtures::Cluster;
+use serde_json::json;
+
+pub const KEYSTONE: Carried<Keystone> = Carried(Keystone);
+
+/// Keystone in the control plane's own MariaDB and Memcached.
+pub const MANAGED: &str = r#"
+kind: Keystone
+metadata: { name: keystone, namespace: openstack, uid: "1234" }
+spec:
+  release: "2025.2"
+  database: { clusterRef: { name: openstack-db } }
+  bootstrap:
+    adminPasswordSecretRef: { name: keystone-admin-credentials, key: password }
+"#;
+
+/// Keystone as the architecture shows it: one resource with a version, and servers that somebody else runs.
+pub const BROWNFIELD: &str = r#"
+kind: Keystone
+metadata: { name: keystone, namespace: openstack }
+spec:
+  replicas: 3
+  image: { repository: ghcr.io/c5c3/keystone, tag: "28.0.0" }
+  database: { host: db.example.com, secretRef: { name: keystone-db-credentials }, database: keystone }
+  cache:
+    backend: dogpile.cache.pymemcache
+    servers: ["memcached-0.memcached:11211", "memcached-1.memcached"]
+  fernet: { rotationSchedule: "0 0 * * 0", maxActiveKeys: 3 }
+  federation: { enabled: false }
+  tls: { enabled: false }
+  bootstrap:
+    adminUser: admin
+    adminPasswordSecretRef: { name: keystone-admin-credentials, key: password }
+    region: RegionOne
+"#;
+
+pub fn given(document: &str) -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.put_document::<Custom<KeystoneSpec>>(document);
+    cluster
+}
+
+pub fn running(document: &str) -> Cluster {
+    let mut cluster = given(document);
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(ready(&cluster), "True");
+    cluster
+}
+
+pub fn ready(cluster: &Cluster) -> String {
+    cluster.condition(&KEYSTONE, "keystone", "Ready").0
+}
+
+pub fn release(cluster: &mut Cluster, release: &str) {
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["release"] = json!(release)
+    });
+}
+
+pub fn image(cluster: &Cluster) -> String {
+    let deployment = cluster.get::<Deployment>("keystone");
+    let image = deployment
+        .map(|deployment| &deployment["spec"]["template"]["spec"]["containers"][0]["image"]);
+    image
+        .and_then(|image| image.as_str())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Tasks of the Jobs that there are.
+pub fn tasks(cluster: &Cluster) -> BTreeSet<String> {
+    let jobs = cluster.all::<Job>().into_values();
+    jobs.filter_map(|job| {
+        job["metadata"]["labels"]["c5c3.io/task"]
+            .as_str()
+            .map(str::to_owned)
+    })
+    .collect()
+}
+
+/// The name of the first Job of a task; empty where there is none.
+pub fn job(cluster: &Cluster, task: &str) -> String {
+    let jobs = cluster.all::<Job>().into_keys();
+    let mut names = jobs.filter(|name| name.starts_with(&format!("keystone-{task}-")));
+    names.next().unwrap_or_default().to_owned()
+}
