@@ -1,5 +1,6 @@
 //! The ground of a cloud: a node with a MariaDB and a Memcached in pods, and our own operators.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
@@ -17,22 +18,24 @@ const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 
-/// What OpenStack's services need besides themselves. What is in the databases outlasts their pod. It gives Keystone, Glance and Placement a database each, in a
-/// namespace `openstack`.
+/// What OpenStack's services need besides themselves, in a namespace `openstack`: Memcached, and a MariaDB with a database for
+/// each of Keystone, Glance and Placement. What is in the databases outlasts their pod.
 const INFRASTRUCTURE: &str = include_str!("node/infrastructure.yaml");
+
+/// Where our operators are.
+const OPERATORS: &str = "c5c3-system";
 
 /// The user that MariaDB runs as.
 const DATABASE_USER: u32 = 1000;
 
 /// A cluster whose pods really run, with all that OpenStack's services need besides themselves in a namespace `openstack`,
-/// and our operators.
+/// and our operators, each under the role that its chart gives it.
 pub struct Cloud {
     /// Its API server.
     pub cluster: Cluster,
     /// Where its pods are.
     pub node: Node,
-    /// Our operators.
-    pub operators: Operator,
+    operators: BTreeMap<String, Operator>,
 }
 
 impl Cloud {
@@ -57,16 +60,52 @@ impl Cloud {
         cluster
             .apply(&INFRASTRUCTURE.replace("DATABASES", databases))
             .await?;
-        let operators = Operator::c5c3(machine, &cluster, "operators", operators).await?;
-        let cloud = Self {
+        let mut cloud = Self {
             cluster,
             node,
-            operators,
+            operators: BTreeMap::new(),
         };
+        for name in operators {
+            cloud.install(machine, name).await?;
+        }
         for server in ["mariadb", "openstack-memcached"] {
             cloud.serves(server).await?;
         }
         Ok(cloud)
+    }
+
+    /// Installs one of our operators by its chart. A process here stands for its pods.
+    async fn install(&mut self, machine: &Arc<Machine>, name: &str) -> Result<()> {
+        let chart = format!("{name}-operator");
+        self.cluster
+            .install_chart(&chart, OPERATORS, &["replicas=0"])
+            .await?;
+        let account = format!("{OPERATORS}/{chart}");
+        let account = self.cluster.acting_as(&account).await?;
+        let operator = Operator::c5c3(machine, &account, &chart, &[name]).await?;
+        self.operators.insert(name.to_owned(), operator);
+        Ok(())
+    }
+
+    /// One of our operators.
+    ///
+    /// # Errors
+    /// When the cloud was started without it.
+    pub fn operator(&self, name: &str) -> Result<&Operator> {
+        let operator = self.operators.get(name);
+        operator.with_context(|| format!("the cloud has no operator {name}"))
+    }
+
+    /// Fine when no operator was refused anything for want of a right.
+    ///
+    /// # Errors
+    /// What was refused.
+    pub fn roles_suffice(&self) -> Result<()> {
+        let mut operators = self.operators.keys();
+        operators.try_for_each(|name| {
+            let user = format!("system:serviceaccount:{OPERATORS}:{name}-operator");
+            self.cluster.allowed_all(&user)
+        })
     }
 
     /// Waits until a server of the infrastructure answers.

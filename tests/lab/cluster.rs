@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
@@ -242,6 +242,21 @@ impl Cluster {
     /// When its log can't be read.
     pub fn audit(&self) -> Result<Vec<Request>> {
         audit::read(&self.folder)
+    }
+
+    /// Fine when nothing that a user asked for was refused for want of a right.
+    ///
+    /// # Errors
+    /// What was refused, or the log can't be read.
+    pub fn allowed_all(&self, user: &str) -> Result<()> {
+        let mut requests = self.audit()?;
+        ensure!(
+            requests.iter().any(|request| request.user == user),
+            "{user} has asked for nothing"
+        );
+        requests.retain(|request| request.user == user && request.code == 403);
+        ensure!(requests.is_empty(), "{user} lacks {requests:?}");
+        Ok(())
     }
 
     /// A client with every right.

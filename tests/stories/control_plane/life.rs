@@ -60,7 +60,7 @@ pub async fn whole(machine: Arc<Machine>) -> Result<()> {
         self::passwords(&site).await? == passwords,
         "a password went with the control plane, and with it what it unlocks"
     );
-    site.was_allowed_all()?;
+    site.cluster.allowed_all(ACCOUNT)?;
     the_role_has_no_more_than_it_needs(&site).await
 }
 

@@ -88,13 +88,14 @@ impl<'a> Identity<'a> {
             job.and_then(|job| job.metadata.name).context("no Job runs")
         })
         .await?;
-        self.cloud.operators.kill()?;
+        let operator = self.cloud.operator("keystone")?;
+        operator.kill()?;
         eventually(&format!("{task} is done"), minutes(2), async || {
             let job = format!("openstack/{name}");
             is(&self.cloud.cluster.get(JOB, &job).await?, "Complete")
         })
         .await?;
-        self.cloud.operators.start().await
+        operator.start().await
     }
 
     /// The Jobs of a task.

@@ -1,7 +1,8 @@
 """A steady load of Keystone: tokens are issued and validated, those from before too; every failure is counted.
 
 Each request has a connection of its own, so that it is the Service which chooses who answers. Once a second a line says
-how many requests there were until now, how many of them failed, and of each failure that is new what it was. Asked for `once`, one token is issued instead.
+how many requests there were until now, how many of them failed, and of each failure that is new what it was. Asked for
+`once`, one token is issued instead.
 """
 
 import collections

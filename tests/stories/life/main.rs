@@ -35,6 +35,7 @@ fn keystone_lives() -> Result<()> {
         keystone.stand(2).await?;
         events::all(&keystone, &load).await?;
         load.stop().await?;
-        faults::all(&keystone).await
+        faults::all(&keystone).await?;
+        cloud.roles_suffice()
     })
 }

@@ -39,7 +39,7 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
         );
         let version = does(&cloud, "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
-        Ok(())
+        cloud.roles_suffice()
     })
 }
 
