@@ -49,13 +49,13 @@ impl Composer for Glance {
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<ServiceStatus, Failure> {
-        let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
+        let spec = &subject.spec;
         let scale = Scale {
             replicas: spec.replicas,
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
+        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);

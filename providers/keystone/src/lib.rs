@@ -47,13 +47,13 @@ impl Composer for Keystone {
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<ServiceStatus, Failure> {
-        let (spec, installed) = (&subject.spec, subject.status.release.as_deref());
+        let spec = &subject.spec;
         let scale = Scale {
             replicas: spec.replicas,
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale, installed)?;
+        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?
             .and_then(Database::plain);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
-use c5c3_api::parts::{Autoscaling, Common, Resources};
+use c5c3_api::parts::{Autoscaling, Common, Resources, ServiceStatus};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
@@ -75,16 +75,15 @@ pub struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    /// The service that a resource wants. `installed` is the release that its status says runs.
+    /// The service that a resource wants.
     ///
     /// # Errors
     /// It can't be had: the failure says what to change.
-    pub fn of<S: CustomResource>(
+    pub fn of<S: CustomResource<Status = ServiceStatus>>(
         about: About,
         subject: &'a Subject<S>,
         common: &'a Common,
         scale: Scale<'a>,
-        installed: Option<&str>,
     ) -> Result<Self, Failure> {
         if scale.replicas == 0 {
             return Err(Failure::new(
@@ -93,6 +92,7 @@ impl<'a> Service<'a> {
             ));
         }
         let release = image::release(about.name, common)?;
+        let installed = subject.status.release.as_deref();
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {
             installed
