@@ -57,14 +57,19 @@ pub enum Build {
 /// When it doesn't build.
 pub fn our_program(build: Build) -> Result<PathBuf> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let profile = match build {
-        Build::Debug => "dev",
-        Build::Release => "release",
+    let (command, link): (&[&str], &[&str]) = match build {
+        Build::Debug => (&["build"], &[]),
+        // As `cargo xtask package` does it, word for word, so that it is built once.
+        Build::Release => (
+            &["rustc", "--release"],
+            &["--", "-C", "target-feature=+crt-static"],
+        ),
     };
     let built = Command::new(cargo)
-        .args(["build", "--quiet", "--package", "c5c3", "--bin", "c5c3"])
-        .args(["--profile", profile])
+        .args(command)
+        .args(["--quiet", "--package", "c5c3", "--bin", "c5c3"])
         .args(["--message-format", "json-render-diagnostics"])
+        .args(link)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(Stdio::inherit())
         .output()

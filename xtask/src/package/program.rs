@@ -13,25 +13,29 @@ pub struct StaticProgram {
 }
 
 impl StaticProgram {
+    /// What cargo is told to build it: what a plain release build compiles, ...
+    pub const BUILD: [&str; 7] = [
+        "rustc",
+        "--release",
+        "--locked",
+        "--package",
+        "c5c3",
+        "--bin",
+        "c5c3",
+    ];
+
+    /// ... and only the last step, the link, is told to be static.
+    pub const LINK: [&str; 3] = ["--", "-C", "target-feature=+crt-static"];
+
     /// Builds the program `c5c3` for this machine's processor, in the release profile.
-    ///
-    /// Only the last step, the link, is told to be static: what it links is what a plain release build has compiled.
     ///
     /// # Errors
     /// When cargo fails (it says why), or what comes out isn't static.
     pub fn build(root: &Path) -> Result<Self> {
         let build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args([
-                "rustc",
-                "--release",
-                "--locked",
-                "--package",
-                "c5c3",
-                "--bin",
-                "c5c3",
-            ])
+            .args(Self::BUILD)
             .args(["--message-format", "json-render-diagnostics"])
-            .args(["--", "-C", "target-feature=+crt-static"])
+            .args(Self::LINK)
             .current_dir(root)
             .stderr(Stdio::inherit())
             .output()

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -78,6 +78,35 @@ impl Tally {
     }
 }
 
+/// A step that runs while others do.
+pub struct Begun {
+    step: Step,
+    child: Child,
+}
+
+impl Begun {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// When it has failed.
+    pub fn end(self) -> Result<()> {
+        let output = self
+            .child
+            .wait_with_output()
+            .context("cannot wait for cargo")?;
+        if !output.status.success() {
+            bail!(
+                "{} failed ({}); to see it alone, run: {}\n{}",
+                self.step.name,
+                output.status,
+                self.step,
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Ok(())
+    }
+}
+
 /// The steps so far.
 pub struct Run {
     root: PathBuf,
@@ -137,6 +166,24 @@ impl Run {
         Ok(())
     }
 
+    /// Begins a step that others don't wait for, and that leaves them the cores; its errors are shown when it is over.
+    ///
+    /// # Errors
+    /// When it can't be started.
+    pub fn begin(&self, step: Step) -> Result<Begun> {
+        println!("\n==> {}, meanwhile: {step}", step.name);
+        let child = Command::new("nice")
+            .args(["-n", "10", "cargo"])
+            .args(&step.arguments)
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start: {step}"))?;
+        Ok(Begun { step, child })
+    }
+
     /// Prints the duration of each step and, last, the sum of the tests. A step that failed without a failed test, such
     /// as a lint, counts as one.
     pub fn summarise(&self, passed: bool) {
@@ -193,5 +240,20 @@ mod tests {
             "{error}"
         );
         assert_eq!(run.durations.len(), 1);
+    }
+
+    #[test]
+    fn what_runs_meanwhile_is_told_when_it_fails() {
+        let run = Run::new(Path::new("."));
+        let begin = |arguments: &[&str]| run.begin(Step::cargo("meanwhile", arguments));
+        assert!(begin(&["--version"]).and_then(Begun::end).is_ok());
+        let error = begin(&["no-such-subcommand"]).and_then(Begun::end);
+        let told = error
+            .expect_err("cargo knows no such subcommand")
+            .to_string();
+        assert!(
+            told.contains("to see it alone, run: cargo no-such-subcommand\n"),
+            "{told}"
+        );
     }
 }
