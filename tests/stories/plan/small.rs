@@ -62,7 +62,9 @@ rules:
   - {apiGroups: [\"\"], resources: [services, configmaps, persistentvolumeclaims], verbs: [list, watch]}
   - apiGroups:
       - apps
+      - autoscaling
       - batch
+      - gateway.networking.k8s.io
       - networking.k8s.io
       - policy
       - cert-manager.io
