@@ -22,9 +22,6 @@ const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 /// each of Keystone, Glance and Placement. What is in the databases outlasts their pod.
 const INFRASTRUCTURE: &str = include_str!("node/infrastructure.yaml");
 
-/// Where our operators are.
-const OPERATORS: &str = "c5c3-system";
-
 /// The user that MariaDB runs as.
 const DATABASE_USER: u32 = 1000;
 
@@ -65,26 +62,15 @@ impl Cloud {
             node,
             operators: BTreeMap::new(),
         };
-        for name in operators {
-            cloud.install(machine, name).await?;
+        for &name in operators {
+            let operator =
+                Operator::installed(machine, &cloud.cluster, name, &["replicas=0"]).await?;
+            cloud.operators.insert(name.to_owned(), operator);
         }
         for server in ["mariadb", "openstack-memcached"] {
             cloud.serves(server).await?;
         }
         Ok(cloud)
-    }
-
-    /// Installs one of our operators by its chart. A process here stands for its pods.
-    async fn install(&mut self, machine: &Arc<Machine>, name: &str) -> Result<()> {
-        let chart = format!("{name}-operator");
-        self.cluster
-            .install_chart(&chart, OPERATORS, &["replicas=0"])
-            .await?;
-        let account = format!("{OPERATORS}/{chart}");
-        let account = self.cluster.acting_as(&account).await?;
-        let operator = Operator::c5c3(machine, &account, &chart, &[name]).await?;
-        self.operators.insert(name.to_owned(), operator);
-        Ok(())
     }
 
     /// One of our operators.
@@ -102,10 +88,7 @@ impl Cloud {
     /// What was refused.
     pub fn roles_suffice(&self) -> Result<()> {
         let mut operators = self.operators.keys();
-        operators.try_for_each(|name| {
-            let user = format!("system:serviceaccount:{OPERATORS}:{name}-operator");
-            self.cluster.allowed_all(&user)
-        })
+        operators.try_for_each(|name| self.cluster.allowed_all(&Operator::user(name)))
     }
 
     /// Waits until a server of the infrastructure answers.

@@ -1,13 +1,11 @@
 //! The composition function under test, a process that a story may kill and start again.
 
-use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::Result;
+use c5c3_program::Build;
 
 use crate::crossplane::Crossplane;
 use crate::eventually;
@@ -42,50 +40,12 @@ impl FunctionProgram {
     }
 }
 
-/// How a program is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Build {
-    /// Soon.
-    Debug,
-    /// As it is shipped.
-    Release,
-}
-
 /// The project's own program, `c5c3`, built from the working tree first.
 ///
 /// # Errors
 /// When it doesn't build.
 pub fn our_program(build: Build) -> Result<PathBuf> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let (command, link): (&[&str], &[&str]) = match build {
-        Build::Debug => (&["build"], &[]),
-        // As `cargo xtask package` does it, word for word, so that it is built once.
-        Build::Release => (
-            &["rustc", "--release"],
-            &["--", "-C", "target-feature=+crt-static"],
-        ),
-    };
-    let built = Command::new(cargo)
-        .args(command)
-        .args(["--quiet", "--package", "c5c3", "--bin", "c5c3"])
-        .args(["--message-format", "json-render-diagnostics"])
-        .args(link)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot run cargo")?;
-    ensure!(built.status.success(), "cargo could not build c5c3");
-    String::from_utf8_lossy(&built.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Artifact>(line).ok()?.executable)
-        .next_back()
-        .context("cargo built c5c3 but doesn't say where")
-}
-
-/// One of the messages that cargo prints for tools.
-#[derive(Deserialize)]
-struct Artifact {
-    executable: Option<PathBuf>,
+    build.program(Path::new(env!("CARGO_MANIFEST_DIR")))
 }
 
 /// A running function, or one that was killed.

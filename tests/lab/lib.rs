@@ -85,11 +85,12 @@ pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
 pub use audit::Request;
+pub use c5c3_program::Build;
 pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{eventually, minutes, seconds, throughout};
-pub use function::{Build, Function, FunctionProgram, our_program};
+pub use function::{Function, FunctionProgram, our_program};
 pub use garden::{SHOOT, plant_garden};
 pub use gate::Gate;
 pub use image::Image;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use c5c3_program::Build;
 
 use crate::cluster::Cluster;
 use crate::eventually;
-use crate::function::{Build, our_program};
+use crate::function::our_program;
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -17,6 +18,9 @@ const READY: Duration = Duration::from_secs(90);
 
 /// The namespace that an operator takes for its own: where it keeps its lease.
 const NAMESPACE: &str = "default";
+
+/// Where our operators are installed.
+const OURS: &str = "c5c3-system";
 
 /// A running operator, or one that was killed.
 pub struct Operator {
@@ -110,6 +114,28 @@ impl Operator {
             .flag("health-probe-bind-address", loopback(health))
             .env("KUBECONFIG", cluster.kubeconfig_file());
         Self::run(machine, "k-orc", program, Readiness::Asked(health)).await
+    }
+
+    /// Installs one of our own operators by its chart, `<name>-operator`, with these values, and starts it under the role that
+    /// the chart gives it. A process here stands for its pods. Its kinds must be installed.
+    ///
+    /// # Errors
+    /// When it can't be installed, built or started, or isn't ready in time.
+    pub async fn installed(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        name: &str,
+        values: &[&str],
+    ) -> Result<Self> {
+        let chart = format!("{name}-operator");
+        cluster.install_chart(&chart, OURS, values).await?;
+        let account = cluster.acting_as(&format!("{OURS}/{chart}")).await?;
+        Self::c5c3(machine, &account, &chart, &[name]).await
+    }
+
+    /// Who one of our own operators is to its API server, once it is installed.
+    pub fn user(name: &str) -> String {
+        format!("system:serviceaccount:{OURS}:{name}-operator")
     }
 
     /// Starts our own operators of these names, built from the working tree first, under a name of their process; with the

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use c5c3_program::Build;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Etcd};
-use crate::function::{Build, our_program};
+use crate::function::our_program;
 use crate::machine::{Machine, Program};
 use crate::objects::{Kind, kind};
 use crate::others::Others;

@@ -149,7 +149,7 @@ fn packages() -> Result<&'static Path> {
     static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
     let build = || -> Result<PathBuf> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-        run(Command::new("cargo")
+        run(c5c3_program::cargo()
             .args(["xtask", "package", "--version", VERSION])
             .args(["--registry", &format!("{REGISTRY}/c5c3")])
             .args(["--provider-kubernetes"])

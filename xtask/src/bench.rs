@@ -38,7 +38,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         "--package",
         "bench",
     ];
-    succeed(Command::new("cargo").args(arguments).current_dir(root))
+    succeed(c5c3_program::cargo().args(arguments).current_dir(root))
 }
 
 fn peers(root: &Path, python: &OsString) -> Result<()> {
@@ -46,14 +46,14 @@ fn peers(root: &Path, python: &OsString) -> Result<()> {
     let target = root.join("target");
     let (ours, peers) = (target.join("release"), target.join("peers"));
     succeed(
-        Command::new("cargo")
+        c5c3_program::cargo()
             .args(["build", "--locked", "--release", "--package", "c5c3"])
             .arg("--target-dir")
             .arg(&target)
             .current_dir(root),
     )?;
     succeed(
-        Command::new("cargo")
+        c5c3_program::cargo()
             .args(["build", "--release", "--target-dir"])
             .arg(&peers)
             .current_dir(&sources),

@@ -58,7 +58,7 @@ impl<'a> Recipe<'a> {
     pub(crate) fn public_endpoint(&self, service: &Service) -> String {
         let said = self.services.overrides(service.name);
         match said.and_then(|said| said.expose.as_ref()) {
-            Some(exposed) => format!("https://{}{}", exposed.hostname, service.path),
+            Some(exposed) => exposed.url() + service.path,
             None => self.endpoint(service),
         }
     }

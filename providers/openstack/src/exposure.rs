@@ -23,7 +23,7 @@ impl Service<'_> {
     /// URL of the API for clients outside the cluster, without a path; the same as for those within where it isn't exposed.
     pub fn public_endpoint(&self) -> String {
         match &self.common.expose {
-            Some(exposure) => format!("https://{}", exposure.hostname),
+            Some(exposure) => exposure.url(),
             None => self.endpoint(),
         }
     }

@@ -12,7 +12,7 @@ use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
 use crate::played::{Cast, kind_of};
-use crate::site::{ACCOUNT, CONTROL_PLANE, SECRET, Site, small};
+use crate::site::{CONTROL_PLANE, SECRET, Site, small};
 
 const NAME: &str = "production";
 const WHOLE: &str = "production/production";
@@ -60,7 +60,7 @@ pub async fn whole(machine: Arc<Machine>) -> Result<()> {
         self::passwords(&site).await? == passwords,
         "a password went with the control plane, and with it what it unlocks"
     );
-    site.cluster.allowed_all(ACCOUNT)?;
+    site.cluster.allowed_all(&Operator::user("c5c3"))?;
     the_role_has_no_more_than_it_needs(&site).await
 }
 
@@ -135,8 +135,9 @@ async fn stays_as_it_is(site: &Site) -> Result<()> {
 /// How often our operator has asked for objects, Leases and the ends of watches apart.
 fn asked(site: &Site) -> Result<usize> {
     let requests = site.cluster.audit()?;
+    let operator = Operator::user("c5c3");
     let counted = requests.iter().filter(|request| {
-        request.user == ACCOUNT && request.resource != "leases" && request.verb != "watch"
+        request.user == operator && request.resource != "leases" && request.verb != "watch"
     });
     Ok(counted.count())
 }
@@ -235,9 +236,10 @@ async fn the_role_has_no_more_than_it_needs(site: &Site) -> Result<()> {
 
 /// The rights that the operator had and never used.
 async fn unused(site: &Site) -> Result<Vec<String>> {
+    let operator = Operator::user("c5c3");
     let mut used: BTreeSet<(String, String, String)> = BTreeSet::new();
     for request in site.cluster.audit()? {
-        if request.user != ACCOUNT {
+        if request.user != operator {
             continue;
         }
         // To apply what isn't there yet takes the right to create it.

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use lab::{Machine, Result, ensure, eventually, minutes, seconds, throughout};
+use lab::{Machine, Operator, Result, ensure, eventually, minutes, seconds, throughout};
 use provider_control_plane::graph::{GRAPH, Node, Step};
 use provider_control_plane::services;
 use serde_json::json;
 
 use crate::played::{Cast, kind_of};
-use crate::site::{ACCOUNT, CONTROL_PLANE, Site, credential, small};
+use crate::site::{CONTROL_PLANE, Site, credential, small};
 
 /// Fine when, for each part that doesn't come up, all that doesn't need it does, and what needs it isn't made.
 ///
@@ -86,7 +86,7 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
         Ok(())
     })
     .await?;
-    site.cluster.allowed_all(ACCOUNT)
+    site.cluster.allowed_all(&Operator::user("c5c3"))
 }
 
 /// All parts but the catalogue, of which nothing is made here.

@@ -8,9 +8,6 @@ use serde_json::{Value, json};
 pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 pub const SECRET: Kind = kind("v1", "Secret");
 
-/// Who our operator is.
-pub const ACCOUNT: &str = "system:serviceaccount:c5c3-system:c5c3-operator";
-
 /// A control plane cluster with our operator in it.
 pub struct Site {
     pub cluster: Cluster,
@@ -23,11 +20,7 @@ impl Site {
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
         cluster.install_control_plane_kinds().await?;
-        cluster
-            .install_chart("c5c3-operator", "c5c3-system", &[])
-            .await?;
-        let account = cluster.acting_as("c5c3-system/c5c3-operator").await?;
-        let operator = Operator::c5c3(machine, &account, "c5c3-operator", &["c5c3"]).await?;
+        let operator = Operator::installed(machine, &cluster, "c5c3", &[]).await?;
         Ok(Self { cluster, operator })
     }
 
@@ -70,9 +63,10 @@ impl Site {
     /// Everything that our operator has written so far: verb, resource and `namespace/name`.
     pub fn written(&self) -> Result<Vec<(String, String, String)>> {
         let requests = self.cluster.audit()?;
+        let operator = Operator::user("c5c3");
         let ours = requests
             .into_iter()
-            .filter(|request| request.user == ACCOUNT);
+            .filter(|request| request.user == operator);
         let written = ours.filter(|request| {
             request.writes() && !matches!(request.resource.as_str(), "leases" | "events")
         });

@@ -16,7 +16,7 @@ use c5c3_api::Generation;
 use clap::Args;
 use serde_json::Value;
 
-pub use program::StaticProgram;
+use program::StaticProgram;
 use reference::{Location, Version};
 use xpkg::{DependencyKind, Kind, Package};
 

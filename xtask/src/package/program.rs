@@ -1,10 +1,9 @@
 //! The program that a function package carries.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use c5c3_program::Build;
 
 /// A Linux program that needs nothing but a kernel: no loader, no libraries.
 pub struct StaticProgram {
@@ -13,38 +12,12 @@ pub struct StaticProgram {
 }
 
 impl StaticProgram {
-    /// What cargo is told to build it: what a plain release build compiles, ...
-    pub const BUILD: [&str; 7] = [
-        "rustc",
-        "--release",
-        "--locked",
-        "--package",
-        "c5c3",
-        "--bin",
-        "c5c3",
-    ];
-
-    /// ... and only the last step, the link, is told to be static.
-    pub const LINK: [&str; 3] = ["--", "-C", "target-feature=+crt-static"];
-
-    /// Builds the program `c5c3` for this machine's processor, in the release profile.
+    /// Builds the program `c5c3` as it is shipped, for this machine's processor.
     ///
     /// # Errors
     /// When cargo fails (it says why), or what comes out isn't static.
     pub fn build(root: &Path) -> Result<Self> {
-        let build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(Self::BUILD)
-            .args(["--message-format", "json-render-diagnostics"])
-            .args(Self::LINK)
-            .current_dir(root)
-            .stderr(Stdio::inherit())
-            .output()
-            .context("cargo can't be started")?;
-        ensure!(
-            build.status.success(),
-            "the program c5c3 doesn't build; a static link also needs the package libc6-dev"
-        );
-        let path = executable(&build.stdout).context("cargo named no executable for c5c3")?;
+        let path = Build::Release.program(root)?;
         let contents =
             std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(contents).with_context(|| format!("{} can't go into an image", path.display()))
@@ -104,12 +77,4 @@ fn number(contents: &[u8], offset: usize, size: usize) -> Result<usize> {
         .iter()
         .rev()
         .fold(0, |value, byte| value << 8 | usize::from(*byte)))
-}
-
-/// The executable in cargo's JSON messages, one to a line.
-fn executable(messages: &[u8]) -> Option<PathBuf> {
-    messages
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }

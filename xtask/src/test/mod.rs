@@ -3,14 +3,13 @@
 mod run;
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use c5c3_program::Build;
 use clap::Args;
 use serde_json::Value;
 
 use crate::machine;
-use crate::package::StaticProgram;
 use run::{Run, Step};
 
 /// How much is tested.
@@ -93,7 +92,7 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
         &["test", "--locked", "--package", "lab", "--lib", "--bins"],
     ))?;
     // The last link takes one core for minutes. The stories that need it come late; those before mostly wait.
-    let build = [&StaticProgram::BUILD[..], &StaticProgram::LINK].concat();
+    let build = Build::Release.arguments();
     let shipped = run.begin(Step::cargo("program as it is shipped", &build))?;
     let mut failed: Vec<String> = Vec::new();
     for story in &stories {
@@ -122,7 +121,7 @@ fn tell(run: &mut Run, story: &str) -> Result<()> {
 /// The names of the lab's stories, each a test program of its own.
 fn stories(root: &Path) -> Result<Vec<String>> {
     let arguments = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
-    let output = Command::new("cargo")
+    let output = c5c3_program::cargo()
         .args(arguments)
         .current_dir(root)
         .output()

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 
 /// A command that passes or fails.
 pub struct Step {
@@ -34,6 +34,12 @@ impl Step {
     pub fn with_variable(mut self, name: &'static str, value: &'static str) -> Self {
         self.variables.push((name, value));
         self
+    }
+
+    /// Says how it failed, and how to see it alone.
+    fn failed(&self, status: ExitStatus) -> Error {
+        let name = &self.name;
+        anyhow!("{name} failed ({status}); to see it alone, run: {self}")
     }
 }
 
@@ -95,13 +101,8 @@ impl Begun {
             .wait_with_output()
             .context("cannot wait for cargo")?;
         if !output.status.success() {
-            bail!(
-                "{} failed ({}); to see it alone, run: {}\n{}",
-                self.step.name,
-                output.status,
-                self.step,
-                String::from_utf8_lossy(&output.stderr)
-            );
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("{}\n{said}", self.step.failed(output.status));
         }
         Ok(())
     }
@@ -133,7 +134,7 @@ impl Run {
     pub fn step(&mut self, step: &Step) -> Result<()> {
         println!("\n==> {}: {step}", step.name);
         let started = Instant::now();
-        let mut child = Command::new("cargo")
+        let mut child = c5c3_program::cargo()
             .args(&step.arguments)
             .envs(step.variables.iter().copied())
             .current_dir(&self.root)
@@ -157,10 +158,7 @@ impl Run {
         self.durations.push((step.name.clone(), duration));
         if !status.success() {
             println!("==> {}: failed in {}", step.name, seconds(duration));
-            bail!(
-                "{} failed ({status}); to see it alone, run: {step}",
-                step.name
-            );
+            return Err(step.failed(status));
         }
         println!("==> {}: passed in {}", step.name, seconds(duration));
         Ok(())
@@ -172,7 +170,7 @@ impl Run {
     /// When it can't be started.
     pub fn begin(&self, step: Step) -> Result<Begun> {
         println!("\n==> {}, meanwhile: {step}", step.name);
-        let child = Command::new("nice")
+        let child = c5c3_program::as_typed("nice".as_ref())
             .args(["-n", "10", "cargo"])
             .args(&step.arguments)
             .current_dir(&self.root)

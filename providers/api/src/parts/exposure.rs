@@ -31,6 +31,13 @@ pub struct Exposure {
     pub ingress: Option<Ingress>,
 }
 
+impl Exposure {
+    /// URL of the API for clients outside, without a path.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.hostname)
+    }
+}
+
 /// A Gateway (gateway.networking.k8s.io/v1), whose listener ends the encryption of clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

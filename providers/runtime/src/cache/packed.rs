@@ -13,7 +13,15 @@ const LONGEST: usize = 64 * 1024;
 
 /// What objects of one kind look like: the JSON of one of them.
 #[derive(Default)]
-pub(crate) struct Sample(Mutex<Arc<str>>);
+pub(crate) struct Sample(Mutex<Chosen>);
+
+#[derive(Default)]
+struct Chosen {
+    /// Without what is worth hiding.
+    json: Arc<str>,
+    /// Length of the whole object's JSON, in bytes.
+    length: usize,
+}
 
 /// JSON, as it differs from a sample.
 #[derive(Clone)]
@@ -28,11 +36,15 @@ impl Sample {
     /// Packs an object of the kind. One that has much more to it than the sample becomes the next.
     pub(crate) fn pack(&self, value: &Value) -> Packed {
         let json = value.to_string();
-        let mut sample = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if (sample.len() * 3 / 2..LONGEST).contains(&json.len()) {
-            *sample = public(value).to_string().into();
+        let mut chosen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if (chosen.length * 3 / 2 + 1..LONGEST).contains(&json.len()) {
+            *chosen = Chosen {
+                json: public(value).to_string().into(),
+                length: json.len(),
+            };
         }
-        let sample = sample.clone();
+        let sample = chosen.json.clone();
+        drop(chosen);
         Packed::of(&json, sample)
     }
 }
@@ -119,10 +131,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_of_objects_with_much_data_is_kept() {
+        let sample = Sample::default();
+        let secret = |name: &str| json!({ "metadata": { "name": name }, "data": { "key": "x".repeat(4000) } });
+        let first = sample.pack(&secret("first"));
+        let second = sample.pack(&secret("second"));
+        assert!(Arc::ptr_eq(&first.sample, &second.sample));
+        assert!(!first.sample.is_empty());
+    }
+
+    #[test]
     fn no_data_is_kept_beyond_its_object() {
         let sample = Sample::default();
         sample.pack(&volume("s3cret", 40));
-        let kept = sample.0.lock().unwrap().clone();
+        let kept = sample.0.lock().unwrap().json.clone();
         assert!(
             kept.contains("label-39") && !kept.contains("\"key\""),
             "{kept}"
