@@ -45,32 +45,50 @@ impl Cloud {
         images: &[Image],
         operators: &[&str],
     ) -> Result<Self> {
+        let mut cloud = Self::bare(machine, images).await?;
+        cloud.cluster.apply_files("package/crds").await?;
+        let databases = cloud.node.folder("databases", DATABASE_USER)?;
+        let databases = databases.to_str().context("an odd folder")?;
+        cloud
+            .cluster
+            .apply(&INFRASTRUCTURE.replace("DATABASES", databases))
+            .await?;
+        for name in operators {
+            cloud.install(machine, name).await?;
+        }
+        for server in ["mariadb", "openstack-memcached"] {
+            cloud.serves(server).await?;
+        }
+        Ok(cloud)
+    }
+
+    /// Starts it with images that its pods may have, and nothing else: neither kinds nor operators, and no namespace
+    /// `openstack`.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started, or isn't ready in time.
+    pub async fn bare(machine: &Arc<Machine>, images: &[Image]) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
         let node = Node::start(machine, &cluster).await?;
         for image in images {
             node.offer(image).await?;
         }
-        cluster.apply_files("package/crds").await?;
-        let databases = node.folder("databases", DATABASE_USER)?;
-        let databases = databases.to_str().context("an odd folder")?;
-        cluster
-            .apply(&INFRASTRUCTURE.replace("DATABASES", databases))
-            .await?;
-        let mut cloud = Self {
+        Ok(Self {
             cluster,
             node,
             operators: BTreeMap::new(),
-        };
-        for &name in operators {
-            let operator =
-                Operator::installed(machine, &cloud.cluster, name, &["replicas=0"]).await?;
-            cloud.operators.insert(name.to_owned(), operator);
-        }
-        for server in ["mariadb", "openstack-memcached"] {
-            cloud.serves(server).await?;
-        }
-        Ok(cloud)
+        })
+    }
+
+    /// Installs and starts one of our operators.
+    ///
+    /// # Errors
+    /// When it can't be, or isn't ready in time.
+    pub async fn install(&mut self, machine: &Arc<Machine>, name: &str) -> Result<()> {
+        let operator = Operator::installed(machine, &self.cluster, name, &["replicas=0"]).await?;
+        self.operators.insert(name.to_owned(), operator);
+        Ok(())
     }
 
     /// One of our operators.

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use provider_openstack::table::{REGISTRY, RELEASES};
+use provider_openstack::table::{MEMCACHED, REGISTRY, RELEASES};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
@@ -20,6 +20,9 @@ const DEBIAN: [&str; 2] = ["bookworm", "http://deb.debian.org/debian"];
 
 /// What the services of a cloud need besides themselves.
 const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
+
+/// The tag of the MariaDB that mariadb-operator is told to run.
+pub(crate) const MARIADB: &str = "11.4.5";
 
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
@@ -85,6 +88,36 @@ impl Image {
         })
     }
 
+    /// The MariaDB that mariadb-operator makes pods of.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn mariadb() -> Result<Self> {
+        Self::published("mariadb", MARIADB, vec!["entrypoint.sh".to_owned()])
+    }
+
+    /// The Memcached that control planes make pods of.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn memcached() -> Result<Self> {
+        Self::published("memcached", MEMCACHED, Vec::new())
+    }
+
+    /// Does the same as one that others publish, by its name.
+    fn published(name: &str, tag: &str, files: Vec<String>) -> Result<Self> {
+        let recipe = Recipe {
+            name: name.to_owned(),
+            folder: own(name),
+            files,
+            arguments: &[],
+        };
+        Ok(Self {
+            name: format!("docker.io/library/{name}:{tag}"),
+            layout: recipe.on_debian()?,
+        })
+    }
+
     /// Everything that a cloud of a release runs: MariaDB, Memcached, and the services that there are images of.
     ///
     /// # Errors
@@ -103,6 +136,8 @@ impl Image {
     /// On the first that fails.
     pub fn prepare() -> Result<()> {
         Self::tiny()?;
+        Self::mariadb()?;
+        Self::memcached()?;
         let [release, next] = STORIES;
         Self::of_cloud(release)?;
         Self::of_service("keystone", next).map(drop)

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,16 @@ const POLL: Duration = Duration::from_millis(50);
 const TAIL: usize = 20;
 const WIDTH: usize = 240;
 
+/// Starts a program, its second argument, where the first is the file that names are found by; nobody else sees that.
+const RESOLVED: &str = r#"mount --bind "$0" /etc/resolv.conf && exec "$@""#;
+
 /// A folder, ports, a certificate authority, and processes that end when it is dropped.
 pub struct Machine {
     folder: PathBuf,
     authority: Authority,
     next_port: AtomicU16,
+    /// What programs find names by; the machine's own way without.
+    resolution: OnceLock<PathBuf>,
     processes: Mutex<BTreeMap<String, Process>>,
 }
 
@@ -132,6 +137,7 @@ impl Machine {
             folder: folder.to_owned(),
             authority: Authority::new()?,
             next_port: AtomicU16::new(10_000),
+            resolution: OnceLock::new(),
             processes: Mutex::new(BTreeMap::new()),
         })
     }
@@ -151,6 +157,12 @@ impl Machine {
         self.next_port.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Has programs that are started from now on find names as a file says, a `resolv.conf`.
+    pub(crate) fn resolve_by(&self, file: PathBuf) {
+        // A second file would be another node's, and a machine has at most one.
+        let _ = self.resolution.set(file);
+    }
+
     /// Starts a program under a name, its output going to `<name>.log` in the folder. It dies with the story's thread,
     /// even when the story is killed.
     ///
@@ -168,8 +180,13 @@ impl Machine {
             .append(true)
             .open(self.log(name))
             .with_context(|| format!("cannot write the log of {name}"))?;
-        let child = Command::new("setpriv")
-            .args(["--pdeathsig", "KILL", "--"])
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]);
+        if let Some(file) = self.resolution.get() {
+            command.args(["unshare", "--mount", "--", "sh", "-c", RESOLVED]);
+            command.arg(file);
+        }
+        let child = command
             .arg(&program.path)
             .args(&program.arguments)
             .env_clear()

@@ -9,6 +9,7 @@ use c5c3_program::Build;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::function::our_program;
+use crate::image::MARIADB;
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -62,7 +63,7 @@ impl Operator {
                 "MARIADB_GALERA_LIB_PATH",
                 "/usr/lib/galera/libgalera_smm.so",
             )
-            .env("RELATED_IMAGE_MARIADB", "mariadb:11.4.5")
+            .env("RELATED_IMAGE_MARIADB", format!("mariadb:{MARIADB}"))
             .env("RELATED_IMAGE_MAXSCALE", "maxscale:23.08.5")
             .env("RELATED_IMAGE_EXPORTER", "mysqld-exporter:v0.15.1")
             .env(

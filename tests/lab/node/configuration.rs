@@ -111,6 +111,14 @@ config_path = "{state}/registries"
     )
 }
 
+/// Has programs beside the pods find Services as pods do, by `service.namespace.svc`.
+pub(super) fn resolution(folder: &Path) -> Result<PathBuf> {
+    write(
+        &folder.join("resolv.conf"),
+        &format!("nameserver {ADDRESS}\nsearch {DOMAIN}\noptions ndots:5\n"),
+    )
+}
+
 pub(super) fn kubelet(place: &Place, certificates: &Path) -> Result<PathBuf> {
     let folder = place.folder();
     let resolution = folder.join("resolv.conf");

@@ -91,6 +91,7 @@ impl Node {
             Ok(())
         })
         .await?;
+        machine.resolve_by(configuration::resolution(machine.folder())?);
         Ok(node)
     }
 

@@ -1,0 +1,79 @@
+//! From one ControlPlane to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all of it.
+
+use lab::{Cloud, Context, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+
+const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+
+/// The user that MariaDB runs as, and the one that every service does.
+const DATABASE_USER: u32 = 999;
+const SERVICE_USER: u32 = 42424;
+
+#[test]
+fn a_control_plane_becomes_a_cloud() -> Result<()> {
+    // Built before anything waits for them.
+    let images = [
+        Image::mariadb()?,
+        Image::memcached()?,
+        Image::of_service("keystone", "2025.2")?,
+        Image::of_service("glance", "2025.2")?,
+        Image::of_service("placement", "2025.2")?,
+    ];
+    lab::on_a_bare_machine(async move |machine| {
+        let mut cloud = Cloud::bare(&machine, &images).await?;
+        cloud.cluster.install_control_plane_kinds().await?;
+        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
+        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
+        for operator in ["c5c3", "keystone", "glance", "placement"] {
+            cloud.install(&machine, operator).await?;
+        }
+        volume(&cloud, "databases", "1Gi", DATABASE_USER).await?;
+        volume(&cloud, "images", "20Gi", SERVICE_USER).await?;
+
+        cloud
+            .cluster
+            .apply(include_str!("control-plane.yaml"))
+            .await?;
+        eventually("the control plane is Ready", minutes(8), async || {
+            is(
+                &cloud
+                    .cluster
+                    .get(CONTROL_PLANE, "openstack/production")
+                    .await?,
+                "Ready",
+            )
+        })
+        .await?;
+
+        cloud
+            .give("client", "client.py", include_str!("../node/client.py"))
+            .await?;
+        let algorithm = does(&cloud, "images").await?;
+        ensure!(
+            algorithm.trim() == "sha512",
+            "images are hashed by {algorithm}"
+        );
+        let version = does(&cloud, "placement").await?;
+        ensure!(version.trim() == "v1.0", "Placement has version {version}");
+        cloud.roles_suffice()
+    })
+}
+
+/// A volume for whoever asks for one of that size, for this user.
+async fn volume(cloud: &Cloud, name: &str, size: &str, user: u32) -> Result<()> {
+    let folder = cloud.node.folder(name, user)?;
+    let folder = folder.to_str().context("an odd folder")?;
+    let volume = include_str!("volume.yaml")
+        .replace("NAME", name)
+        .replace("SIZE", size)
+        .replace("FOLDER", folder);
+    cloud.cluster.apply(&volume).await.map(drop)
+}
+
+/// Has the client do one of its tasks in a pod, and gives what it says.
+async fn does(cloud: &Cloud, task: &str) -> Result<String> {
+    let job = include_str!("../node/client.yaml")
+        .replace("TASK", task)
+        .replace("name: admin,", "name: keystone-admin-credentials,");
+    cloud.cluster.apply(&job).await?;
+    cloud.says(task).await
+}
