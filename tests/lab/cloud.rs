@@ -32,6 +32,8 @@ pub struct Cloud {
     pub cluster: Cluster,
     /// Where its pods are.
     pub node: Node,
+    /// Where its services are.
+    namespace: String,
     operators: BTreeMap<String, Operator>,
 }
 
@@ -70,15 +72,52 @@ impl Cloud {
     pub async fn bare(machine: &Arc<Machine>, images: &[Image]) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
-        let node = Node::start(machine, &cluster).await?;
+        Self::on(machine, &cluster, images, "openstack").await
+    }
+
+    /// Gives a cluster a node with images that its pods may have. The services are to be in a namespace.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started, or isn't ready in time.
+    pub async fn on(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        images: &[Image],
+        namespace: &str,
+    ) -> Result<Self> {
+        let node = Node::start(machine, cluster).await?;
         for image in images {
             node.offer(image).await?;
         }
         Ok(Self {
-            cluster,
+            cluster: cluster.clone(),
             node,
+            namespace: namespace.to_owned(),
             operators: BTreeMap::new(),
         })
+    }
+
+    /// A folder of the machine's, for the one who asks for a volume of that size in a cloud; for this user.
+    ///
+    /// # Errors
+    /// When it can't be made, or the cluster refuses it.
+    pub async fn volume(&self, name: &str, size: &str, user: u32) -> Result<()> {
+        let volume = json!({
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                "capacity": {"storage": size},
+                "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
+                "hostPath": {"path": self.node.folder(name, user)?},
+            },
+        });
+        self.cluster.apply(&volume.to_string()).await.map(drop)
+    }
+
+    /// `namespace/name` of something in the cloud's namespace.
+    fn place(&self, name: &str) -> String {
+        format!("{}/{name}", self.namespace)
     }
 
     /// Installs and starts one of our operators.
@@ -115,8 +154,7 @@ impl Cloud {
     /// When it doesn't in time.
     pub async fn serves(&self, server: &str) -> Result<()> {
         eventually(&format!("{server} is ready"), minutes(3), async || {
-            let name = format!("openstack/{server}");
-            let set = self.cluster.get(STATEFUL_SET, &name).await?;
+            let set = self.cluster.get(STATEFUL_SET, &self.place(server)).await?;
             ensure!(
                 set.data["status"]["readyReplicas"] == 1,
                 "{}",
@@ -127,21 +165,18 @@ impl Cloud {
         .await
     }
 
-    /// Waits until a resource in `openstack` is Ready.
+    /// Waits until a resource of the cloud's namespace is Ready.
     ///
     /// # Errors
     /// When it isn't in time.
     pub async fn comes_up(&self, kind: Kind, name: &str) -> Result<()> {
         eventually(&format!("{name} is Ready"), minutes(6), async || {
-            is(
-                &self.cluster.get(kind, &format!("openstack/{name}")).await?,
-                "Ready",
-            )
+            is(&self.cluster.get(kind, &self.place(name)).await?, "Ready")
         })
         .await
     }
 
-    /// Puts a file where pods in `openstack` may see it: into a ConfigMap of this name.
+    /// Puts a file where pods of the cloud's namespace may see it: into a ConfigMap of this name.
     ///
     /// # Errors
     /// When that is refused.
@@ -149,22 +184,19 @@ impl Cloud {
         let map = json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": "openstack"},
+            "metadata": {"name": name, "namespace": self.namespace},
             "data": {file: text},
         });
         self.cluster.apply(&map.to_string()).await.map(drop)
     }
 
-    /// Waits for a Job in `openstack`, and gives what its pod says.
+    /// Waits for a Job of the cloud's namespace, and gives what its pod says.
     ///
     /// # Errors
     /// When it isn't done in time.
     pub async fn says(&self, job: &str) -> Result<String> {
         eventually(&format!("{job} is done"), minutes(3), async || {
-            is(
-                &self.cluster.get(JOB, &format!("openstack/{job}")).await?,
-                "Complete",
-            )
+            is(&self.cluster.get(JOB, &self.place(job)).await?, "Complete")
         })
         .await?;
         let pods = self.cluster.list(POD, &format!("job-name={job}")).await?;
@@ -174,6 +206,6 @@ impl Cloud {
         let pod = succeeded
             .and_then(|pod| pod.metadata.name.as_deref())
             .context("no pod of the Job has succeeded")?;
-        self.node.logs(&format!("openstack/{pod}")).await
+        self.node.logs(&self.place(pod)).await
     }
 }

@@ -37,12 +37,18 @@ pub const NAMESPACE: Kind = kind("v1", "Namespace");
 pub struct Site<'a> {
     pub lab: &'a Lab,
     pub generation: Generation,
+    /// Whether our operators run in the control plane cluster; else they are played.
+    pub operated: bool,
 }
 
 impl<'a> Site<'a> {
     /// Installs everything and claims the pools of examples/.
     pub async fn build(lab: &'a Lab, generation: Generation) -> Result<Self> {
-        let site = Site { lab, generation };
+        let site = Site {
+            lab,
+            generation,
+            operated: false,
+        };
         let version = match generation {
             Generation::Claims => "v1",
             Generation::Namespaced => "v2",
@@ -107,7 +113,7 @@ impl<'a> Site<'a> {
         eventually(what, minutes(8), async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
-            operators::work(self.lab).await?;
+            operators::work(self.lab, self.operated).await?;
             attempt().await
         })
         .await

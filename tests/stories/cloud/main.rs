@@ -1,6 +1,6 @@
 //! From one ControlPlane to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all of it.
 
-use lab::{Cloud, Context, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use lab::{Cloud, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
@@ -26,8 +26,8 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         for operator in ["c5c3", "keystone", "glance", "placement"] {
             cloud.install(&machine, operator).await?;
         }
-        volume(&cloud, "databases", "1Gi", DATABASE_USER).await?;
-        volume(&cloud, "images", "20Gi", SERVICE_USER).await?;
+        cloud.volume("databases", "1Gi", DATABASE_USER).await?;
+        cloud.volume("images", "20Gi", SERVICE_USER).await?;
 
         cloud
             .cluster
@@ -58,21 +58,11 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
     })
 }
 
-/// A volume for whoever asks for one of that size, for this user.
-async fn volume(cloud: &Cloud, name: &str, size: &str, user: u32) -> Result<()> {
-    let folder = cloud.node.folder(name, user)?;
-    let folder = folder.to_str().context("an odd folder")?;
-    let volume = include_str!("volume.yaml")
-        .replace("NAME", name)
-        .replace("SIZE", size)
-        .replace("FOLDER", folder);
-    cloud.cluster.apply(&volume).await.map(drop)
-}
-
 /// Has the client do one of its tasks in a pod, and gives what it says.
 async fn does(cloud: &Cloud, task: &str) -> Result<String> {
     let job = include_str!("../node/client.yaml")
         .replace("TASK", task)
+        .replace("PLACE", "openstack")
         .replace("name: admin,", "name: keystone-admin-credentials,");
     cloud.cluster.apply(&job).await?;
     cloud.says(task).await

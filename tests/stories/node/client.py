@@ -8,11 +8,12 @@ import sys
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
-KEYSTONE = "http://keystone.openstack.svc:5000/v3"
+NAMESPACE = os.environ["NAMESPACE"]
+KEYSTONE = f"http://keystone.{NAMESPACE}.svc:5000/v3"
 HERE = {"user_domain_id": "default", "project_domain_id": "default"}
 SERVICES = {
-    "glance": ("image", "http://glance.openstack.svc:9292"),
-    "placement": ("placement", "http://placement.openstack.svc:8778"),
+    "glance": ("image", f"http://glance.{NAMESPACE}.svc:9292"),
+    "placement": ("placement", f"http://placement.{NAMESPACE}.svc:8778"),
 }
 
 
