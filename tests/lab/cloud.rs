@@ -115,6 +115,11 @@ impl Cloud {
         self.cluster.apply(&volume.to_string()).await.map(drop)
     }
 
+    /// Where its services are.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// `namespace/name` of something in the cloud's namespace.
     fn place(&self, name: &str) -> String {
         format!("{}/{name}", self.namespace)

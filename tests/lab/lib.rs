@@ -50,6 +50,7 @@
 mod audit;
 mod cache;
 mod charts;
+pub mod claims;
 mod cloud;
 mod cluster;
 mod crossplane;

@@ -3,11 +3,11 @@
 use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, seconds, throughout};
 use serde_json::json;
 
-use crate::site::{
+use crate::tenants::{CUSTOMER_A, CUSTOMER_B};
+use lab::claims::{
     BLOCK_POOL, CEPH, CONTROL_PLANE, Generation, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, STORAGE,
     Site,
 };
-use crate::tenants::{CUSTOMER_A, CUSTOMER_B};
 
 const HOLD: &str = "lab.c5c3.io/hold";
 const PLACE: &str = "openstack-customer-a-prod/customer-a-prod";

@@ -1,15 +1,12 @@
 //! Tenants and platform teams on a real Crossplane: pools first, then two tenants who share them, and what goes wrong.
 
-mod cloud;
 mod deletion;
-mod operators;
 mod refusals;
-mod site;
 mod tenants;
 
 use lab::{FunctionProgram, Lab, Release, Result};
 
-use site::{Generation, Site};
+use lab::claims::{Generation, Site};
 
 #[test]
 fn claims_on_1_20() -> Result<()> {
@@ -26,16 +23,6 @@ fn claims_on_2_4() -> Result<()> {
     lab::story(Release::V2_4, FunctionProgram::c5c3()?, async |lab| {
         let site = Site::build(lab, Generation::Claims).await?;
         tenants::share_pools(&site).await
-    })
-}
-
-#[test]
-fn a_claim_becomes_a_cloud() -> Result<()> {
-    // Built before anything waits for them.
-    let images = cloud::images()?;
-    lab::story(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
-        let site = Site::build(lab, Generation::Namespaced).await?;
-        cloud::from_a_claim(site, &images).await
     })
 }
 

@@ -3,8 +3,8 @@
 use lab::{Result, ensure, seconds, throughout};
 use serde_json::json;
 
-use crate::site::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 use crate::tenants::CUSTOMER_B;
+use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 
 /// A claim of the same name in another namespace is refused, and the elder doesn't notice.
 pub async fn name_taken(site: &Site<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use lab::{Result, bail, ensure, seconds, throughout};
 use serde_json::json;
 
-use crate::site::{
+use lab::claims::{
     BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, HYPERVISORS, OPENSTACK, SHARE, STORAGE,
     Site, text,
 };

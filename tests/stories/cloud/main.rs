@@ -1,4 +1,7 @@
-//! From one ControlPlane to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all of it.
+//! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all
+//! of it.
+
+mod claim;
 
 use lab::{Cloud, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 
@@ -44,9 +47,6 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         })
         .await?;
 
-        cloud
-            .give("client", "client.py", include_str!("../node/client.py"))
-            .await?;
         let algorithm = does(&cloud, "images").await?;
         ensure!(
             algorithm.trim() == "sha512",
@@ -60,9 +60,12 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
 
 /// Has the client do one of its tasks in a pod, and gives what it says.
 async fn does(cloud: &Cloud, task: &str) -> Result<String> {
+    cloud
+        .give("client", "client.py", include_str!("../node/client.py"))
+        .await?;
     let job = include_str!("../node/client.yaml")
         .replace("TASK", task)
-        .replace("PLACE", "openstack")
+        .replace("PLACE", cloud.namespace())
         .replace("name: admin,", "name: keystone-admin-credentials,");
     cloud.cluster.apply(&job).await?;
     cloud.says(task).await

@@ -1,29 +1,32 @@
 //! From a claim to OpenStack in pods: what Crossplane composes, our operators carry on, beside mariadb-operator and K-ORC.
 
-use lab::{Cloud, Image, Kind, Operator, Result, ensure, kind};
+use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
+use lab::{Cloud, FunctionProgram, Image, Kind, Operator, Release, Result, ensure, kind};
 
-use crate::site::{CONTROL_PLANE, NAMESPACE, OPENSTACK, SHARE, Site};
+use crate::{DATABASE_USER, does};
 
 const POD: Kind = kind("v1", "Pod");
 const CLAIM: &str = "tenant-z/first";
 const PLACE: &str = "openstack-first";
 
-/// The user that MariaDB runs as.
-const DATABASE_USER: u32 = 999;
-
-/// What runs in pods.
-pub fn images() -> Result<[Image; 4]> {
-    Ok([
+#[test]
+fn a_claim_becomes_a_cloud() -> Result<()> {
+    // Built before anything waits for them.
+    let images = [
         Image::mariadb()?,
         Image::memcached()?,
         Image::of_service("keystone", "2025.2")?,
         Image::of_service("placement", "2025.2")?,
-    ])
+    ];
+    lab::story(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
+        let mut site = Site::build(lab, Generation::Namespaced).await?;
+        site.operated = true;
+        from_a_claim(&site, &images).await
+    })
 }
 
-/// A claim becomes ready by what runs, is used by its administrator and by a service, and goes without a trace.
-pub async fn from_a_claim(mut site: Site<'_>, images: &[Image]) -> Result<()> {
-    site.operated = true;
+/// It becomes ready by what runs, is used by a service, and goes without a trace.
+async fn from_a_claim(site: &Site<'_>, images: &[Image]) -> Result<()> {
     let (machine, cluster) = (&site.lab.machine, &site.lab.control_plane);
     let mut cloud = Cloud::on(machine, cluster, images, PLACE).await?;
     cluster.install_control_plane_kinds().await?;
@@ -39,7 +42,7 @@ pub async fn from_a_claim(mut site: Site<'_>, images: &[Image]) -> Result<()> {
     }
     site.lab
         .management
-        .apply(include_str!("cloud.yaml"))
+        .apply(include_str!("claim.yaml"))
         .await?;
     let claim = site.phase(OPENSTACK, CLAIM, "Ready").await?;
     let endpoint = &claim.data["status"]["endpoints"]["keystone"];
@@ -48,15 +51,7 @@ pub async fn from_a_claim(mut site: Site<'_>, images: &[Image]) -> Result<()> {
         "Keystone is at {endpoint}"
     );
 
-    cloud
-        .give("client", "client.py", include_str!("../node/client.py"))
-        .await?;
-    let job = include_str!("../node/client.yaml")
-        .replace("TASK", "placement")
-        .replace("PLACE", PLACE)
-        .replace("name: admin,", "name: keystone-admin-credentials,");
-    cluster.apply(&job).await?;
-    let version = cloud.says("placement").await?;
+    let version = does(&cloud, "placement").await?;
     ensure!(version.trim() == "v1.0", "Placement has version {version}");
     cloud.roles_suffice()?;
 

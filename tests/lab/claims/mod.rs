@@ -1,9 +1,15 @@
-//! A site: definitions and Compositions installed, pools claimed, kubeconfigs handed out.
+//! A site on which claims are made: definitions and Compositions installed, kubeconfigs handed out.
 
-use lab::{DynamicObject, Kind, Lab, Result, bail, ensure, eventually, is, kind, minutes};
+mod operators;
+
+use anyhow::{Result, bail, ensure};
+use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::operators;
+use crate::lab::Lab;
+use crate::objects::{Kind, is, kind};
+use crate::provider::{NAMESPACED_OBJECT, OBJECT};
+use crate::{eventually, minutes};
 
 /// Which set of definitions is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +41,19 @@ pub const NAMESPACE: Kind = kind("v1", "Namespace");
 
 /// A lab with the project installed.
 pub struct Site<'a> {
+    /// Where it is.
     pub lab: &'a Lab,
+    /// What is installed.
     pub generation: Generation,
     /// Whether our operators run in the control plane cluster; else they are played.
     pub operated: bool,
 }
 
 impl<'a> Site<'a> {
-    /// Installs everything and claims the pools of examples/.
+    /// Installs all that claims need.
+    ///
+    /// # Errors
+    /// When something is refused, or isn't served in time.
     pub async fn build(lab: &'a Lab, generation: Generation) -> Result<Self> {
         let site = Site {
             lab,
@@ -171,12 +182,9 @@ impl<'a> Site<'a> {
     /// The Objects and Usages that Crossplane composed for a user's resource.
     pub async fn composed(&self, composite: &str) -> Result<Vec<DynamicObject>> {
         let (object, usage) = match self.generation {
-            Generation::Claims => (
-                lab::OBJECT,
-                kind("apiextensions.crossplane.io/v1beta1", "Usage"),
-            ),
+            Generation::Claims => (OBJECT, kind("apiextensions.crossplane.io/v1beta1", "Usage")),
             Generation::Namespaced => (
-                lab::NAMESPACED_OBJECT,
+                NAMESPACED_OBJECT,
                 kind("protection.crossplane.io/v1beta1", "Usage"),
             ),
         };

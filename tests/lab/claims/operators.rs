@@ -1,9 +1,13 @@
 //! What Gardener, Rook, External Secrets and our own operators would write: statuses, and nothing else.
 
-use lab::{Cluster, Kind, Lab, Result, SHOOT, kind};
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::site::{BLOCK_POOL, CEPH, CONTROL_PLANE, SHARE};
+use super::{BLOCK_POOL, CEPH, CONTROL_PLANE, SHARE};
+use crate::cluster::Cluster;
+use crate::garden::SHOOT;
+use crate::lab::Lab;
+use crate::objects::{Kind, kind};
 
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
 const PUSH_SECRET: Kind = kind("external-secrets.io/v1alpha1", "PushSecret");
@@ -13,7 +17,7 @@ const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret");
 
 /// Gives every object that has no status yet the one of an operator for whom all went well. Where our operators run, those
 /// of RabbitMQ and Valkey are played for them.
-pub async fn work(lab: &Lab, operated: bool) -> Result<()> {
+pub(super) async fn work(lab: &Lab, operated: bool) -> Result<()> {
     let shoot = json!({
         "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
         "uid": "00000000-0000-0000-0000-000000000000",
