@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -24,6 +25,8 @@ pub struct Request {
     pub name: String,
     /// The HTTP status of the answer.
     pub code: u16,
+    /// When it was asked.
+    pub time: Timestamp,
 }
 
 impl Request {
@@ -76,6 +79,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Request>> {
 #[serde(rename_all = "camelCase")]
 struct Event {
     verb: String,
+    request_received_timestamp: Timestamp,
     user: User,
     #[serde(default)]
     user_agent: String,
@@ -121,6 +125,7 @@ impl From<Event> for Request {
                 joined(object.namespace, &object.name)
             },
             code: event.response_status.code,
+            time: event.request_received_timestamp,
         }
     }
 }

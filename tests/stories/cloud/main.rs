@@ -2,6 +2,7 @@
 //! of it.
 
 mod claim;
+mod path;
 
 use lab::{Cloud, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 
@@ -47,6 +48,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         })
         .await?;
 
+        path::tell(&cloud.cluster.audit()?)?;
         let algorithm = does(&cloud, "images").await?;
         ensure!(
             algorithm.trim() == "sha512",
