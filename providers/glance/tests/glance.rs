@@ -30,9 +30,8 @@ const S3: &str = r#"
 "#;
 
 /// Glance as the architecture shows it, with one store or another.
-fn given(store: &str) -> Cluster {
-    let mut cluster = Cluster::with_infrastructure();
-    cluster.put_document::<Custom<GlanceSpec>>(&format!(
+fn document(store: &str) -> String {
+    format!(
         r#"
 kind: Glance
 metadata: {{ name: glance, namespace: openstack, uid: "1234" }}
@@ -45,7 +44,12 @@ spec:
     appCredentialRef: {{ secretName: glance-keystone-credentials }}
   storage: {store}
 "#
-    ));
+    )
+}
+
+fn given(store: &str) -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.put_document::<Custom<GlanceSpec>>(&document(store));
     cluster.secret(
         "glance-ceph-credentials",
         &[
@@ -218,4 +222,26 @@ fn a_store_that_nothing_describes_is_a_mistake() {
         failure.to_string(),
         "storage.backend is s3, and nothing describes it: give storage.s3"
     );
+}
+
+#[rstest::rstest]
+#[case(
+    "get_imagge",
+    "role:reader",
+    "a rule get_imagge, and glance 2025.2 has no such rule: did you mean get_image?"
+)]
+#[case("get_image", "role:reader or", "a check is missing at the end")]
+fn a_wrong_policy_is_told_while_everything_else_is_awaited(
+    #[case] name: &str,
+    #[case] rule: &str,
+    #[case] message: &str,
+) {
+    let mut cluster = Cluster::default();
+    cluster.put_document::<Custom<GlanceSpec>>(&document(FILE));
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["policyOverrides"] = json!({ "rules": { name: rule } })
+    });
+    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
+    assert_eq!(failure.reason(), "InvalidPolicy");
+    assert!(failure.to_string().contains(message), "{failure}");
 }

@@ -5,7 +5,7 @@ use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Carried, Custom};
 use provider_openstack_fixtures::{Cluster, shown};
 use provider_placement::Placement;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PLACEMENT: Carried<Placement> = Carried(Placement);
 
@@ -123,9 +123,19 @@ fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     "extraConfig sets [placement_database] max_pool_sise, and placement 2025.2 has no such option: did you mean max_pool_size?"
 )]
 #[case(
+    json!({ "extraConfig": { "placement": { "randomise_allocation_candidates": "true" } } }),
+    "InvalidConfiguration",
+    "did you mean randomize_allocation_candidates?"
+)]
+#[case(
     json!({ "extraConfig": { "api": { "auth_strategy": "noauth2" } } }),
     "OwnedByOperator",
     "extraConfig sets [api] auth_strategy, and the operator owns it: use nothing: who has no token gets no answer"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "placement:usages": "role:admin or" } } }),
+    "InvalidPolicy",
+    "the policy rule placement:usages can't be understood: a check is missing at the end"
 )]
 #[case(
     json!({ "policyOverrides": { "rules": { "placement:usage": "@" } } }),
@@ -133,37 +143,28 @@ fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     "the policies have a rule placement:usage, and placement 2025.2 has no such rule: did you mean placement:usages?"
 )]
 fn a_mistake_is_told_with_what_to_do(
-    #[case] mistake: serde_json::Value,
+    #[case] mistake: Value,
     #[case] reason: &str,
     #[case] message: &str,
 ) {
-    let mut cluster = given();
-    keystone(&mut cluster, true);
-    cluster.settle(&PLACEMENT, "placement");
-    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
+    let wrong = |placement: &mut Value| {
         for (field, value) in mistake.as_object().unwrap() {
             placement["spec"][field] = value.clone();
         }
-    });
+    };
+    let mut cluster = given();
+    keystone(&mut cluster, true);
+    cluster.settle(&PLACEMENT, "placement");
+    cluster.change::<Custom<PlacementSpec>>("placement", wrong);
     let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
     assert_eq!(failure.reason(), reason);
     assert!(failure.to_string().contains(message), "{failure}");
     let (status, said, _) = cluster.condition(&PLACEMENT, "placement", "Ready");
     assert_eq!((status.as_str(), said.as_str()), ("False", reason));
-}
 
-#[test]
-fn a_mistake_in_an_option_is_told_while_everything_else_is_awaited() {
-    let mut cluster = given();
-    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
-        placement["spec"]["extraConfig"] =
-            json!({ "placement": { "randomise_allocation_candidates": "true" } });
-    });
-    let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
-    assert!(
-        failure
-            .to_string()
-            .ends_with("did you mean randomize_allocation_candidates?"),
-        "{failure}"
-    );
+    // The resource alone is enough to tell.
+    let mut empty = Cluster::default();
+    empty.put_document::<Custom<PlacementSpec>>(EXAMPLE);
+    empty.change::<Custom<PlacementSpec>>("placement", wrong);
+    assert_eq!(empty.compose(&PLACEMENT, "placement").err(), Some(failure));
 }
