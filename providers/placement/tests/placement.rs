@@ -1,62 +1,23 @@
 //! A Placement from its resource to a running API, in a small cluster in memory.
 
-use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Carried, Custom};
-use provider_openstack_fixtures::{Cluster, shown};
+use provider_openstack_fixtures::{Cluster, documents, shown};
 use provider_placement::Placement;
 use serde_json::{Value, json};
 
 const PLACEMENT: Carried<Placement> = Carried(Placement);
 
-/// Placement as the architecture shows it.
-const EXAMPLE: &str = r#"
-kind: Placement
-metadata: { name: placement, namespace: openstack }
-spec:
-  replicas: 2
-  image: { repository: ghcr.io/c5c3/placement, tag: "14.0.0" }
-  database: { secretRef: { name: placement-db-credentials }, database: placement }
-  keystone:
-    authUrl: https://keystone.openstack.svc.cluster.local:5000/v3
-    appCredentialRef: { secretName: placement-keystone-credentials }
-  dependsOn:
-    - { kind: Keystone, name: keystone, condition: Ready }
-"#;
-
 fn given() -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
-    cluster.put_document::<Custom<PlacementSpec>>(EXAMPLE);
+    cluster.put_document::<Custom<PlacementSpec>>(documents::PLACEMENT);
     cluster
-}
-
-/// A Keystone, ready or not.
-fn keystone(cluster: &mut Cluster, ready: bool) {
-    let status = if ready { "True" } else { "False" };
-    cluster.secret(
-        "keystone-tls",
-        &[
-            ("tls.crt", "certificate"),
-            ("tls.key", "tls-s3cret"),
-            ("ca.crt", "authority"),
-        ],
-    );
-    cluster.put::<Custom<KeystoneSpec>>(
-        "keystone",
-        json!({
-            "spec": { "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } } },
-            "status": {
-                "conditions": [{ "type": "Ready", "status": status }],
-                "endpoint": "https://keystone.openstack.svc.cluster.local:5000",
-            },
-        }),
-    );
 }
 
 #[test]
 fn all_that_placement_is_made_of() {
     let mut cluster = given();
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     let answer = cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
@@ -68,7 +29,7 @@ fn all_that_placement_is_made_of() {
 #[test]
 fn placement_starts_after_keystone_and_goes_on_without_it() {
     let mut cluster = given();
-    keystone(&mut cluster, false);
+    cluster.keystone(false);
     cluster.settle(&PLACEMENT, "placement");
     let (status, reason, message) = cluster.condition(&PLACEMENT, "placement", "Ready");
     assert_eq!(
@@ -77,13 +38,13 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
     );
     assert_eq!(message, "waits for Keystone keystone to be Ready");
 
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
         "True"
     );
-    keystone(&mut cluster, false);
+    cluster.keystone(false);
     cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
@@ -94,7 +55,7 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
 #[test]
 fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     let mut cluster = given();
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     let answer = cluster.settle(&PLACEMENT, "placement");
     assert_eq!(answer.status["applicationCredential"], "1f2e");
     cluster.secret(
@@ -153,7 +114,7 @@ fn a_mistake_is_told_with_what_to_do(
         }
     };
     let mut cluster = given();
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     cluster.settle(&PLACEMENT, "placement");
     cluster.change::<Custom<PlacementSpec>>("placement", wrong);
     let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
@@ -164,7 +125,7 @@ fn a_mistake_is_told_with_what_to_do(
 
     // The resource alone is enough to tell.
     let mut empty = Cluster::default();
-    empty.put_document::<Custom<PlacementSpec>>(EXAMPLE);
+    empty.put_document::<Custom<PlacementSpec>>(documents::PLACEMENT);
     empty.change::<Custom<PlacementSpec>>("placement", wrong);
     assert_eq!(empty.compose(&PLACEMENT, "placement").err(), Some(failure));
 }
