@@ -1,6 +1,7 @@
 //! What answers may cost.
 
-use crate::reconcile::Case;
+use crate::reconcile::{Case, Kind};
+use crate::size::Size;
 
 /// How many times the instructions of doing nothing, conventionally, an answer may take.
 const MOST_OF_NOTHING: f64 = 2.0;
@@ -8,10 +9,26 @@ const MOST_OF_NOTHING: f64 = 2.0;
 /// How many times as much ten times as many consumers may cost.
 const MOST_OF_TENFOLD: f64 = 13.0;
 
-/// Instructions that a reconcile of a ControlPlane with every part may take, in thousands: one that was just made, and one
-/// that runs, of which nothing is to be done.
-const MOST_OF_NEW: u64 = 1_500;
-const MOST_OF_RUNNING: u64 = 12_000;
+/// Instructions that a reconcile may take, in thousands: of what was just made, and of what runs, where nothing is to be done.
+fn most(kind: Kind, case: Case) -> u64 {
+    let (new, running) = match kind {
+        Kind::ControlPlane => (1_500, 12_000),
+        Kind::Keystone => (1_150, 3_100),
+        Kind::Glance => (1_300, 2_250),
+        Kind::Placement => (780, 1_770),
+    };
+    match case {
+        Case::New => new,
+        Case::Running => running,
+    }
+}
+
+/// The size that nothing a service is composed of may exceed.
+const LARGEST: Size = Size {
+    objects: 18,
+    deployment: 5_000,
+    secret: 6_800,
+};
 
 /// Instructions of one call, answered in each way.
 pub struct Count {
@@ -65,19 +82,30 @@ pub fn broken(counts: &[Count]) -> Vec<String> {
 }
 
 /// What a reconcile costs more than it may, in a sentence.
-pub fn broken_reconcile(case: Case, instructions: u64) -> Option<String> {
-    let most = 1_000
-        * match case {
-            Case::New => MOST_OF_NEW,
-            Case::Running => MOST_OF_RUNNING,
-        };
+pub fn broken_reconcile(kind: Kind, case: Case, instructions: u64) -> Option<String> {
+    let most = 1_000 * most(kind, case);
     (instructions > most).then(|| {
-        format!("a reconcile ({case:?}) takes {instructions} instructions, and {most} are allowed")
+        format!("a reconcile of {kind:?} ({case:?}) takes {instructions} instructions, and {most} are allowed")
     })
+}
+
+/// What of a service is larger than it may be, each in a sentence.
+pub fn broken_size(kind: Kind, size: Size) -> Vec<String> {
+    [
+        ("objects", size.objects, LARGEST.objects),
+        ("bytes of Deployment", size.deployment, LARGEST.deployment),
+        ("bytes of Secret", size.secret, LARGEST.secret),
+    ]
+    .into_iter()
+    .filter(|(_, is, most)| is > most)
+    .map(|(what, is, most)| format!("{kind:?} has {is} {what}, and {most} are allowed"))
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+
     use super::*;
 
     fn count(name: &str, conventional: u64, compose: u64) -> Count {
@@ -127,10 +155,34 @@ mod tests {
 
     #[test]
     fn a_reconcile_that_costs_too_much_is_told() {
-        assert_eq!(broken_reconcile(Case::New, 1_500_000), None);
-        let told = broken_reconcile(Case::New, 1_500_001);
-        assert!(told.is_some_and(|told| told.contains("(New) takes 1500001")));
-        assert_eq!(broken_reconcile(Case::Running, 12_000_000), None);
-        assert!(broken_reconcile(Case::Running, 12_000_001).is_some());
+        for kind in Kind::value_variants() {
+            for case in Case::value_variants() {
+                let most = 1_000 * most(*kind, *case);
+                assert_eq!(broken_reconcile(*kind, *case, most), None);
+                let told = broken_reconcile(*kind, *case, most + 1).unwrap();
+                let expected = format!("of {kind:?} ({case:?}) takes {} instr", most + 1);
+                assert!(told.contains(&expected), "{told}");
+            }
+        }
+    }
+
+    #[rstest::rstest]
+    fn what_a_service_is_composed_of_stays_small(
+        #[values(Kind::Keystone, Kind::Glance, Kind::Placement)] kind: Kind,
+    ) {
+        let size = Size::of(&kind.answer(Case::Running).unwrap());
+        assert!(size.deployment > 0 && size.secret > 0, "{size:?}");
+        assert_eq!(broken_size(kind, size), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_too_large_is_told() {
+        let size = Size {
+            secret: LARGEST.secret + 1,
+            ..LARGEST
+        };
+        let told = broken_size(Kind::Glance, size);
+        assert_eq!(told.len(), 1);
+        assert!(told[0].contains("bytes of Secret"), "{told:?}");
     }
 }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::{self, Count};
-use crate::reconcile::Case;
+use crate::reconcile::{Case, Kind};
+use crate::size::Size;
 use crate::table::Table;
 use crate::ways::Way;
 use crate::{Written, write};
@@ -15,13 +16,14 @@ use crate::{Written, write};
 /// How often anything is done at least; the second half is what counts, so that first allocations don't.
 const TIMES: u64 = 1;
 
-/// Counts every call and every reconcile, prints tables and checks the budgets.
+/// Counts every call and every reconcile, measures what services are composed of, prints tables and checks the budgets.
 ///
 /// # Errors
 /// Valgrind is missing or fails, or a budget is broken.
 pub fn all() -> Result<()> {
     let mut broken = calls()?;
     broken.extend(reconciles()?);
+    broken.extend(sizes()?);
     ensure!(broken.is_empty(), "{}", broken.join("; "));
     Ok(())
 }
@@ -61,15 +63,36 @@ fn calls() -> Result<Vec<String>> {
     Ok(budget::broken(&counts))
 }
 
-/// Counts reconciles of a ControlPlane; what is too much of it.
+/// Counts reconciles; what is too much of it.
 fn reconciles() -> Result<Vec<String>> {
-    let mut table = Table::new(&["reconcile of a ControlPlane", "instructions"]);
+    let mut table = Table::new(&["reconcile", "just made", "running"]);
     let mut broken = Vec::new();
-    for case in Case::value_variants() {
-        let case = *case;
-        let instructions = once(&["reconcile".into(), name(case)?])?;
-        table.row(&[format!("{case:?}").to_lowercase(), thousands(instructions)]);
-        broken.extend(budget::broken_reconcile(case, instructions));
+    for kind in Kind::value_variants() {
+        let mut row = vec![format!("{kind:?}")];
+        for case in [Case::New, Case::Running] {
+            let instructions = once(&["reconcile".into(), name(*kind)?, name(case)?])?;
+            row.push(thousands(instructions));
+            broken.extend(budget::broken_reconcile(*kind, case, instructions));
+        }
+        table.row(&row);
+    }
+    println!("{table}");
+    Ok(broken)
+}
+
+/// Measures what services are composed of; what is too much of it.
+fn sizes() -> Result<Vec<String>> {
+    let mut table = Table::new(&["service", "objects", "Deployment", "Secret"]);
+    let mut broken = Vec::new();
+    for kind in [Kind::Keystone, Kind::Glance, Kind::Placement] {
+        let size = Size::of(&kind.answer(Case::Running)?);
+        table.row(&[
+            format!("{kind:?}"),
+            size.objects.to_string(),
+            kilobytes(size.deployment),
+            kilobytes(size.secret),
+        ]);
+        broken.extend(budget::broken_size(kind, size));
     }
     println!("{table}");
     Ok(broken)

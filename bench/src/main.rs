@@ -6,6 +6,7 @@
 mod budget;
 mod count;
 mod reconcile;
+mod size;
 mod table;
 mod ways;
 
@@ -16,7 +17,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use function_c5c3_fixtures::Workload;
 
-use reconcile::Case;
+use reconcile::{Case, Kind};
 use ways::Way;
 
 #[derive(Parser)]
@@ -36,8 +37,12 @@ enum Action {
         workload: PathBuf,
         times: usize,
     },
-    /// Reconciles a ControlPlane so many times
-    Reconcile { case: Case, times: usize },
+    /// Reconciles a resource so many times
+    Reconcile {
+        kind: Kind,
+        case: Case,
+        times: usize,
+    },
 }
 
 fn main() -> ExitCode {
@@ -63,10 +68,7 @@ fn run(arguments: Arguments) -> Result<()> {
             let response = read(&workload.with_extension("response"))?;
             way.repeat(&request, &response, times)
         }
-        Some(Action::Reconcile { case, times }) => {
-            case.repeat(times);
-            Ok(())
-        }
+        Some(Action::Reconcile { kind, case, times }) => kind.repeat(case, times),
     }
 }
 

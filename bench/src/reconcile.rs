@@ -1,12 +1,31 @@
-//! Reconciles of a ControlPlane, without any I/O.
+//! Reconciles, without any I/O.
 
 use std::hint::black_box;
 
+use anyhow::Result;
 use clap::ValueEnum;
+use provider_composer::{Answer, Carried, Composer, Custom, Failure};
 use provider_control_plane_fixtures::Stage;
+use provider_glance::Glance;
+use provider_keystone::Keystone;
+use provider_openstack_fixtures::{Cluster, documents};
+use provider_placement::Placement;
 use serde_json::json;
 
-/// How far the ControlPlane has come, which has every part that there is.
+/// What is reconciled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// With every part that there is.
+    ControlPlane,
+    /// In the control plane's own MariaDB and Memcached.
+    Keystone,
+    /// With its images in Ceph.
+    Glance,
+    /// With a database of its own.
+    Placement,
+}
+
+/// How far it has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Case {
     /// It was just made.
@@ -15,16 +34,73 @@ pub enum Case {
     Running,
 }
 
-impl Case {
+/// A reconcile that can be done again and again.
+type Again = Box<dyn Fn() -> Result<Answer, Failure>>;
+
+impl Kind {
     /// Reconciles it so many times.
-    pub fn repeat(self, times: usize) {
-        let spec = json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } });
-        let stage = match self {
-            Case::New => Stage::new(spec),
-            Case::Running => Stage::running(spec),
-        };
+    ///
+    /// # Errors
+    /// It can't be composed.
+    pub fn repeat(self, case: Case, times: usize) -> Result<()> {
+        let again = self.again(case);
         for _ in 0..times {
-            black_box(black_box(&stage).reconcile());
+            black_box(again()?);
+        }
+        Ok(())
+    }
+
+    /// What it is composed of.
+    ///
+    /// # Errors
+    /// It can't be composed.
+    pub fn answer(self, case: Case) -> Result<Answer> {
+        Ok(self.again(case)()?)
+    }
+
+    fn again(self, case: Case) -> Again {
+        match self {
+            Kind::ControlPlane => control_plane(case),
+            Kind::Keystone => service(Keystone, documents::KEYSTONE, case),
+            Kind::Glance => service(Glance, &documents::glance(documents::RBD), case),
+            Kind::Placement => service(Placement, documents::PLACEMENT, case),
+        }
+    }
+}
+
+fn control_plane(case: Case) -> Again {
+    let spec = json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } });
+    let stage = match case {
+        Case::New => Stage::new(spec),
+        Case::Running => Stage::running(spec),
+    };
+    Box::new(move || Ok(black_box(&stage).reconcile()))
+}
+
+fn service<C: Composer + Send + Sync + 'static>(composer: C, document: &str, case: Case) -> Again {
+    let operator = Carried(composer);
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.keystone(true);
+    let name = cluster.put_document::<Custom<C::Spec>>(document);
+    if case == Case::Running {
+        cluster.settle(&operator, &name);
+    }
+    Box::new(move || black_box(&cluster).answer(&operator, &name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    fn what_runs_is_ready_and_what_was_just_made_is_not(
+        #[values(Kind::Keystone, Kind::Glance, Kind::Placement)] kind: Kind,
+    ) {
+        for (case, ready) in [(Case::New, "False"), (Case::Running, "True")] {
+            let answer = kind.answer(case).unwrap();
+            let conditions = answer.status["conditions"].as_array().unwrap();
+            let found = conditions.iter().find(|one| one["type"] == "Ready");
+            assert_eq!(found.unwrap()["status"], ready, "{kind:?} {case:?}");
         }
     }
 }

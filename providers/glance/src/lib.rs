@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::{
 };
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Scale, Service,
-    Source, Workload, policy, progress, uses,
+    About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
+    Source, Workload, progress, uses,
 };
 
 use store::Store;
@@ -61,12 +61,19 @@ impl Composer for Glance {
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
         let store = Store::resolve(&service, spec, world, composition)?;
         let connected = ceph::connected(&store, spec, &ground.jobs, composition)?;
-        let workload = match (&database, access, &store) {
-            (Ok(database), Ok(access), Ok(store)) => {
-                workload(&service, database, &access, store, world, composition)?
-            }
-            (Err(awaited), _, _) | (_, _, Err(awaited)) => Err(awaited.clone()),
-            (_, Err(awaited), _) => Err(awaited),
+        let workload = match (&database, &access, &store, &ground.policy) {
+            (Ok(database), Ok(access), Ok(store), Ok(policy)) => Ok(workload(
+                &service,
+                database,
+                access,
+                store,
+                policy,
+                composition,
+            )?),
+            (Err(awaited), _, _, _)
+            | (_, _, Err(awaited), _)
+            | (_, Err(awaited), _, _)
+            | (_, _, _, Err(awaited)) => Err(awaited.clone()),
         };
         let status = ground.run(progress(&database), workload, world, composition)?;
         if let Some(connected) = connected {
@@ -81,14 +88,12 @@ fn workload(
     database: &Database,
     access: &KeystoneAccess,
     store: &Store,
-    world: &World<'_>,
+    policy: &Policy,
     composition: &mut Composition,
-) -> Result<Awaited<Workload>, Failure> {
+) -> Result<Workload, Failure> {
     let mut files = Files::default();
     let mut config = config::glance_api_conf(service, store, database, access, &mut files);
-    if let Err(awaited) = policy(service, world, &mut config, &mut files)? {
-        return Ok(Err(awaited));
-    }
+    policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition)?;
     let program = Program::default().mount("config", ABOUT.folder, files.source());
@@ -102,7 +107,7 @@ fn workload(
         .clone()
         .mount("scratch", config::SCRATCH, Source::Scratch)
         .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
-    Ok(Ok(Workload {
+    Ok(Workload {
         migrations: Migrations {
             database: database.place(),
             sync: manage(&["db_sync"]),
@@ -112,7 +117,7 @@ fn workload(
         },
         program: reachable(service, store.mount(api)),
         application_credential: Some(access.id().to_owned()),
-    }))
+    })
 }
 
 /// Tells a replica its own address, which another one asks for what was staged here.

@@ -6,18 +6,11 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use provider_composer::{Carried, Custom};
 use provider_glance::Glance;
+use provider_openstack_fixtures::documents::{self, RBD};
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::json;
 
 const GLANCE: Carried<Glance> = Carried(Glance);
-
-const RBD: &str = r#"
-    backend: rbd
-    rbd:
-      pool: images
-      cephSecretRef: { name: glance-ceph-credentials }
-      cephClientRef: { name: glance, namespace: rook-ceph }
-"#;
 
 const FILE: &str = r#"
     backend: file
@@ -29,39 +22,9 @@ const S3: &str = r#"
     s3: { endpoint: "https://objects.example.com", bucket: images, secretRef: { name: glance-bucket } }
 "#;
 
-/// Glance as the architecture shows it, with one store or another.
 fn given(store: &str) -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
-    cluster.put_document::<Custom<GlanceSpec>>(&format!(
-        r#"
-kind: Glance
-metadata: {{ name: glance, namespace: openstack, uid: "1234" }}
-spec:
-  replicas: 2
-  image: {{ repository: ghcr.io/c5c3/glance, tag: "31.0.0" }}
-  database: {{ secretRef: {{ name: glance-db-credentials }}, database: glance }}
-  keystone:
-    authUrl: https://keystone.example.com/v3
-    appCredentialRef: {{ secretName: glance-keystone-credentials }}
-  storage: {store}
-"#
-    ));
-    cluster.secret(
-        "glance-ceph-credentials",
-        &[
-            ("userID", "glance"),
-            ("userKey", "ceph-s3cret"),
-            ("keyring", "[client.glance]\n\tkey = ceph-s3cret\n"),
-            ("ceph.conf", "[global]\nmon_host = 192.0.2.1\n"),
-        ],
-    );
-    cluster.secret(
-        "glance-bucket",
-        &[
-            ("accessKey", "access-s3cret"),
-            ("secretKey", "bucket-s3cret"),
-        ],
-    );
+    cluster.put_document::<Custom<GlanceSpec>>(&documents::glance(store));
     cluster
 }
 
@@ -218,4 +181,26 @@ fn a_store_that_nothing_describes_is_a_mistake() {
         failure.to_string(),
         "storage.backend is s3, and nothing describes it: give storage.s3"
     );
+}
+
+#[rstest::rstest]
+#[case(
+    "get_imagge",
+    "role:reader",
+    "a rule get_imagge, and glance 2025.2 has no such rule: did you mean get_image?"
+)]
+#[case("get_image", "role:reader or", "a check is missing at the end")]
+fn a_wrong_policy_is_told_while_everything_else_is_awaited(
+    #[case] name: &str,
+    #[case] rule: &str,
+    #[case] message: &str,
+) {
+    let mut cluster = Cluster::default();
+    cluster.put_document::<Custom<GlanceSpec>>(&documents::glance(FILE));
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["policyOverrides"] = json!({ "rules": { name: rule } })
+    });
+    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
+    assert_eq!(failure.reason(), "InvalidPolicy");
+    assert!(failure.to_string().contains(message), "{failure}");
 }

@@ -10,8 +10,8 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Config, Database, Files, Ground, Migrations, Program, Scale, Service, Source,
-    Workload, cache, policy, progress, uses,
+    About, Awaited, Config, Database, Files, Ground, Migrations, Policy, Program, Scale, Service,
+    Source, Workload, cache, progress, uses,
 };
 
 use keys::Purpose;
@@ -57,7 +57,7 @@ impl Composer for Keystone {
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?
             .and_then(Database::plain);
-        let configured = configured(&service, spec, &database, world)?;
+        let configured = configured(&service, spec, &database, &ground.policy, world);
         let program = match &configured {
             Ok((_, files)) => Ok(program(&service, files, composition)?),
             Err(awaited) => Err(awaited.clone()),
@@ -96,19 +96,18 @@ fn configured(
     service: &Service<'_>,
     spec: &KeystoneSpec,
     database: &Awaited<Database>,
+    policy: &Awaited<Policy>,
     world: &World<'_>,
-) -> Result<Awaited<(Config, Files)>, Failure> {
-    let (database, cache) = match (database, cache(service, &spec.cache, world)) {
-        (Ok(database), Ok(cache)) => (database, cache),
-        (Err(awaited), _) => return Ok(Err(awaited.clone())),
-        (_, Err(awaited)) => return Ok(Err(awaited)),
-    };
+) -> Awaited<(Config, Files)> {
+    let cache = cache(service, &spec.cache, world);
+    let database = database.as_ref().map_err(Clone::clone)?;
+    let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
     let mut config = config::keystone_conf(service, spec, database, &cache);
     let mut files = Files::default();
-    let ruled = policy(service, world, &mut config, &mut files)?;
+    policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     files.text("warm.py", include_str!("warm.py"));
-    Ok(ruled.map(|()| (config, files)))
+    Ok((config, files))
 }
 
 /// What every program of Keystone sees.

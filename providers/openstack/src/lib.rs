@@ -45,7 +45,7 @@ pub use mask::masked;
 pub use migration::Migrations;
 pub use options::{Known, Options, Unknown};
 pub use pod::{Mount, Program, Source};
-pub use policy::policy;
+pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
 pub use schedule::Cron;
 pub use secret::Values;

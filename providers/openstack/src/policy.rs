@@ -15,45 +15,57 @@ use crate::service::Service;
 /// The file with the rules, and the ConfigMap's key.
 const FILE: &str = "policy.yaml";
 
-/// Has a service use the rules that its resource gives instead of its own.
-///
-/// # Errors
-/// A rule is none: oslo.policy would deny everything that it decides.
-pub fn policy(
-    service: &Service<'_>,
-    world: &World<'_>,
-    config: &mut Config,
-    files: &mut Files,
-) -> Result<Awaited<()>, Failure> {
-    let Some(overrides) = &service.common.policy_overrides else {
-        return Ok(Ok(()));
-    };
-    let mut rules = match given(service, overrides, world)? {
-        Ok(rules) => rules,
-        Err(progress) => return Ok(Err(progress)),
-    };
-    rules.extend(overrides.rules.clone());
-    for (name, rule) in &rules {
-        check(rule).map_err(|error| {
-            invalid(format!(
-                "the policy rule {name} can't be understood: {error} in {rule:?}"
-            ))
-        })?;
+/// Rules that a service uses instead of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    rules: BTreeMap<String, String>,
+}
+
+impl Policy {
+    /// The rules that a resource gives, and its ConfigMap. What can be judged without the ConfigMap is judged without it.
+    ///
+    /// # Errors
+    /// A rule is none: oslo.policy would deny everything that it decides.
+    pub fn resolve(service: &Service<'_>, world: &World<'_>) -> Result<Awaited<Self>, Failure> {
+        let Some(overrides) = &service.common.policy_overrides else {
+            return Ok(Ok(Self::default()));
+        };
+        let (mut rules, awaited) = match given(service, overrides, world)? {
+            Ok(rules) => (rules, None),
+            Err(awaited) => (BTreeMap::new(), Some(awaited)),
+        };
+        rules.extend(overrides.rules.clone());
+        for (name, rule) in &rules {
+            check(rule).map_err(|error| {
+                invalid(format!(
+                    "the policy rule {name} can't be understood: {error} in {rule:?}"
+                ))
+            })?;
+        }
+        circle(&rules)?;
+        if let Some(awaited) = awaited {
+            return Ok(Err(awaited));
+        }
+        if let Some(known) = Options::of(service.about.name, service.release)
+            && service.common.image.fork.is_none()
+        {
+            names(&rules, &known)?;
+        }
+        Ok(Ok(Self { rules }))
     }
-    if let Some(known) = Options::of(service.about.name, service.release)
-        && service.common.image.fork.is_none()
-    {
-        names(&rules, &known)?;
+
+    /// Has a service use these rules.
+    pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let rules = self.rules.iter();
+        let lines = rules.map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
+        files.text(FILE, lines.collect::<String>());
+        config
+            .section("oslo_policy")
+            .set("policy_file", format!("{}/{FILE}", service.about.folder));
     }
-    circle(&rules)?;
-    let lines = rules
-        .iter()
-        .map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
-    files.text(FILE, lines.collect::<String>());
-    config
-        .section("oslo_policy")
-        .set("policy_file", format!("{}/{FILE}", service.about.folder));
-    Ok(Ok(()))
 }
 
 fn given(

@@ -95,9 +95,9 @@ impl<'a> Service<'a> {
         let installed = subject.status.release.as_deref();
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {
-            installed
-                .may_become(release)
-                .map_err(|message| Failure::new("ReleaseNotReachable", message))?;
+            installed.may_become(release).map_err(|message| {
+                Failure::new("ReleaseNotReachable", format!("release {message}"))
+            })?;
         }
         Ok(Self {
             about,

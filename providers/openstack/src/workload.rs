@@ -11,6 +11,7 @@ use crate::dependency::dependencies;
 use crate::jobs::Jobs;
 use crate::migration::{self, Migrations, Schema};
 use crate::pod::Program;
+use crate::policy::Policy;
 use crate::service::Service;
 use crate::tls::Certificate;
 
@@ -21,6 +22,8 @@ const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
 pub struct Ground<'a> {
     /// Its Jobs.
     pub jobs: Jobs<'a>,
+    /// Who may do what.
+    pub policy: Awaited<Policy>,
     service: &'a Service<'a>,
     rollout: Rollout,
     certificate: Awaited<Option<Certificate>>,
@@ -42,19 +45,21 @@ impl<'a> Ground<'a> {
     /// Looks at what there is of a service, and exposes its API.
     ///
     /// # Errors
-    /// An object can't be written, or dependencies go in a circle.
+    /// An object can't be written, a policy rule is none, or dependencies go in a circle.
     pub fn of(
         service: &'a Service<'a>,
         subject: ResourceKind,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<Self, Failure> {
+        let policy = Policy::resolve(service, world)?;
         service.expose(composition)?;
         service.autoscale(composition)?;
         let certificate = Certificate::resolve(service, world, composition)?;
         let exposed = service.let_in(&certificate, world, composition)?;
         Ok(Self {
             jobs: Jobs::of(service, world),
+            policy,
             service,
             rollout: Rollout::of(service, world, composition),
             certificate,

@@ -6,8 +6,8 @@ use c5c3_api::parts::ServiceStatus;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Program, Scale, Service,
-    Workload, policy, progress, uses,
+    About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
+    Workload, progress, uses,
 };
 
 /// What is always so of Placement.
@@ -51,12 +51,13 @@ impl Composer for Placement {
         let ground = Ground::of(&service, Subject::<PlacementSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
-        let workload = match (&database, access) {
-            (Ok(database), Ok(access)) => {
-                workload(&service, database, &access, world, composition)?
+        let workload = match (&database, &access, &ground.policy) {
+            (Ok(database), Ok(access), Ok(policy)) => {
+                Ok(workload(&service, database, access, policy, composition)?)
             }
-            (Err(awaited), _) => Err(awaited.clone()),
-            (_, Err(awaited)) => Err(awaited),
+            (Err(awaited), _, _) | (_, Err(awaited), _) | (_, _, Err(awaited)) => {
+                Err(awaited.clone())
+            }
         };
         ground.run(progress(&database), workload, world, composition)
     }
@@ -66,14 +67,12 @@ fn workload(
     service: &Service<'_>,
     database: &Database,
     access: &KeystoneAccess,
-    world: &World<'_>,
+    policy: &Policy,
     composition: &mut Composition,
-) -> Result<Awaited<Workload>, Failure> {
+) -> Result<Workload, Failure> {
     let mut files = Files::default();
     let mut config = config::placement_conf(service, database, access, &mut files);
-    if let Err(awaited) = policy(service, world, &mut config, &mut files)? {
-        return Ok(Err(awaited));
-    }
+    policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition)?;
     let program = Program::default().mount("config", ABOUT.folder, files.source());
@@ -82,7 +81,7 @@ fn workload(
         let words = ["placement-manage", "--config-file", &file, "db", command];
         program.clone().command(words.map(str::to_owned))
     };
-    Ok(Ok(Workload {
+    Ok(Workload {
         migrations: Migrations {
             database: database.place(),
             sync: manage("sync"),
@@ -93,5 +92,5 @@ fn workload(
         },
         program: program.variable("OS_PLACEMENT_CONFIG_DIR", ABOUT.folder),
         application_credential: Some(access.id().to_owned()),
-    }))
+    })
 }

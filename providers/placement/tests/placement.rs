@@ -1,62 +1,23 @@
 //! A Placement from its resource to a running API, in a small cluster in memory.
 
-use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Carried, Custom};
-use provider_openstack_fixtures::{Cluster, shown};
+use provider_openstack_fixtures::{Cluster, documents, shown};
 use provider_placement::Placement;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const PLACEMENT: Carried<Placement> = Carried(Placement);
 
-/// Placement as the architecture shows it.
-const EXAMPLE: &str = r#"
-kind: Placement
-metadata: { name: placement, namespace: openstack }
-spec:
-  replicas: 2
-  image: { repository: ghcr.io/c5c3/placement, tag: "14.0.0" }
-  database: { secretRef: { name: placement-db-credentials }, database: placement }
-  keystone:
-    authUrl: https://keystone.openstack.svc.cluster.local:5000/v3
-    appCredentialRef: { secretName: placement-keystone-credentials }
-  dependsOn:
-    - { kind: Keystone, name: keystone, condition: Ready }
-"#;
-
 fn given() -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
-    cluster.put_document::<Custom<PlacementSpec>>(EXAMPLE);
+    cluster.put_document::<Custom<PlacementSpec>>(documents::PLACEMENT);
     cluster
-}
-
-/// A Keystone, ready or not.
-fn keystone(cluster: &mut Cluster, ready: bool) {
-    let status = if ready { "True" } else { "False" };
-    cluster.secret(
-        "keystone-tls",
-        &[
-            ("tls.crt", "certificate"),
-            ("tls.key", "tls-s3cret"),
-            ("ca.crt", "authority"),
-        ],
-    );
-    cluster.put::<Custom<KeystoneSpec>>(
-        "keystone",
-        json!({
-            "spec": { "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } } },
-            "status": {
-                "conditions": [{ "type": "Ready", "status": status }],
-                "endpoint": "https://keystone.openstack.svc.cluster.local:5000",
-            },
-        }),
-    );
 }
 
 #[test]
 fn all_that_placement_is_made_of() {
     let mut cluster = given();
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     let answer = cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
@@ -68,7 +29,7 @@ fn all_that_placement_is_made_of() {
 #[test]
 fn placement_starts_after_keystone_and_goes_on_without_it() {
     let mut cluster = given();
-    keystone(&mut cluster, false);
+    cluster.keystone(false);
     cluster.settle(&PLACEMENT, "placement");
     let (status, reason, message) = cluster.condition(&PLACEMENT, "placement", "Ready");
     assert_eq!(
@@ -77,13 +38,13 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
     );
     assert_eq!(message, "waits for Keystone keystone to be Ready");
 
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
         "True"
     );
-    keystone(&mut cluster, false);
+    cluster.keystone(false);
     cluster.settle(&PLACEMENT, "placement");
     assert_eq!(
         cluster.condition(&PLACEMENT, "placement", "Ready").0,
@@ -94,7 +55,7 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
 #[test]
 fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     let mut cluster = given();
-    keystone(&mut cluster, true);
+    cluster.keystone(true);
     let answer = cluster.settle(&PLACEMENT, "placement");
     assert_eq!(answer.status["applicationCredential"], "1f2e");
     cluster.secret(
@@ -123,9 +84,19 @@ fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     "extraConfig sets [placement_database] max_pool_sise, and placement 2025.2 has no such option: did you mean max_pool_size?"
 )]
 #[case(
+    json!({ "extraConfig": { "placement": { "randomise_allocation_candidates": "true" } } }),
+    "InvalidConfiguration",
+    "did you mean randomize_allocation_candidates?"
+)]
+#[case(
     json!({ "extraConfig": { "api": { "auth_strategy": "noauth2" } } }),
     "OwnedByOperator",
     "extraConfig sets [api] auth_strategy, and the operator owns it: use nothing: who has no token gets no answer"
+)]
+#[case(
+    json!({ "policyOverrides": { "rules": { "placement:usages": "role:admin or" } } }),
+    "InvalidPolicy",
+    "the policy rule placement:usages can't be understood: a check is missing at the end"
 )]
 #[case(
     json!({ "policyOverrides": { "rules": { "placement:usage": "@" } } }),
@@ -133,37 +104,28 @@ fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     "the policies have a rule placement:usage, and placement 2025.2 has no such rule: did you mean placement:usages?"
 )]
 fn a_mistake_is_told_with_what_to_do(
-    #[case] mistake: serde_json::Value,
+    #[case] mistake: Value,
     #[case] reason: &str,
     #[case] message: &str,
 ) {
-    let mut cluster = given();
-    keystone(&mut cluster, true);
-    cluster.settle(&PLACEMENT, "placement");
-    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
+    let wrong = |placement: &mut Value| {
         for (field, value) in mistake.as_object().unwrap() {
             placement["spec"][field] = value.clone();
         }
-    });
+    };
+    let mut cluster = given();
+    cluster.keystone(true);
+    cluster.settle(&PLACEMENT, "placement");
+    cluster.change::<Custom<PlacementSpec>>("placement", wrong);
     let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
     assert_eq!(failure.reason(), reason);
     assert!(failure.to_string().contains(message), "{failure}");
     let (status, said, _) = cluster.condition(&PLACEMENT, "placement", "Ready");
     assert_eq!((status.as_str(), said.as_str()), ("False", reason));
-}
 
-#[test]
-fn a_mistake_in_an_option_is_told_while_everything_else_is_awaited() {
-    let mut cluster = given();
-    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
-        placement["spec"]["extraConfig"] =
-            json!({ "placement": { "randomise_allocation_candidates": "true" } });
-    });
-    let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
-    assert!(
-        failure
-            .to_string()
-            .ends_with("did you mean randomize_allocation_candidates?"),
-        "{failure}"
-    );
+    // The resource alone is enough to tell.
+    let mut empty = Cluster::default();
+    empty.put_document::<Custom<PlacementSpec>>(documents::PLACEMENT);
+    empty.change::<Custom<PlacementSpec>>("placement", wrong);
+    assert_eq!(empty.compose(&PLACEMENT, "placement").err(), Some(failure));
 }

@@ -2,15 +2,17 @@
 
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
 use provider_composer::Custom;
-use serde_json::json;
+use provider_openstack_fixtures::Cluster;
+use serde_json::{Value, json};
 
 use crate::stage::{KEYSTONE, MANAGED, running};
 
 #[rstest::rstest]
-#[case(json!({ "replicas": 0 }), "Invalid", "replicas is 0")]
+#[case(json!({ "replicas": 0 }), "Invalid", "replicas is 0, and then nothing would answer: give at least 1")]
 #[case(json!({ "release": "2026.2" }), "ReleaseNotReachable", "go to 2026.1 first")]
-#[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "2025.1 is older than 2025.2, which runs")]
+#[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "release 2025.1 is older than 2025.2, which runs, and databases can't go back: ask for 2025.2")]
 #[case(json!({ "release": "2031.1" }), "UnknownRelease", "choose one of 2025.1, 2025.2, 2026.1, 2026.2")]
 #[case(json!({ "image": { "tag": "29.0.0" } }), "ReleaseMismatch", "release is 2025.2, and image.tag 29.0.0 is of 2026.1")]
 #[case(json!({ "release": null, "image": { "tag": "a1b2c3d" } }), "ReleaseUnknown", "the image's tag a1b2c3d doesn't say")]
@@ -79,6 +81,11 @@ use crate::stage::{KEYSTONE, MANAGED, running};
     "the policy rule identity:create_user refers to itself: break the circle"
 )]
 #[case(
+    json!({ "policyOverrides": { "configMapRef": { "name": "policies" }, "rules": { "identity:create_user": "admin" } } }),
+    "InvalidPolicy",
+    "\"admin\" is no check, as role:admin is"
+)]
+#[case(
     json!({ "fernet": { "rotationSchedule": "0 0 30 2 *" } }),
     "InvalidSchedule",
     "fernet.rotationSchedule \"0 0 30 2 *\" is never due"
@@ -86,13 +93,11 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 #[case(json!({ "fernet": { "rotationSchedule": "weekly" } }), "Invalid", "\"weekly\" is no schedule")]
 #[case(json!({ "fernet": { "maxActiveKeys": 2 } }), "Invalid", "give at least 3")]
 fn a_mistake_changes_nothing_and_says_what_to_do(
-    #[case] mistake: serde_json::Value,
+    #[case] mistake: Value,
     #[case] reason: &str,
     #[case] message: &str,
 ) {
-    let mut cluster = running(MANAGED);
-    let before = cluster.get::<Deployment>("keystone").cloned();
-    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+    let wrong = |keystone: &mut Value| {
         for (field, value) in mistake.as_object().unwrap() {
             keystone["spec"][field] = value.clone();
         }
@@ -100,10 +105,43 @@ fn a_mistake_changes_nothing_and_says_what_to_do(
             .as_object_mut()
             .unwrap()
             .retain(|_, value| !value.is_null());
-    });
+    };
+    let mut cluster = running(MANAGED);
+    let before = cluster.get::<Deployment>("keystone").cloned();
+    cluster.change::<Custom<KeystoneSpec>>("keystone", wrong);
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(failure.reason(), reason);
     assert!(failure.to_string().contains(message), "{failure}");
     assert_eq!(cluster.get::<Deployment>("keystone").cloned(), before);
     assert_eq!(cluster.condition(&KEYSTONE, "keystone", "Ready").1, reason);
+
+    // The resource alone is enough to tell.
+    let mut empty = Cluster::default();
+    empty.put_document::<Custom<KeystoneSpec>>(MANAGED);
+    empty.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["status"] = json!({ "release": "2025.2" });
+        wrong(keystone);
+    });
+    assert_eq!(empty.compose(&KEYSTONE, "keystone").err(), Some(failure));
+}
+
+#[test]
+fn what_a_config_map_may_define_is_judged_with_it_and_before_the_database_is_there() {
+    let mut cluster = Cluster::default();
+    cluster.put_document::<Custom<KeystoneSpec>>(MANAGED);
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["policyOverrides"] = json!({
+            "configMapRef": { "name": "policies" },
+            "rules": { "identity:create_user": "rule:lead" },
+        });
+    });
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let mut given = |rules: &str| {
+        cluster.put::<ConfigMap>("policies", json!({ "data": { "policy.yaml": rules } }));
+        let answer = cluster.compose(&KEYSTONE, "keystone");
+        answer.err().map(|failure| failure.to_string())
+    };
+    let unknown = given("{}").unwrap();
+    assert!(unknown.contains("refers to lead, and keystone 2025.2 has no such rule"));
+    assert_eq!(given("lead: role:lead"), None);
 }

@@ -8,20 +8,10 @@ use k8s_openapi::api::batch::v1::Job;
 use provider_composer::{Carried, Custom};
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::Cluster;
+pub use provider_openstack_fixtures::documents::KEYSTONE as MANAGED;
 use serde_json::json;
 
 pub const KEYSTONE: Carried<Keystone> = Carried(Keystone);
-
-/// Keystone in the control plane's own MariaDB and Memcached.
-pub const MANAGED: &str = r#"
-kind: Keystone
-metadata: { name: keystone, namespace: openstack, uid: "1234" }
-spec:
-  release: "2025.2"
-  database: { clusterRef: { name: openstack-db } }
-  bootstrap:
-    adminPasswordSecretRef: { name: keystone-admin-credentials, key: password }
-"#;
 
 /// Keystone as the architecture shows it: one resource with a version, and servers that somebody else runs.
 pub const BROWNFIELD: &str = r#"

@@ -1,0 +1,146 @@
+//! Asking Crossplane for resources by name or by labels, and finding them in what it fetched.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::Kind;
+use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use serde::de::DeserializeOwned;
+
+use super::{Pool, PoolComposite};
+use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Metadata, Scope};
+
+/// A composite resource by its claim's name and namespace. The outer None: not fetched yet.
+pub(super) fn fetch<K: Pool>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Option<PoolComposite<K>>>, Fatal> {
+    let by_name = Match::Name(name.to_owned());
+    let selectors = match scope {
+        Scope::Namespaced => vec![(Some(namespace.to_owned()), by_name)],
+        Scope::Cluster => vec![
+            (None, Match::Labels(claim_labels(namespace, name))),
+            (None, by_name),
+        ],
+    };
+    let mut read = true;
+    let mut found = None;
+    for (position, (namespace, by)) in selectors.into_iter().enumerate() {
+        let key = match position {
+            0 => format!("{}/{name}", K::KIND),
+            _ => format!("{}/{name}/unclaimed", K::KIND),
+        };
+        let unclaimed = position > 0;
+        match request.required(&key) {
+            Required::Unresolved => read = false,
+            Required::Found(resources) if found.is_none() => {
+                for document in resources
+                    .iter()
+                    .filter_map(|resource| resource.resource.as_ref())
+                {
+                    let composite: PoolComposite<K> = document.parse().map_err(|error| {
+                        Fatal::from(error).within(&format!("{} {name}", K::NOUN))
+                    })?;
+                    if !unclaimed || !composite.metadata.is_claimed() {
+                        found = Some(composite);
+                        break;
+                    }
+                }
+            }
+            Required::Found(_) => {}
+        }
+        response.require(
+            key,
+            Selector {
+                api_version: K::api_version(),
+                kind: kind::<K>(scope),
+                namespace,
+                by,
+            },
+        );
+    }
+    Ok(if found.is_none() && !read {
+        None
+    } else {
+        Some(found)
+    })
+}
+
+/// What the composite resources of a kind are called.
+pub fn kind<K: Kind>(scope: Scope) -> String {
+    match scope {
+        Scope::Cluster => K::composite_kind(),
+        Scope::Namespaced => K::KIND.to_owned(),
+    }
+}
+
+/// The labels of a composite resource that a claim made.
+fn claim_labels(namespace: &str, name: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([
+        (CLAIM_NAME.to_owned(), name.to_owned()),
+        (CLAIM_NAMESPACE.to_owned(), namespace.to_owned()),
+    ])
+}
+
+/// The resources of one kind that may bear the same name as this one: on 1.x those whose claim does, on 2.x all.
+///
+/// Returns their metadata; None while they aren't fetched.
+///
+/// # Errors
+/// One of them isn't a Kubernetes object.
+pub fn namesakes<K: Kind>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    name: &str,
+) -> Result<Option<Vec<Metadata>>, Fatal> {
+    let labels = match scope {
+        Scope::Cluster => BTreeMap::from([(CLAIM_NAME.to_owned(), name.to_owned())]),
+        Scope::Namespaced => BTreeMap::new(),
+    };
+    let all = every::<K, OnlyMetadata>(scope, request, response, "namesakes", labels)?;
+    Ok(all.map(|all| {
+        let metadata = all.into_iter().map(|resource| resource.metadata);
+        metadata
+            .filter(|metadata| metadata.claim_name() == name)
+            .collect()
+    }))
+}
+
+#[derive(serde::Deserialize)]
+struct OnlyMetadata {
+    metadata: Metadata,
+}
+
+/// Every resource with these labels; None while they aren't fetched.
+///
+/// # Errors
+/// One of them isn't a `T`.
+pub fn every<K: Kind, T: DeserializeOwned>(
+    scope: Scope,
+    request: &Request,
+    response: &mut Response,
+    key: &str,
+    labels: BTreeMap<String, String>,
+) -> Result<Option<Vec<T>>, Fatal> {
+    response.require(
+        key,
+        Selector {
+            api_version: K::api_version(),
+            kind: kind::<K>(scope),
+            namespace: None,
+            by: Match::Labels(labels),
+        },
+    );
+    let Required::Found(resources) = request.required(key) else {
+        return Ok(None);
+    };
+    let documents = resources
+        .iter()
+        .filter_map(|resource| resource.resource.as_ref());
+    let all: Result<Vec<T>, _> = documents.map(|document| document.parse()).collect();
+    all.map(Some)
+        .map_err(|error| Fatal::from(error).within(key))
+}

@@ -1,0 +1,109 @@
+//! What users and platform teams may get wrong.
+
+use function_c5c3_fixtures::composite;
+use function_c5c3_fixtures::examples::claim;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::call;
+
+#[test]
+fn the_younger_of_two_claims_of_one_name_is_refused() {
+    let mut twin = composite(claim("customer-b-staging"));
+    twin["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("tenant-z");
+    twin["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
+    let outcome = call("customer-b-staging").with([twin.clone()]).run();
+    assert_eq!(outcome.desired.len(), 0);
+    assert_eq!(outcome.status["phase"], "Failed");
+    let (status, reason, message) = &outcome.conditions["Accepted"];
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "NameTaken"));
+    assert_eq!(
+        message,
+        "tenant-z/customer-b-staging is older and has this name; choose another"
+    );
+
+    twin["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
+    let elder = call("customer-b-staging").with([twin]).run();
+    assert_eq!(elder.conditions["Accepted"].0, "True");
+    assert!(elder.desired.contains_key("control-plane"));
+}
+
+#[rstest]
+#[case::size("/spec/size", json!("huge"), "spec.size: ")]
+#[case::no_pools("/spec/hypervisorClusters", json!([]),
+    "spec.hypervisorClusters is empty; name at least one hypervisor pool")]
+#[case::pool_twice("/spec/storageClusters", json!(["st-pool-a", "infrastructure/st-pool-a"]),
+    "spec.storageClusters names st-pool-a twice; name each storage pool once")]
+#[case::copies("/spec/storage", json!({"ceph": {"volumePool": {"replication": 11}}}),
+    "spec.storage.ceph.volumePool.replication is 11, and storage pool st-pool-a keeps each copy on a host of its own \
+     and has 10; choose 1 to 10")]
+#[case::pool_name("/spec/hypervisorClusters", json!(["HV_POOL"]), "spec.hypervisorClusters")]
+fn a_mistake_in_the_claim_is_one_sentence(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] sentence: &str,
+) {
+    let mut call = call("customer-b-staging");
+    let (parent, key) = field.rsplit_once('/').unwrap();
+    call.composite.pointer_mut(parent).unwrap()[key] = value;
+    let outcome = call.run();
+    let fatal = outcome.fatal.unwrap();
+    assert!(fatal.starts_with(sentence), "{fatal}");
+    assert!(!fatal.contains('\n'));
+    assert_eq!(outcome.desired.len(), 0);
+    let shown = ("False".to_owned(), "Invalid".to_owned(), fatal);
+    assert_eq!(
+        outcome.conditions["Accepted"], shown,
+        "the claim's owner sees it, too"
+    );
+}
+
+#[test]
+fn a_name_whose_namespace_is_too_long_is_refused() {
+    let mut call = call("customer-b-staging");
+    call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("n".repeat(128));
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.contains("Kubernetes allows 63; choose a name of at most 53 characters"),
+        "{fatal}"
+    );
+}
+
+#[rstest]
+#[case::missing(
+    None,
+    "the Composition gives this function no input; add one of kind OpenStackPresets to the pipeline step"
+)]
+#[case::other_kind(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "ClusterPresets"})),
+    "the Composition's input is of kind \"ClusterPresets\"")]
+#[case::unknown_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
+    "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {"huge": {}}})),
+    "input: sizes")]
+#[case::typo(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets", "monitorin": true,
+    "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {}})),
+    "input: monitorin: unknown field")]
+#[case::size_without_preset(Some(json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackPresets",
+    "openStackRelease": "2025.2", "secretStore": {"name": "x", "kind": "SecretStore"}, "sizes": {}})),
+    "the Composition has no preset for size small")]
+fn a_mistake_in_the_composition_is_one_sentence(
+    #[case] input: Option<Value>,
+    #[case] sentence: &str,
+) {
+    let mut call = call("customer-b-staging");
+    call.input = input;
+    let fatal = call.run().fatal.unwrap();
+    assert!(fatal.starts_with(sentence), "{fatal}");
+}
+
+#[test]
+fn a_composition_for_another_kind_is_told_which_kinds_there_are() {
+    let mut call = call("customer-b-staging");
+    call.composite["kind"] = json!("XSomething");
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.ends_with(
+            "not XSomething (c5c3.io/v1alpha1); correct the Composition's compositeTypeRef"
+        ),
+        "{fatal}"
+    );
+}

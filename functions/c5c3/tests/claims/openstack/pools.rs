@@ -1,0 +1,140 @@
+//! Pools that are missing, unwell or somebody else's: what is made, and what stays.
+
+use function_c5c3_fixtures::examples::{claim, pools};
+use function_c5c3_fixtures::{Call, Outcome, text};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{call, running};
+
+#[test]
+fn nothing_is_made_while_a_pool_is_missing() {
+    let outcome = Call::of(claim("customer-a-prod"), "openstack-production")
+        .with(
+            pools()
+                .into_iter()
+                .filter(|pool| text(pool, "/spec/name") != "hv-pool-b"),
+        )
+        .run();
+    assert_eq!(outcome.desired.len(), 0, "{:?}", outcome.desired.keys());
+    assert_eq!(outcome.status["phase"], "Pending");
+    assert_eq!(outcome.composite_ready, Some(false));
+    let (status, reason, message) = &outcome.conditions["PoolsReady"];
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "PoolMissing"));
+    assert_eq!(
+        message,
+        "hypervisor pool hv-pool-b: it doesn't exist in namespace infrastructure; create it or name another"
+    );
+}
+
+#[test]
+fn nothing_that_runs_goes_when_pools_vanish_or_are_not_read() {
+    let (mut call, before) = running("customer-a-prod");
+    call.world.clear();
+    let after = call.run();
+    assert_eq!(
+        after.desired.keys().collect::<Vec<_>>(),
+        before.desired.keys().collect::<Vec<_>>()
+    );
+    for (name, object) in &before.desired {
+        if name != "control-plane" && object["kind"] != "Usage" {
+            assert_eq!(&after.desired[name], object, "{name} changed");
+        }
+    }
+    assert_eq!(
+        after.manifest("control-plane"),
+        before.manifest("control-plane")
+    );
+    assert_eq!(after.status["phase"], "Degraded");
+    let unread = Outcome::of(function_protocol::run(
+        &function_c5c3::Claims,
+        call.message(),
+    ));
+    assert_eq!(
+        unread.desired.keys().collect::<Vec<_>>(),
+        before.desired.keys().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_pool_that_becomes_unhealthy_degrades_the_claim_and_changes_nothing() {
+    let (mut call, before) = running("customer-a-prod");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["status"]["health"] = json!("HEALTH_ERR");
+        }
+    }
+    let after = call.run();
+    assert_eq!(after.status["phase"], "Degraded");
+    assert_eq!(after.desired, before.desired);
+    assert_eq!(
+        after.conditions["PoolsReady"].2,
+        "storage pool st-pool-a: it is HEALTH_ERR"
+    );
+    assert_eq!(after.events, ["storage pool st-pool-a: it is HEALTH_ERR"]);
+}
+
+#[test]
+fn a_pool_added_later_waits_alone() {
+    let (mut call, _) = running("customer-b-staging");
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-new"]);
+    let outcome = call.run();
+    assert!(!outcome.desired.contains_key("share-hv-pool-new"));
+    assert!(outcome.desired.contains_key("share-hv-pool-a"));
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["compute"]["hypervisorClusters"],
+        json!(["hv-pool-a"])
+    );
+}
+
+#[test]
+fn a_pool_removed_from_the_claim_loses_its_share() {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let outcome = call.run();
+    assert!(!outcome.desired.contains_key("share-hv-pool-b"));
+    assert_eq!(outcome.status["phase"], "Ready");
+}
+
+#[rstest]
+#[case::dedicated_to_another(json!({"mode": "Dedicated"}), json!([{"namespace": "tenant-z", "name": "z"}]),
+    "PoolDedicated", "hypervisor pool hv-pool-a: it is dedicated to tenant-z/z; name another")]
+#[case::not_admitted_yet(json!({"mode": "Dedicated"}), json!([]),
+    "PoolAwaitingAdmission", "hypervisor pool hv-pool-a: it is dedicated and hasn't admitted this claim yet")]
+#[case::namespace_not_allowed(json!({"allowedNamespaces": ["tenant-z"]}), json!([]),
+    "PoolNotAllowed", "hypervisor pool hv-pool-a: it doesn't allow claims from namespace tenant-customer-b; \
+     ask its owner to add it to sharing.allowedNamespaces")]
+fn a_pool_that_may_not_be_used_says_why(
+    #[case] sharing: Value,
+    #[case] consumers: Value,
+    #[case] expected: &str,
+    #[case] sentence: &str,
+) {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            pool["spec"]["sharing"] = sharing.clone();
+            pool["status"]["consumers"] = consumers.clone();
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.desired.len(), 0);
+    let (_, reason, message) = &outcome.conditions["PoolsReady"];
+    assert_eq!((reason.as_str(), message.as_str()), (expected, sentence));
+}
+
+#[test]
+fn a_pool_of_another_region_is_a_condition() {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["spec"]["region"] = json!("us-east-1");
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.desired.len(), 0);
+    assert_eq!(
+        outcome.conditions["PoolsReady"].2,
+        "storage pool st-pool-a: it is in region us-east-1; name one of the claim's region"
+    );
+}
