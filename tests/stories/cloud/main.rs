@@ -37,7 +37,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
             .cluster
             .apply(include_str!("control-plane.yaml"))
             .await?;
-        eventually("the control plane is Ready", minutes(8), async || {
+        eventually("the control plane is Ready", minutes(12), async || {
             is(
                 &cloud
                     .cluster

@@ -151,11 +151,11 @@ fn said(writes: &[&Request], objects: Objects, until: Timestamp) -> Option<Times
         .max()
 }
 
-/// Whether a request is about one of them. Names in Keystone aren't names in a database.
+/// Whether a request is about one of them, in the control plane's namespace. Users of Keystone aren't users of a database.
 fn is_of(request: &Request, (resource, name): Objects) -> bool {
     let plural = request.resource.split('/').next();
-    let own = request.name.rsplit('/').next().unwrap_or_default();
+    let own = request.name.strip_prefix("openstack/");
     plural == Some(resource)
-        && own.starts_with(name)
+        && own.is_some_and(|own| own.starts_with(name))
         && (resource != "users" || request.group == "k8s.mariadb.com")
 }
