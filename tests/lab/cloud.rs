@@ -198,19 +198,25 @@ impl Cloud {
     /// Waits for a Job of the cloud's namespace, and gives what its pod says.
     ///
     /// # Errors
-    /// When it isn't done in time.
+    /// When it isn't done in time, or has failed, with what its last pod says.
     pub async fn says(&self, job: &str) -> Result<String> {
-        eventually(&format!("{job} is done"), minutes(3), async || {
-            is(&self.cluster.get(JOB, &self.place(job)).await?, "Complete")
+        let phase = eventually(&format!("{job} is done"), minutes(5), async || {
+            let job = self.cluster.get(JOB, &self.place(job)).await?;
+            if is(&job, "Failed").is_ok() {
+                return Ok("Failed");
+            }
+            is(&job, "Complete").map(|()| "Succeeded")
         })
         .await?;
         let pods = self.cluster.list(POD, &format!("job-name={job}")).await?;
-        let succeeded = pods
+        let last = pods
             .iter()
-            .find(|pod| pod.data["status"]["phase"] == "Succeeded");
-        let pod = succeeded
+            .filter(|pod| pod.data["status"]["phase"] == phase)
+            .max_by_key(|pod| &pod.metadata.creation_timestamp)
             .and_then(|pod| pod.metadata.name.as_deref())
-            .context("no pod of the Job has succeeded")?;
-        self.node.logs(&self.place(pod)).await
+            .with_context(|| format!("no pod of {job} has {phase}"))?;
+        let said = self.node.logs(&self.place(last)).await?;
+        ensure!(phase == "Succeeded", "{job} has failed; it says:\n{said}");
+        Ok(said)
     }
 }

@@ -88,6 +88,14 @@ impl Image {
         })
     }
 
+    /// `judges:lab`: the `openstack` client and Tempest.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn judges() -> Result<Self> {
+        Self::published("judges", "lab", vec!["requirements.txt".to_owned()])
+    }
+
     /// The MariaDB that mariadb-operator makes pods of.
     ///
     /// # Errors
@@ -104,7 +112,7 @@ impl Image {
         Self::published("memcached", MEMCACHED, Vec::new())
     }
 
-    /// Does the same as one that others publish, by its name.
+    /// One of the lab's own recipes, by the name and tag that pods call it.
     fn published(name: &str, tag: &str, files: Vec<String>) -> Result<Self> {
         let recipe = Recipe {
             name: name.to_owned(),
@@ -138,6 +146,7 @@ impl Image {
         Self::tiny()?;
         Self::mariadb()?;
         Self::memcached()?;
+        Self::judges()?;
         let [release, next] = STORIES;
         Self::of_cloud(release)?;
         Self::of_service("keystone", next).map(drop)

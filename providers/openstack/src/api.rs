@@ -288,6 +288,9 @@ fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
         "--mount",
         &ready,
         "--manage-script-name",
+        // For the root alone uwsgi then leaves out a variable that Glance's router needs.
+        "--route",
+        "^/$ addvar:SCRIPT_NAME=",
         "--single-interpreter",
         "--master",
         "--processes",

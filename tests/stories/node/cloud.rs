@@ -3,6 +3,8 @@
 use lab::{Cloud, Cluster, Context, Image, Kind, Result, ensure, kind};
 use serde_json::{Value, json};
 
+use crate::judges;
+
 const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
 const PLACEMENT: Kind = kind("placement.openstack.c5c3.io/v1alpha1", "Placement");
@@ -13,7 +15,8 @@ const USER: u32 = 42424;
 #[test]
 fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
     // Built before anything waits for them.
-    let images = Image::of_cloud("2025.2")?;
+    let mut images = Image::of_cloud("2025.2")?;
+    images.push(Image::judges()?);
     lab::on_a_bare_machine(async move |machine| {
         let services = ["keystone", "glance", "placement"];
         let cloud = Cloud::start(&machine, &images, &services).await?;
@@ -39,6 +42,7 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
         );
         let version = does(&cloud, "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
+        judges::approve(&cloud).await?;
         cloud.roles_suffice()
     })
 }
