@@ -12,5 +12,5 @@ GRANT ALL ON *.* TO 'root'@'${MARIADB_ROOT_HOST}' WITH GRANT OPTION;
 ALTER USER 'root'@'localhost' IDENTIFIED BY '${MARIADB_ROOT_PASSWORD}';
 SQL
 fi
-exec mariadbd --no-defaults --datadir="$data" --socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid \
+exec mariadbd --datadir="$data" --socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid \
     --port="$MYSQL_TCP_PORT" --skip-name-resolve --init-file="$first" "$@"

@@ -51,7 +51,7 @@ async fn from_a_claim(site: &Site<'_>, images: &[Image]) -> Result<()> {
         "Keystone is at {endpoint}"
     );
 
-    let version = does(&cloud, "placement").await?;
+    let version = does(&cloud, "placement", "placement").await?;
     ensure!(version.trim() == "v1.0", "Placement has version {version}");
     cloud.roles_suffice()?;
 

@@ -1,6 +1,7 @@
 //! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all
 //! of it.
 
+mod changes;
 mod claim;
 mod path;
 
@@ -37,6 +38,10 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
             .cluster
             .apply(include_str!("control-plane.yaml"))
             .await?;
+        for service in ["keystone", "glance", "placement"] {
+            let identity = changes::identity(&machine, service)?;
+            changes::certify(&machine, &cloud, service, &identity).await?;
+        }
         eventually("the control plane is Ready", minutes(12), async || {
             is(
                 &cloud
@@ -49,26 +54,34 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         .await?;
 
         path::tell(&cloud.cluster.audit()?)?;
-        let algorithm = does(&cloud, "images").await?;
-        ensure!(
-            algorithm.trim() == "sha512",
-            "images are hashed by {algorithm}"
-        );
-        let version = does(&cloud, "placement").await?;
+        keeps_images(&cloud, "images").await?;
+        let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
+        changes::all(&machine, &cloud).await?;
         cloud.roles_suffice()
     })
 }
 
-/// Has the client do one of its tasks in a pod, and gives what it says.
-async fn does(cloud: &Cloud, task: &str) -> Result<String> {
+/// Has the client do one of its tasks in a pod of this Job, and gives what it says.
+async fn does(cloud: &Cloud, job: &str, task: &str) -> Result<String> {
     cloud
         .give("client", "client.py", include_str!("../node/client.py"))
         .await?;
-    let job = include_str!("../node/client.yaml")
+    let manifest = include_str!("../node/client.yaml")
+        .replace("JOB", job)
         .replace("TASK", task)
         .replace("PLACE", cloud.namespace())
         .replace("name: admin,", "name: keystone-admin-credentials,");
-    cloud.cluster.apply(&job).await?;
-    cloud.says(task).await
+    cloud.cluster.apply(&manifest).await?;
+    cloud.says(job).await
+}
+
+/// Stores an image and fetches it again.
+async fn keeps_images(cloud: &Cloud, job: &str) -> Result<()> {
+    let algorithm = does(cloud, job, "images").await?;
+    ensure!(
+        algorithm.trim() == "sha512",
+        "images are hashed by {algorithm}"
+    );
+    Ok(())
 }

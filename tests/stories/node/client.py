@@ -3,13 +3,16 @@
 import hashlib
 import json
 import os
+import ssl
 import sys
 
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
 NAMESPACE = os.environ["NAMESPACE"]
-KEYSTONE = f"http://keystone.{NAMESPACE}.svc:5000/v3"
+AUTHORITY = "/authority/ca.crt"
+ENCRYPTED = os.path.exists(AUTHORITY)
+KEYSTONE = f"{'https' if ENCRYPTED else 'http'}://keystone.{NAMESPACE}.svc:5000/v3"
 HERE = {"user_domain_id": "default", "project_domain_id": "default"}
 SERVICES = {
     "glance": ("image", f"http://glance.{NAMESPACE}.svc:9292"),
@@ -19,7 +22,11 @@ SERVICES = {
 
 def login(user, password, project):
     way = v3.Password(KEYSTONE, username=user, password=password, project_name=project, **HERE)
-    return session.Session(way)
+    return connected(way)
+
+
+def connected(way):
+    return session.Session(way, verify=AUTHORITY if ENCRYPTED else True)
 
 
 def administrator():
@@ -77,10 +84,16 @@ def placement():
         application_credential_secret=os.environ["SECRET"],
     )
     where = {"endpoint_filter": {"service_type": "placement", "interface": "public"}}
-    service = session.Session(way)
+    service = connected(way)
     versions = service.get("/", **where).json()["versions"]
     assert service.get("/resource_providers", **where).json() == {"resource_providers": []}
     print(versions[0]["id"])
 
 
-{"credentials": credentials, "images": images, "placement": placement}[sys.argv[1]]()
+def certificate():
+    """Says which certificate Glance shows."""
+    print(ssl.get_server_certificate((f"glance.{NAMESPACE}.svc", 9292)))
+
+
+TASKS = {"credentials": credentials, "images": images, "placement": placement, "certificate": certificate}
+TASKS[sys.argv[1]]()

@@ -50,6 +50,7 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
 /// Has the client do one of its tasks in a pod, and gives what it says.
 async fn does(cloud: &Cloud, task: &str) -> Result<String> {
     let job = include_str!("client.yaml")
+        .replace("JOB", task)
         .replace("TASK", task)
         .replace("PLACE", "openstack");
     cloud.cluster.apply(&job).await?;
