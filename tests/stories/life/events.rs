@@ -3,7 +3,8 @@
 use lab::{Result, ensure, eventually, is, minutes};
 use serde_json::json;
 
-use super::identity::{Identity, POD};
+use super::POD;
+use super::identity::Identity;
 use super::keys;
 use super::load::Load;
 

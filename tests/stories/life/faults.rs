@@ -3,9 +3,9 @@
 use lab::{Context, Kind, Result, ensure, eventually, is, kind, minutes, seconds, throughout};
 use serde_json::{Value, json};
 
+use super::SECRET;
 use super::identity::Identity;
 
-const SECRET: Kind = kind("v1", "Secret");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 
 /// All of it, one after the other.

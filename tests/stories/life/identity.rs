@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use lab::{Cloud, Context, DynamicObject, Kind, Result, ensure, eventually, is, kind, minutes};
 use serde_json::{Value, json};
 
+use super::POD;
+
 pub const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
-pub const POD: Kind = kind("v1", "Pod");
 const JOB: Kind = kind("batch/v1", "Job");
 const NAME: &str = "openstack/keystone";
 

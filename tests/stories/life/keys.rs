@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use lab::{Cloud, Context, Kind, Result, ensure, eventually, kind, seconds};
+use lab::{Cloud, Context, Result, ensure, eventually, seconds};
 use serde_json::{Value, json};
 
+use super::SECRET;
 use super::identity::Identity;
 
-const SECRET: Kind = kind("v1", "Secret");
 const MOUNTED: &str = "openstack/keystone-fernet-keys";
 const KEYRING: &str = "keystone.openstack.c5c3.io/keyring";
 

@@ -1,9 +1,10 @@
 //! The steady load, and what it has met.
 
-use lab::{Cloud, Context, Kind, Result, ensure, eventually, kind, seconds};
+use lab::{Cloud, Context, Result, ensure, eventually, seconds};
 use serde_json::Value;
 
-const POD: Kind = kind("v1", "Pod");
+use super::POD;
+
 const NAME: &str = "openstack/load";
 
 /// A client that never stops.

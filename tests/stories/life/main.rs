@@ -7,10 +7,13 @@ mod identity;
 mod keys;
 mod load;
 
-use lab::{Cloud, Image, Result};
+use lab::{Cloud, Image, Kind, Result, kind};
 
 use identity::Identity;
 use load::Load;
+
+const POD: Kind = kind("v1", "Pod");
+const SECRET: Kind = kind("v1", "Secret");
 
 #[test]
 fn keystone_lives() -> Result<()> {

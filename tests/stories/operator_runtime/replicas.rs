@@ -1,0 +1,59 @@
+//! Of two replicas one writes.
+
+use lab::{Result, ensure, eventually, minutes, seconds};
+use provider_runtime::Leadership;
+
+use crate::carried::{Running, asked, prepare};
+use crate::trial::trial;
+use crate::{MANIFEST, cluster, deface, ready, undone};
+
+#[test]
+fn of_two_replicas_one_writes() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| {
+        let (cluster, one) = cluster(&machine, "one").await?;
+        let two = prepare(&cluster, "two").await?;
+        let elected = || Leadership::Elected {
+            namespace: Some("default".to_owned()),
+        };
+        let first = Running::start(&machine, &one, trial(), Vec::new(), elected()).await?;
+        cluster.apply(MANIFEST).await?;
+        ready(&cluster, "one").await?;
+        let second = Running::start(&machine, &two, trial(), Vec::new(), elected()).await?;
+        deface(&cluster).await?;
+        eventually("the edit is undone", seconds(20), async || {
+            undone(&cluster).await
+        })
+        .await?;
+        let written = |account| -> Result<usize> {
+            Ok(asked(&cluster, account)?
+                .iter()
+                .filter(|request| request.writes())
+                .count())
+        };
+        ensure!(written("two")? == 0, "both write");
+
+        // Killed: nobody gives the Lease back.
+        drop(first);
+        let before = written("one")?;
+        deface(&cluster).await?;
+        eventually("the other one leads", minutes(1), async || {
+            undone(&cluster).await
+        })
+        .await?;
+        ensure!(
+            written("two")? == 1 && written("one")? == before,
+            "it wrote {} times",
+            written("two")?
+        );
+
+        // Stopped: the Lease is free at once.
+        let third = Running::start(&machine, &one, trial(), Vec::new(), elected()).await?;
+        second.stop().await?;
+        deface(&cluster).await?;
+        eventually("the third one leads", seconds(8), async || {
+            undone(&cluster).await
+        })
+        .await?;
+        third.stop().await
+    })
+}
