@@ -1,5 +1,6 @@
 //! What changes while a cloud runs, and reaches its pods: a certificate, a database password, an application credential.
 
+use jiff::Timestamp;
 use lab::{
     Cloud, Cluster, DynamicObject, Identity, Kind, Machine, Result, ensure, eventually, kind,
     minutes,
@@ -10,6 +11,7 @@ use crate::{does, keeps_images};
 
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const SECRET: Kind = kind("v1", "Secret");
+const CREDENTIAL: Kind = kind("openstack.k-orc.cloud/v1alpha1", "ApplicationCredential");
 const ROTATION: Kind = kind("c5c3.io/v1alpha1", "CredentialRotation");
 
 const GLANCE: &str = "openstack/glance";
@@ -80,19 +82,20 @@ async fn password(cloud: &Cloud) -> Result<()> {
 
 async fn credential(cloud: &Cloud) -> Result<()> {
     let before = cloud.cluster.get(DEPLOYMENT, GLANCE).await?;
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let rotation = json!({
         "apiVersion": ROTATION.api_version,
         "kind": ROTATION.kind,
         "metadata": { "name": "glance", "namespace": "openstack" },
-        "spec": { "targetServiceUser": "glance" },
+        "spec": { "targetServiceUser": "glance", "replaceMadeBefore": now },
     });
     cloud.cluster.apply(&rotation.to_string()).await?;
     rolled("Glance has its credential", &cloud.cluster, &before).await?;
-    eventually("the credential is replaced", minutes(2), async || {
+    eventually("nobody has the first any more", minutes(2), async || {
         let rotation = cloud.cluster.get(ROTATION, ROTATION_OF_GLANCE).await?;
         let current = &rotation.data["status"]["currentCredentialRef"]["name"];
         ensure!(current == "glance-2", "{}", rotation.data["status"]);
-        Ok(())
+        cloud.cluster.gone(CREDENTIAL, "openstack/glance-1").await
     })
     .await?;
     keeps_images(cloud, "images-by-credential").await

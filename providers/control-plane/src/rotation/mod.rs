@@ -48,7 +48,8 @@ impl Composer for CredentialRotationComposer {
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<CredentialRotationStatus, Failure> {
-        let (user, standing) = match target(subject, world) {
+        let found = pace(&subject.spec).and_then(|pace| Ok((pace, target(subject, world)?)));
+        let (pace, (user, standing)) = match found {
             Ok(found) => found,
             Err(progress) => {
                 composition.conditions.set("RotationScheduled", &progress);
@@ -56,7 +57,6 @@ impl Composer for CredentialRotationComposer {
             }
         };
         let before = remembered(&subject.status, user);
-        let pace = pace(&subject.spec);
         let Step {
             memory,
             next_rotation,
@@ -141,13 +141,24 @@ fn remembered(status: &CredentialRotationStatus, user: &ServiceUser) -> Memory {
     }
 }
 
-fn pace(spec: &CredentialRotationSpec) -> Pace {
+fn pace(spec: &CredentialRotationSpec) -> Result<Pace, Progress> {
     let days = |days: u32| Duration::from_secs(u64::from(days) * 86_400);
-    Pace {
+    let moment = |written: &String| {
+        written.parse().map_err(|error| {
+            Progress::failed(
+                "InvalidTime",
+                format!(
+                    "replaceMadeBefore is {written:?} ({error}): write it as 2026-01-31T12:00:00Z"
+                ),
+            )
+        })
+    };
+    Ok(Pace {
         interval: days(spec.schedule.interval_days),
         ahead: days(spec.schedule.pre_rotation_days),
         grace: days(spec.grace_period_days),
-    }
+        replaced: spec.replace_made_before.as_ref().map(moment).transpose()?,
+    })
 }
 
 /// A moment as Kubernetes writes it, to the second.

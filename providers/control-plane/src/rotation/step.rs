@@ -16,6 +16,21 @@ pub(super) struct Pace {
     pub(super) ahead: Duration,
     /// How long the old one stays after its end.
     pub(super) grace: Duration,
+    /// A credential that was made before is replaced once this time has come, and has no grace.
+    pub(super) replaced: Option<Timestamp>,
+}
+
+impl Pace {
+    /// When a credential isn't good any more before its time, if ever.
+    fn spoiled(self, made: Timestamp) -> Option<Timestamp> {
+        self.replaced.filter(|moment| made < *moment)
+    }
+
+    /// When the next one is asked for after one that was made then.
+    fn due(self, made: Timestamp) -> Option<Timestamp> {
+        let due = made.checked_add(self.interval.saturating_sub(self.ahead));
+        due.ok().into_iter().chain(self.spoiled(made)).min()
+    }
 }
 
 /// What a rotation keeps in its status. Whatever of it is lost is found again in the world.
@@ -106,10 +121,7 @@ pub(super) fn step(standing: &Standing, before: &Memory, pace: Pace, now: Timest
             _ => {}
         }
     }
-    let due = current.made.and_then(|made| {
-        made.checked_add(pace.interval.saturating_sub(pace.ahead))
-            .ok()
-    });
+    let due = current.made.and_then(|made| pace.due(made));
     let is_alone = standing.credentials.len() == 1;
     if let Some(due) = due
         && memory.next.is_none()
@@ -165,9 +177,11 @@ fn handed_out(
 
 /// Until when a credential that was replaced has to stay.
 fn end_of(previous: &Credential, rotated: Option<Timestamp>, pace: Pace) -> Option<Timestamp> {
-    let end = previous.made?.checked_add(pace.interval).ok()?;
+    let made = previous.made?;
+    let end = made.checked_add(pace.interval).ok()?;
     let end = rotated.map_or(end, |rotated| rotated.max(end));
-    end.checked_add(pace.grace).ok()
+    let end = end.checked_add(pace.grace).ok()?;
+    Some(pace.spoiled(made).map_or(end, |moment| moment.min(end)))
 }
 
 #[cfg(test)]
@@ -182,6 +196,7 @@ mod tests {
         interval: Duration::from_secs(10 * 86_400),
         ahead: Duration::from_secs(2 * 86_400),
         grace: DAY,
+        replaced: None,
     };
 
     /// A day, counted from the one on which the first credential was made.
@@ -231,6 +246,34 @@ mod tests {
         assert_eq!(then.progress, Stage::Making(2));
         let again = step(&standing, &then.memory, PACE, day(80));
         assert_eq!(again.memory, then.memory, "one at a time");
+    }
+
+    #[test]
+    fn what_somebody_else_may_know_is_replaced_when_its_time_has_come_and_only_once() {
+        let pace = Pace {
+            replaced: Some(day(3)),
+            ..PACE
+        };
+        let first = standing(&[(1, 0)], 1, 1);
+        let early = step(&first, &memory(1, None, 0), pace, day(2));
+        assert_eq!((early.memory.next, early.wake), (None, Some(day(3))));
+        let then = step(&first, &memory(1, None, 0), pace, day(3));
+        assert_eq!(then.memory.next, Some(2));
+
+        let both = standing(&[(1, 0), (2, 3)], 2, 1);
+        let taking_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
+        assert_eq!(
+            taking_up.memory.previous,
+            Some(1),
+            "the service runs with it"
+        );
+        let both = standing(&[(1, 0), (2, 3)], 2, 2);
+        let taken_up = step(&both, &memory(2, Some(1), 3), pace, day(3));
+        assert_eq!(taken_up.memory.previous, None, "it has no grace");
+
+        let second = standing(&[(2, 3)], 2, 2);
+        let settled = step(&second, &memory(2, None, 3), pace, day(4));
+        assert_eq!((settled.memory.next, settled.wake), (None, Some(day(11))));
     }
 
     #[test]

@@ -65,6 +65,13 @@ fn reference<'a>(stage: &'a Stage, field: &str) -> Option<&'a str> {
     status(stage).get(field)?["name"].as_str()
 }
 
+/// The user says that somebody else may know what was made before that time.
+fn replace_made_before(stage: &mut Stage, time: &str) {
+    let mut changed = stage.cluster.get(&rotation("glance")).unwrap().clone();
+    changed["spec"]["replaceMadeBefore"] = json!(time);
+    stage.cluster.put(&rotation("glance"), &changed);
+}
+
 /// Whether a credential with this ID is valid still.
 fn lives(stage: &Stage, id: &str) -> bool {
     credentials(stage).iter().any(|name| {
@@ -116,6 +123,39 @@ fn the_old_credential_goes_only_after_the_new_one_is_in_use_and_the_grace_is_ove
     assert_eq!(credentials(&stage), ["glance-3"]);
     assert_eq!(stage.condition(&rotation("glance"), "Ready").0, "True");
     insta::assert_yaml_snapshot!(status(&stage));
+}
+
+#[test]
+fn a_credential_that_somebody_else_may_know_goes_as_soon_as_the_next_is_in_use() {
+    let mut stage = begun();
+    stage.wait(2);
+    replace_made_before(&mut stage, "2026-02-03T00:00:00Z");
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1", "glance-2"]);
+    take_up(&mut stage);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-2"]);
+    stage.wait(1);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-2"], "it is replaced once");
+}
+
+#[test]
+fn a_time_that_is_none_is_told_and_changes_nothing() {
+    let mut stage = begun();
+    replace_made_before(&mut stage, "yesterday");
+    stage.wait(100);
+    stage.settle();
+    assert_eq!(credentials(&stage), ["glance-1"]);
+    let (scheduled, reason, message) = stage.condition(&rotation("glance"), "RotationScheduled");
+    assert_eq!(
+        (scheduled.as_str(), reason.as_str()),
+        ("False", "InvalidTime")
+    );
+    assert!(
+        message.contains("replaceMadeBefore is \"yesterday\""),
+        "{message}"
+    );
 }
 
 #[test]
