@@ -8,6 +8,8 @@ use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site}
 
 /// A claim of the same name in another namespace is refused, and the elder doesn't notice.
 pub async fn name_taken(site: &Site<'_>) -> Result<()> {
+    // Crossplane may still wait until it tries again, after what happened to a pool and to the function.
+    site.phase(OPENSTACK, CUSTOMER_B, "Ready").await?;
     let twin = claim("customer-b-staging", "tenant-z", "hv-pool-a");
     site.lab.management.apply(&twin).await?;
     let place = "tenant-z/customer-b-staging";
