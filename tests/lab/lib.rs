@@ -37,6 +37,7 @@
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
 //!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance. A [`Cloud`] is
 //!   such a cluster with all that OpenStack's services need besides themselves, and our operators.
+//! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made.
 //! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when

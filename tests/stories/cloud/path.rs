@@ -11,7 +11,7 @@ const OURS: f64 = 3.0;
 /// How programs of ours are called by the API server.
 const OUR_OPERATORS: &str = "system:serviceaccount:c5c3-system:";
 
-/// Objects of a kind whose names begin with the same.
+/// Objects of a kind, as kubectl names it, whose names begin with the same.
 type Objects = (&'static str, &'static str);
 
 /// Something that we go on with, as soon as the last of what it waits for is there.
@@ -21,14 +21,17 @@ struct Step {
     awaited: &'static [Objects],
     /// ... until one of these is made.
     made: Objects,
+    /// Who has to answer us meanwhile, if somebody does: that time isn't ours alone.
+    asked: Option<&'static str>,
 }
 
 /// The way of Keystone, of the catalogue, and then of Glance and Placement, which go side by side.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 13] = [
     Step {
         what: "MariaDB",
         awaited: &[("controlplanes", "production")],
         made: ("mariadbs", "openstack-db"),
+        asked: None,
     },
     Step {
         what: "Keystone",
@@ -37,25 +40,53 @@ const STEPS: [Step; 10] = [
             ("statefulsets", "openstack-memcached"),
         ],
         made: ("keystones", "keystone"),
+        asked: None,
     },
     Step {
         what: "Keystone's tables",
         awaited: &[
             ("databases", "keystone"),
-            ("users", "keystone"),
+            ("users.k8s.mariadb.com", "keystone"),
             ("grants", "keystone"),
         ],
         made: ("jobs", "keystone-db-sync"),
+        asked: None,
     },
     Step {
         what: "Keystone's first entries and pods",
         awaited: &[("jobs", "keystone-db-sync")],
         made: ("jobs", "keystone-bootstrap"),
+        asked: None,
     },
     Step {
         what: "the catalogue",
         awaited: &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
         made: ("domains", "default"),
+        asked: None,
+    },
+    Step {
+        what: "K-ORC's own credential",
+        awaited: &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
+        made: ("applicationcredentials", "k-orc"),
+        asked: None,
+    },
+    Step {
+        what: "users of the services",
+        awaited: &[
+            ("applicationcredentials", "k-orc"),
+            ("secrets", "k-orc-clouds-yaml"),
+        ],
+        made: ("users.openstack.k-orc.cloud", "placement"),
+        asked: Some("Keystone"),
+    },
+    Step {
+        what: "their credentials",
+        awaited: &[
+            ("users.openstack.k-orc.cloud", "glance"),
+            ("users.openstack.k-orc.cloud", "placement"),
+        ],
+        made: ("applicationcredentials", "placement-1"),
+        asked: Some("Keystone"),
     },
     Step {
         what: "Glance and Placement",
@@ -64,34 +95,39 @@ const STEPS: [Step; 10] = [
             ("applicationcredentials", "placement-1"),
         ],
         made: ("placements", "placement"),
+        asked: None,
     },
     Step {
         what: "Glance's tables",
         awaited: &[
             ("databases", "glance"),
-            ("users", "glance"),
+            ("users.k8s.mariadb.com", "glance"),
             ("grants", "glance"),
         ],
         made: ("jobs", "glance-db-sync"),
+        asked: None,
     },
     Step {
         what: "Placement's tables",
         awaited: &[
             ("databases", "placement"),
-            ("users", "placement"),
+            ("users.k8s.mariadb.com", "placement"),
             ("grants", "placement"),
         ],
         made: ("jobs", "placement-db-sync"),
+        asked: None,
     },
     Step {
         what: "Glance's pods",
         awaited: &[("jobs", "glance-db-sync")],
         made: ("deployments", "glance"),
+        asked: None,
     },
     Step {
         what: "Placement's pods",
         awaited: &[("jobs", "placement-db-sync")],
         made: ("deployments", "placement"),
+        asked: None,
     },
 ];
 
@@ -113,13 +149,18 @@ pub fn tell(requests: &[Request]) -> Result<()> {
         let reaction = made.duration_since(said);
         writeln!(
             table,
-            "{:>10.1} s {:>7.1} s {:>7.2} s  {}",
+            "{:>10.1} s {:>7.1} s {:>7.2} s  {}{}",
             made.duration_since(begun).as_secs_f64(),
             said.duration_since(before).as_secs_f64().max(0.0),
             reaction.as_secs_f64(),
-            step.what
+            step.what,
+            step.asked
+                .map(|asked| format!(" (with {asked}'s answers)"))
+                .unwrap_or_default(),
         )?;
-        ours += reaction;
+        if step.asked.is_none() {
+            ours += reaction;
+        }
         before = made;
     }
     println!("{table}");
@@ -151,11 +192,10 @@ fn said(writes: &[&Request], objects: Objects, until: Timestamp) -> Option<Times
         .max()
 }
 
-/// Whether a request is about one of them, in the control plane's namespace. Users of Keystone aren't users of a database.
-fn is_of(request: &Request, (resource, name): Objects) -> bool {
-    let plural = request.resource.split('/').next();
+/// Whether a request is about one of them, in the control plane's namespace.
+fn is_of(request: &Request, (kind, name): Objects) -> bool {
+    let plural = request.resource.split('/').next().unwrap_or_default();
     let own = request.name.strip_prefix("openstack/");
-    plural == Some(resource)
+    (plural == kind || format!("{plural}.{}", request.group) == kind)
         && own.is_some_and(|own| own.starts_with(name))
-        && (resource != "users" || request.group == "k8s.mariadb.com")
 }
