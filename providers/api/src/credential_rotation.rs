@@ -38,7 +38,7 @@ pub struct CredentialRotationSpec {
     /// RFC 3339. A credential that was made before this time is replaced as soon as it has come, and goes once all of the
     /// service runs with the next: for one that somebody else may know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("format" = "date-time"))]
+    #[schemars(length(max = 64), extend("format" = "date-time"))]
     pub replace_made_before: Option<String>,
 }
 
