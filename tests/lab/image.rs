@@ -104,6 +104,14 @@ impl Image {
         Self::published("mariadb", MARIADB, vec!["entrypoint.sh".to_owned()])
     }
 
+    /// `ceph:lab`: a Ceph of one monitor and one OSD.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn ceph() -> Result<Self> {
+        Self::published("ceph", "lab", vec!["entrypoint.sh".to_owned()])
+    }
+
     /// The Memcached that control planes make pods of.
     ///
     /// # Errors
@@ -146,6 +154,7 @@ impl Image {
         Self::tiny()?;
         Self::mariadb()?;
         Self::memcached()?;
+        Self::ceph()?;
         Self::judges()?;
         let [release, next] = STORIES;
         Self::of_cloud(release)?;

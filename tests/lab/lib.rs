@@ -36,7 +36,7 @@
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
 //!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance. A [`Cloud`] is
-//!   such a cluster with all that OpenStack's services need besides themselves, and our operators.
+//!   such a cluster with all that OpenStack's services need besides themselves, and our operators. A [`Ceph`] runs there, too.
 //! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made.
 //! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
@@ -50,6 +50,7 @@
 
 mod audit;
 mod cache;
+mod ceph;
 mod charts;
 pub mod claims;
 mod cloud;
@@ -88,6 +89,7 @@ pub mod tools;
 pub use anyhow::{Context, Result, bail, ensure};
 pub use audit::Request;
 pub use c5c3_program::Build;
+pub use ceph::Ceph;
 pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};

@@ -1,11 +1,13 @@
 //! A site on which claims are made: definitions and Compositions installed, kubeconfigs handed out.
 
+mod keys;
 mod operators;
 
 use anyhow::{Result, bail, ensure};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
+use crate::ceph::Ceph;
 use crate::lab::Lab;
 use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
@@ -34,6 +36,12 @@ pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 pub const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 /// An RBD pool.
 pub const BLOCK_POOL: Kind = kind("ceph.rook.io/v1", "CephBlockPool");
+/// A user of Ceph.
+const CEPH_CLIENT: Kind = kind("ceph.rook.io/v1", "CephClient");
+/// Takes a Secret to the site's secret store.
+const PUSH_SECRET: Kind = kind("external-secrets.io/v1alpha1", "PushSecret");
+/// Makes a Secret of what is there.
+const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret");
 /// A Ceph cluster.
 pub const CEPH: Kind = kind("ceph.rook.io/v1", "CephCluster");
 /// A namespace.
@@ -45,8 +53,8 @@ pub struct Site<'a> {
     pub lab: &'a Lab,
     /// What is installed.
     pub generation: Generation,
-    /// Whether our operators run in the control plane cluster; else they are played.
-    pub operated: bool,
+    /// What is behind the storage cluster where our operators and pods run; without it all of that is played.
+    pub ceph: Option<Ceph>,
 }
 
 impl<'a> Site<'a> {
@@ -58,7 +66,7 @@ impl<'a> Site<'a> {
         let site = Site {
             lab,
             generation,
-            operated: false,
+            ceph: None,
         };
         let version = match generation {
             Generation::Claims => "v1",
@@ -124,7 +132,7 @@ impl<'a> Site<'a> {
         eventually(what, minutes(8), async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
-            operators::work(self.lab, self.operated).await?;
+            operators::work(self.lab, self.ceph.as_ref()).await?;
             attempt().await
         })
         .await

@@ -1,6 +1,7 @@
 //! A node: pods that really run.
 
 mod configuration;
+mod container;
 mod registry;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::objects::{Kind, is, kind};
 use crate::say::say;
 use crate::tools::Tool;
 
+pub use container::Container;
 use registry::Registry;
 
 /// How long a part of a node may take to be ready.
@@ -121,9 +123,8 @@ impl Node {
     /// When it has no such volume, or not yet.
     pub fn sees(&self, pod: &str, volume: &str) -> Result<BTreeMap<String, Vec<u8>>> {
         let place = configuration::Place::new(self.machine.folder())?;
-        let init = fs::read_to_string(place.folder().join("init"))?;
         // What is mounted there isn't mounted here.
-        let root = PathBuf::from(format!("/proc/{}/root", init.trim()));
+        let root = PathBuf::from(format!("/proc/{}/root", self.init()?));
         let volumes = place
             .folder()
             .join("kubelet/pods")
@@ -157,6 +158,13 @@ impl Node {
         std::os::unix::fs::chown(&folder, Some(user), Some(user))
             .with_context(|| format!("cannot give {} away", folder.display()))?;
         Ok(folder)
+    }
+
+    /// The process whose namespaces the node's programs are in.
+    fn init(&self) -> Result<String> {
+        let place = configuration::Place::new(self.machine.folder())?;
+        let init = fs::read_to_string(place.folder().join("init"))?;
+        Ok(init.trim().to_owned())
     }
 
     fn parts(&self) -> [&'static str; 7] {
@@ -205,12 +213,12 @@ impl Node {
         machine.start(PROCESS, &confined)?;
         let init = eventually("a node's namespaces are there", READY, async || {
             machine.check(PROCESS)?;
-            Ok(fs::read_to_string(place.folder().join("init"))?)
+            self.init()
         })
         .await?;
         let inside = |program: PathBuf| {
             Program::new("nsenter")
-                .args(["--target", init.trim(), "--mount", "--pid", "--"])
+                .args(["--target", &init, "--mount", "--pid", "--"])
                 .args(["setpriv", "--pdeathsig", "KILL", "--"])
                 .arg(program)
         };
@@ -224,7 +232,7 @@ impl Node {
                 )?);
         machine.start("containerd", &containerd)?;
         // A kubelet that doesn't find it gives up.
-        let socket = format!("/proc/{}/root/run/containerd/containerd.sock", init.trim());
+        let socket = format!("/proc/{}/root/run/containerd/containerd.sock", init);
         eventually("containerd listens", READY, async || {
             machine.check("containerd")?;
             Ok(UnixStream::connect(&socket).await?)

@@ -1,9 +1,9 @@
 //! From a claim to OpenStack in pods: what Crossplane composes, our operators carry on, beside mariadb-operator and K-ORC.
 
 use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
-use lab::{Cloud, FunctionProgram, Image, Kind, Operator, Release, Result, ensure, kind};
+use lab::{Ceph, Cloud, FunctionProgram, Image, Kind, Operator, Release, Result, ensure, kind};
 
-use crate::{DATABASE_USER, does};
+use crate::{DATABASE_USER, does, keeps_images};
 
 const POD: Kind = kind("v1", "Pod");
 const CLAIM: &str = "tenant-z/first";
@@ -15,24 +15,27 @@ fn a_claim_becomes_a_cloud() -> Result<()> {
     let images = [
         Image::mariadb()?,
         Image::memcached()?,
+        Image::ceph()?,
         Image::of_service("keystone", "2025.2")?,
+        Image::of_service("glance", "2025.2")?,
         Image::of_service("placement", "2025.2")?,
     ];
     lab::story(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
         let mut site = Site::build(lab, Generation::Namespaced).await?;
-        site.operated = true;
-        from_a_claim(&site, &images).await
+        from_a_claim(&mut site, &images).await
     })
 }
 
 /// It becomes ready by what runs, is used by a service, and goes without a trace.
-async fn from_a_claim(site: &Site<'_>, images: &[Image]) -> Result<()> {
-    let (machine, cluster) = (&site.lab.machine, &site.lab.control_plane);
+async fn from_a_claim(site: &mut Site<'_>, images: &[Image]) -> Result<()> {
+    let lab = site.lab;
+    let (machine, cluster) = (&lab.machine, &lab.control_plane);
     let mut cloud = Cloud::on(machine, cluster, images, PLACE).await?;
+    site.ceph = Some(Ceph::start(&cloud).await?);
     cluster.install_control_plane_kinds().await?;
     let _mariadb = Operator::mariadb(machine, cluster).await?;
     let _k_orc = Operator::k_orc(machine, cluster).await?;
-    for operator in ["c5c3", "keystone", "placement"] {
+    for operator in ["c5c3", "keystone", "glance", "placement"] {
         cloud.install(machine, operator).await?;
     }
     cloud.volume("databases", "20Gi", DATABASE_USER).await?;
@@ -51,6 +54,10 @@ async fn from_a_claim(site: &Site<'_>, images: &[Image]) -> Result<()> {
         "Keystone is at {endpoint}"
     );
 
+    keeps_images(&cloud, "images").await?;
+    let kept = site.ceph.as_ref().map(|ceph| ceph.images("first-images"));
+    let kept = kept.transpose()?.unwrap_or_default();
+    ensure!(kept.len() == 1, "Ceph has images {kept:?}");
     let version = does(&cloud, "placement", "placement").await?;
     ensure!(version.trim() == "v1.0", "Placement has version {version}");
     cloud.roles_suffice()?;
@@ -61,7 +68,8 @@ async fn from_a_claim(site: &Site<'_>, images: &[Image]) -> Result<()> {
         cluster.gone(CONTROL_PLANE, "openstack-first/first").await?;
         cluster.gone(NAMESPACE, PLACE).await?;
         site.lab.hypervisor.gone(SHARE, "first").await?;
-        let pods = cluster.list(POD, "").await?;
+        let mut pods = cluster.list(POD, "").await?;
+        pods.retain(|pod| pod.metadata.namespace.as_deref() == Some(PLACE));
         ensure!(pods.is_empty(), "{} pods are left", pods.len());
         Ok(())
     })

@@ -1,0 +1,90 @@
+//! A Ceph in a pod, which keeps what it is given in memory.
+
+use anyhow::{Result, ensure};
+use kube::core::DynamicObject;
+
+use crate::cloud::Cloud;
+use crate::eventually;
+use crate::minutes;
+use crate::node::Container;
+use crate::objects::kind;
+
+/// A pod of the lab's own image.
+const POD: &str = include_str!("node/ceph.yaml");
+
+/// What the pod is called.
+const NAME: &str = "ceph/ceph";
+
+/// A Ceph of one monitor and one OSD.
+pub struct Ceph {
+    container: Container,
+    monitors: String,
+}
+
+impl Ceph {
+    /// Starts it on a cloud's node.
+    ///
+    /// # Errors
+    /// When it isn't ready in time.
+    pub async fn start(cloud: &Cloud) -> Result<Self> {
+        cloud.cluster.apply(POD).await?;
+        eventually("Ceph has an OSD", minutes(2), async || {
+            let pod: DynamicObject = cloud.cluster.get(kind("v1", "Pod"), NAME).await?;
+            let ceph = Self {
+                container: cloud.node.container(NAME).await?,
+                monitors: format!(
+                    "[v2:{0}:3300,v1:{0}:6789]",
+                    pod.data["status"]["podIP"].as_str().unwrap_or_default()
+                ),
+            };
+            let state = ceph.run(&["ceph", "--connect-timeout", "5", "osd", "stat"])?;
+            ensure!(state.contains("1 up"), "{state}");
+            Ok(ceph)
+        })
+        .await
+    }
+
+    /// Where its monitor is, as `mon_host` of a ceph.conf has it.
+    pub fn monitors(&self) -> &str {
+        &self.monitors
+    }
+
+    /// Makes a pool for RBD, if there is none of that name.
+    ///
+    /// # Errors
+    /// When Ceph refuses it.
+    pub fn make_pool(&self, name: &str) -> Result<()> {
+        self.run(&["ceph", "osd", "pool", "create", name, "8"])?;
+        self.run(&["rbd", "pool", "init", name]).map(drop)
+    }
+
+    /// Makes a user with what it may do, by the part of Ceph, and gives its key.
+    ///
+    /// # Errors
+    /// When Ceph refuses it.
+    pub fn make_user<'a>(
+        &self,
+        name: &str,
+        capabilities: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<String> {
+        let user = format!("client.{name}");
+        let mut words = vec!["ceph", "auth", "get-or-create-key", &user];
+        for (part, capability) in capabilities {
+            words.extend([part, capability]);
+        }
+        self.run(&words)
+    }
+
+    /// The names of the images in a pool.
+    ///
+    /// # Errors
+    /// When there is no such pool.
+    pub fn images(&self, pool: &str) -> Result<Vec<String>> {
+        let names = self.run(&["rbd", "ls", pool])?;
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    fn run(&self, words: &[&str]) -> Result<String> {
+        self.container.run(words)
+    }
+}

@@ -1,0 +1,61 @@
+//! Programs beside those that a pod runs by itself.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result, ensure};
+
+use super::Node;
+use crate::objects::kind;
+
+/// A container of a pod that runs.
+pub struct Container {
+    /// The process whose namespaces the node's programs are in.
+    init: String,
+    id: String,
+}
+
+impl Node {
+    /// The only container of a pod.
+    ///
+    /// # Errors
+    /// When the pod isn't there or hasn't started.
+    pub async fn container(&self, pod: &str) -> Result<Container> {
+        let found = self.cluster.get(kind("v1", "Pod"), pod).await?;
+        let id = &found.data["status"]["containerStatuses"][0]["containerID"];
+        let id = id
+            .as_str()
+            .and_then(|id| id.strip_prefix("containerd://"))
+            .with_context(|| format!("{pod} has no container yet: {}", found.data["status"]))?;
+        Ok(Container {
+            init: self.init()?,
+            id: id.to_owned(),
+        })
+    }
+}
+
+impl Container {
+    /// Runs a program in it, and gives what it prints.
+    ///
+    /// # Errors
+    /// When it fails, with what it says of that.
+    pub fn run(&self, words: &[&str]) -> Result<String> {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        let run = format!("run-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+        let output = Command::new("nsenter")
+            .args(["--target", &self.init, "--mount", "--pid", "--"])
+            .args(["ctr", "--namespace", "k8s.io", "tasks", "exec", "--exec-id"])
+            .args([&run, &self.id])
+            .args(words)
+            .output()
+            .context("cannot run nsenter")?;
+        ensure!(
+            output.status.success(),
+            "{} ({}): {}",
+            words.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+}
