@@ -117,6 +117,19 @@ impl Operator {
         Self::run(machine, "k-orc", program, Readiness::Asked(health)).await
     }
 
+    /// Installs cert-manager's kinds and starts it, for issuers that sign themselves. Its webhooks aren't served.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn cert_manager(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        cluster.install_cert_manager().await?;
+        let health = machine.port();
+        let program = Program::new(Tool::CertManager.path()?)
+            .flag("kubeconfig", cluster.kubeconfig_file())
+            .flag("health-addr", loopback(health));
+        Self::run(machine, "cert-manager", program, Readiness::Listens(health)).await
+    }
+
     /// Installs one of our own operators by its chart, `<name>-operator`, with these values, and starts it under the role that
     /// the chart gives it. A process here stands for its pods. Its kinds must be installed.
     ///

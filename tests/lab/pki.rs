@@ -12,7 +12,7 @@ use rcgen::{
 /// Signs the certificates of one machine.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    certificate: String,
+    identity: Identity,
 }
 
 /// A certificate and its key, both PEM.
@@ -38,15 +38,24 @@ impl Authority {
             .self_signed(&key)
             .context("cannot sign the authority")?
             .pem();
+        let identity = Identity {
+            certificate,
+            key: key.serialize_pem(),
+        };
         Ok(Self {
             issuer: Issuer::new(authority, key),
-            certificate,
+            identity,
         })
+    }
+
+    /// Its own certificate and key, for one who signs in its place.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The authority's own certificate, PEM.
     pub fn certificate(&self) -> &str {
-        &self.certificate
+        &self.identity.certificate
     }
 
     /// A server on loopback that also answers to these DNS names.

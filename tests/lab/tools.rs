@@ -50,19 +50,22 @@ pub enum Tool {
     RabbitmqOperator,
     /// K-ORC, the operator of what is inside an OpenStack.
     KOrc,
+    /// cert-manager; see `tests/tools/cert-manager/cert-manager`.
+    CertManager,
     /// Helm, which renders charts.
     Helm,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are best built: what most stories need first.
-    pub const ALL: [Tool; 19] = [
+    pub const ALL: [Tool; 20] = [
         Tool::Etcd,
         Tool::KubeApiserver,
         Tool::KubeControllerManager,
         Tool::MariadbOperator,
         Tool::RabbitmqOperator,
         Tool::KOrc,
+        Tool::CertManager,
         Tool::Helm,
         Tool::ProviderKubernetes,
         Tool::CrossplaneV1,
@@ -223,6 +226,13 @@ impl Tool {
                 package: "github.com/k-orc/openstack-resource-controller/v2/cmd/manager",
                 variables: &[],
             },
+            Tool::CertManager => Recipe {
+                name: "cert-manager",
+                folder: "cert-manager",
+                module: "github.com/cert-manager/cert-manager",
+                package: "./cert-manager",
+                variables: &[],
+            },
             Tool::Helm => Recipe {
                 name: "helm",
                 folder: "helm",
@@ -303,7 +313,7 @@ impl Module {
             ),
             Module::Rook => ("schemas", "github.com/rook/rook"),
             Module::ExternalSecrets => ("schemas", "github.com/external-secrets/external-secrets"),
-            Module::CertManager => ("schemas", "github.com/cert-manager/cert-manager"),
+            Module::CertManager => ("cert-manager", "github.com/cert-manager/cert-manager"),
             Module::Gateway => ("schemas", "sigs.k8s.io/gateway-api"),
             Module::Prometheus => (
                 "schemas",

@@ -1,11 +1,12 @@
-//! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator and K-ORC, each as it is, make all
+//! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator, K-ORC and cert-manager, each as it is, make all
 //! of it.
 
 mod changes;
 mod claim;
 mod path;
 
-use lab::{Cloud, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use serde_json::json;
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
@@ -28,6 +29,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         cloud.cluster.install_control_plane_kinds().await?;
         let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
         let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
+        let _cert_manager = Operator::cert_manager(&machine, &cloud.cluster).await?;
         for operator in ["c5c3", "keystone", "glance", "placement"] {
             cloud.install(&machine, operator).await?;
         }
@@ -38,10 +40,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
             .cluster
             .apply(include_str!("control-plane.yaml"))
             .await?;
-        for service in ["keystone", "glance", "placement"] {
-            let identity = changes::identity(&machine, service)?;
-            changes::certify(&machine, &cloud, service, &identity).await?;
-        }
+        issuer(&cloud, machine.authority().identity()).await?;
         eventually("the control plane is Ready", minutes(12), async || {
             is(
                 &cloud
@@ -57,9 +56,28 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         keeps_images(&cloud, "images").await?;
         let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
-        changes::all(&machine, &cloud).await?;
+        changes::all(&cloud).await?;
         cloud.roles_suffice()
     })
+}
+
+/// Lets cert-manager sign with a certificate.
+async fn issuer(cloud: &Cloud, authority: &Identity) -> Result<()> {
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "authority", "namespace": "openstack"},
+        "type": "kubernetes.io/tls",
+        "stringData": {"tls.crt": authority.certificate, "tls.key": authority.key},
+    });
+    cloud.cluster.apply(&secret.to_string()).await?;
+    let issuer = json!({
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Issuer",
+        "metadata": {"name": "site", "namespace": "openstack"},
+        "spec": {"ca": {"secretName": "authority"}},
+    });
+    cloud.cluster.apply(&issuer.to_string()).await.map(drop)
 }
 
 /// Has the client do one of its tasks in a pod of this Job, and gives what it says.

@@ -3,7 +3,6 @@ module c5c3.io/lab/schemas
 go 1.25.0
 
 require (
-	github.com/cert-manager/cert-manager v1.21.2
 	github.com/external-secrets/external-secrets v1.3.2
 	github.com/prometheus-operator/prometheus-operator v0.85.0
 	github.com/rabbitmq/messaging-topology-operator v1.14.2
