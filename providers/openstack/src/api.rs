@@ -30,7 +30,7 @@ const READY: &str = "/ready";
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
 const ROLLED: &str = "NewReplicaSetAvailable";
 /// How long new pods may take until one more of them is ready, before somebody should be told.
-const START: SignedDuration = SignedDuration::from_secs(45);
+const START: SignedDuration = SignedDuration::from_secs(60);
 /// Processes of each replica, and threads of each process.
 const PROCESSES: (&str, &str) = ("2", "4");
 

@@ -168,7 +168,7 @@ fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
             },
         ]);
     });
-    let late = began + SignedDuration::from_secs(45);
+    let late = began + SignedDuration::from_secs(60);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(ready(&cluster), "True");
     assert!(answer.wake.is_some_and(|wake| wake <= late));
