@@ -27,6 +27,8 @@ pub struct Answer {
     pub calls: Vec<Outside>,
     /// The whole status, conditions and all.
     pub status: Value,
+    /// Types of the conditions that don't hold because something is wrong.
+    pub failed: BTreeSet<String>,
     /// When to call the composer again though nothing changed.
     pub wake: Option<Timestamp>,
     /// Whose all this is.
@@ -47,6 +49,7 @@ impl Answer {
         subject: &Subject<S>,
         composition: Composition,
         status: Value,
+        failed: BTreeSet<String>,
     ) -> Self {
         let kind = ResourceKind::of::<S>();
         let owner = Owner::of(kind, &subject.metadata);
@@ -65,6 +68,7 @@ impl Answer {
             kept: composition.kept,
             calls: composition.calls,
             status,
+            failed,
             wake: composition.wake,
             owner,
         }

@@ -131,13 +131,21 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
                 format!("the status can't be written: {error}"),
             )
         })?;
-        let conditions = std::mem::take(&mut composition.conditions).written(
+        let hold = std::mem::take(&mut composition.conditions);
+        let failed = hold.failed();
+        let conditions = hold.written(
             &conditions(&resource["status"]),
             subject.metadata.generation,
             world.now(),
         );
         status["conditions"] = json!(conditions);
-        Ok(Answer::of(C::OPERATOR, &subject, composition, status))
+        Ok(Answer::of(
+            C::OPERATOR,
+            &subject,
+            composition,
+            status,
+            failed,
+        ))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What holds of a resource.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::Condition;
 use jiff::Timestamp;
 
@@ -54,14 +56,21 @@ impl Progress {
 
 /// What holds of a resource, in the order in which it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions(Vec<Condition>);
+pub struct Conditions {
+    held: Vec<Condition>,
+    /// Types of those that something is wrong with.
+    failed: BTreeSet<String>,
+}
 
 /// The sum of all others.
 const READY: &str = "Ready";
 
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
-        Self(conditions)
+        Self {
+            held: conditions,
+            failed: BTreeSet::new(),
+        }
     }
 }
 
@@ -82,10 +91,34 @@ impl Conditions {
             message: message.to_owned(),
             ..Condition::default()
         };
-        match self.0.iter_mut().find(|other| other.type_ == type_) {
+        match matches!(progress, Progress::Failed { .. }) {
+            true => self.failed.insert(type_.to_owned()),
+            false => self.failed.remove(type_),
+        };
+        match self.held.iter_mut().find(|other| other.type_ == type_) {
             Some(other) => *other = condition,
-            None => self.0.push(condition),
+            None => self.held.push(condition),
         }
+    }
+
+    /// Types of those that don't hold because something is wrong, with Ready where it repeats one of them. A condition itself
+    /// doesn't tell that from something that is awaited.
+    pub fn failed(&self) -> BTreeSet<String> {
+        let mut failed = self.failed.clone();
+        if self
+            .broken()
+            .is_some_and(|broken| failed.contains(&broken.type_))
+        {
+            failed.insert(READY.to_owned());
+        }
+        failed
+    }
+
+    /// The first that doesn't hold.
+    fn broken(&self) -> Option<&Condition> {
+        self.held
+            .iter()
+            .find(|condition| condition.status != "True")
     }
 
     /// The conditions as they are written: with Ready, which repeats the first that doesn't hold, with the generation
@@ -96,9 +129,8 @@ impl Conditions {
         generation: Option<i64>,
         now: Timestamp,
     ) -> Vec<Condition> {
-        if !self.0.iter().any(|condition| condition.type_ == READY) {
-            let broken = self.0.iter().find(|condition| condition.status != "True");
-            let ready = match broken {
+        if !self.held.iter().any(|condition| condition.type_ == READY) {
+            let ready = match self.broken() {
                 Some(broken) => Condition {
                     type_: READY.to_owned(),
                     status: "False".to_owned(),
@@ -111,9 +143,9 @@ impl Conditions {
                     ..Condition::default()
                 },
             };
-            self.0.push(ready);
+            self.held.push(ready);
         }
-        for condition in &mut self.0 {
+        for condition in &mut self.held {
             let before = previous
                 .iter()
                 .find(|other| other.type_ == condition.type_ && other.status == condition.status);
@@ -121,7 +153,7 @@ impl Conditions {
             condition.last_transition_time = Some(since.unwrap_or_else(|| second(now)));
             condition.observed_generation = generation;
         }
-        self.0
+        self.held
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
 };
@@ -25,6 +26,11 @@ const GRACE: i64 = 60;
 const CERTIFICATE: &str = "/etc/tls";
 /// Path that a pod answers when it reaches its database.
 const READY: &str = "/ready";
+/// What a Deployment says of its progress when its pods are those that are wanted
+/// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
+const ROLLED: &str = "NewReplicaSetAvailable";
+/// How long new pods may take until one more of them is ready, before somebody should be told.
+const START: SignedDuration = SignedDuration::from_secs(60);
 /// Processes of each replica, and threads of each process.
 const PROCESSES: (&str, &str) = ("2", "4");
 
@@ -163,7 +169,7 @@ impl Rollout {
             _ => BTreeMap::new(),
         };
         Self {
-            progress: progress(service, seen),
+            progress: progress(service, seen, world.now(), composition),
             done,
             annotations,
         }
@@ -183,10 +189,12 @@ impl Rollout {
     /// Whether it answers. Where it doesn't, the reason may be its database, which nobody else watches.
     pub fn reached(&self, database: &str) -> Progress {
         match &self.progress {
-            Progress::Waiting { reason, message } => Progress::waiting(
-                reason.clone(),
-                format!("{message}; a pod is ready once it reaches database {database}"),
-            ),
+            Progress::Waiting { reason, message } => {
+                Progress::waiting(reason, pods_reach(message, database))
+            }
+            Progress::Failed { reason, message } => {
+                Progress::failed(reason, pods_reach(message, database))
+            }
             progress => progress.clone(),
         }
     }
@@ -198,13 +206,25 @@ impl Rollout {
     }
 }
 
+fn pods_reach(message: &str, database: &str) -> String {
+    format!(
+        "{message}; a pod is ready once the database {database} takes the user and password that the Secret of \
+         spec.database has"
+    )
+}
+
 fn keep_files(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
     for key in files::found(service, world) {
         composition.keep(key);
     }
 }
 
-fn progress(service: &Service<'_>, seen: Seen<Live<Deployment>>) -> Progress {
+fn progress(
+    service: &Service<'_>,
+    seen: Seen<Live<Deployment>>,
+    now: Timestamp,
+    composition: &mut Composition,
+) -> Progress {
     let name = service.name;
     let deployment = match seen {
         Seen::Found(deployment) => deployment,
@@ -220,26 +240,31 @@ fn progress(service: &Service<'_>, seen: Seen<Live<Deployment>>) -> Progress {
             condition.type_.as_deref() == Some(type_) && condition.status.as_deref() == Some(status)
         })
     };
-    if let Some(stuck) = holds("Progressing", "False") {
-        let message = stuck.message.clone().unwrap_or_default();
+    let stuck = holds("Progressing", "False").is_some();
+    let progresses = holds("Progressing", "True");
+    let rolled = progresses.filter(|it| it.reason.as_deref() == Some(ROLLED));
+    let rolls = progresses.filter(|_| rolled.is_none());
+    let late = rolls.and_then(|it| it.last_update_time.as_ref()?.0.checked_add(START).ok());
+    if stuck || late.is_some_and(|late| late <= now) {
         return Progress::failed(
             "NotStarting",
             format!(
-                "the API's new pods don't become ready ({message}): see `kubectl describe pods -n {} -l \
+                "the API's new pods don't become ready: see `kubectl describe pods -n {} -l \
                  app.kubernetes.io/instance={name}` for why; older ones, if there are any, go on",
                 service.namespace
             ),
         );
     }
+    if let Some(late) = late {
+        composition.wake_at(late);
+    }
+    let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.scale.replicas);
+    let message = format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready");
     match holds("Available", "True") {
         Some(_) => Progress::Ready,
-        None => {
-            let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.scale.replicas);
-            Progress::waiting(
-                "Starting",
-                format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready"),
-            )
-        }
+        // All of them were.
+        None if rolled.is_some() && ready == 0 => Progress::failed("Unavailable", message),
+        None => Progress::waiting("Starting", message),
     }
 }
 

@@ -97,7 +97,8 @@ impl<'a> Jobs<'a> {
             return Ok(Progress::Ready);
         }
         if let Some(running) = same.find(|job| runs(job)) {
-            return Ok(self.waits(running, composition));
+            let waits = self.waits(running, composition);
+            return Ok(self.fails(task, running).unwrap_or(waits));
         }
         let mut others = self.found().filter(|job| is_kin(job, task) && runs(job));
         if let Some(other) = others.find(|job| !composition.wants(&self.key(job))) {
@@ -108,7 +109,8 @@ impl<'a> Jobs<'a> {
         let found = self.found().find(|job| job.metadata.name == name);
         let Some((message, since)) = found.and_then(failure) else {
             composition.apply(self.service.namespace, &name, &job)?;
-            return Ok(self.starts(&name, found, composition));
+            let fails = found.and_then(|job| self.fails(task, job));
+            return Ok(fails.unwrap_or_else(|| self.starts(&name, found, composition)));
         };
         // Without it the Job goes, and the next time it is made anew.
         let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
@@ -119,10 +121,8 @@ impl<'a> Jobs<'a> {
         Ok(Progress::failed(
             "JobFailed",
             format!(
-                "Job {name} failed ({message}): often {}; see `kubectl logs -n {} job/{name}` for why; it is tried again at \
-                 {}, or as soon as what it uses changes",
-                task.often,
-                self.service.namespace,
+                "Job {name} failed ({message}): {}; it is tried again at {}, or as soon as what it uses changes",
+                self.hint(task, &name),
                 again.strftime("%H:%M UTC")
             ),
         ))
@@ -167,6 +167,26 @@ impl<'a> Jobs<'a> {
         Progress::waiting("WaitingForJob", format!("waits for Job {name}, which runs"))
     }
 
+    /// Says that a Job has failed, but is tried again at once.
+    fn fails(&self, task: &Task, job: &Live<Job>) -> Option<Progress> {
+        let status = job.body.status.as_ref()?;
+        let failed = status.failed.filter(|failed| *failed > 0)?;
+        let name = &job.metadata.name;
+        let (hint, tries) = (self.hint(task, name), TRIES + 1);
+        Some(Progress::failed(
+            "JobFailing",
+            format!("Job {name} has failed {failed} of {tries} times, and is tried again: {hint}"),
+        ))
+    }
+
+    /// What may be wrong with a Job that fails.
+    fn hint(&self, task: &Task, job: &str) -> String {
+        format!(
+            "often {}; see `kubectl logs -n {} job/{job}` for why",
+            task.often, self.service.namespace
+        )
+    }
+
     /// Says what a Job that doesn't run yet waits for; of a pod that doesn't start, a Job says nothing by itself.
     fn starts(
         &self,
@@ -175,11 +195,10 @@ impl<'a> Jobs<'a> {
         composition: &mut Composition,
     ) -> Progress {
         let status = job.and_then(|job| job.body.status.as_ref());
-        let begun = status.filter(|status| status.failed.unwrap_or(0) == 0);
-        let begun = begun.and_then(|status| status.start_time.as_ref());
+        let begun = status.and_then(|status| status.start_time.as_ref());
         let late = begun.and_then(|begun| begun.0.checked_add(START).ok());
         match late {
-            Some(late) if late <= self.now => Progress::waiting(
+            Some(late) if late <= self.now => Progress::failed(
                 "NotStarting",
                 format!(
                     "waits for Job {name}, whose pod doesn't start: is there an image {}, and room on a node? See `kubectl \

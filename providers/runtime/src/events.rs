@@ -1,6 +1,6 @@
 //! Kubernetes Events: what a condition says now that it did not say before.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -46,14 +46,14 @@ impl Events {
         subject: &Key,
         uid: &str,
         changes: &[Said],
-        is_failure: bool,
+        failed: &BTreeSet<String>,
     ) {
         for said in changes.iter().filter(|said| self.is_new(uid, said)) {
             let now = Timestamp::now();
             let namespace = subject.namespace.as_deref().unwrap_or("default");
             let stem: String = subject.name.chars().take(200).collect();
             let name = format!("{stem}.{:x}{:04x}", now.as_microsecond(), fastrand::u16(..));
-            let warns = is_failure && said.type_ == "Ready";
+            let warns = failed.contains(&said.type_);
             let note: String = match said.message.as_str() {
                 "" => format!("{} is {}", said.type_, said.status),
                 message => format!("{}: {message}", said.type_),

@@ -1,12 +1,13 @@
 //! What is done to a Keystone in its life. Under load, no request may fail.
 
-use lab::{Result, ensure, eventually, is, minutes};
+use lab::{Result, ensure};
 use serde_json::json;
 
 use super::POD;
 use super::identity::Identity;
 use super::keys;
 use super::load::Load;
+use super::upgrade;
 
 /// All of it, one after the other.
 pub async fn all(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
@@ -14,8 +15,7 @@ pub async fn all(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
     an_option_changes(keystone, load).await?;
     pods_are_deleted(keystone, load).await?;
     it_is_scaled(keystone, load).await?;
-    an_upgrade_is_taken_back(keystone, load).await?;
-    it_is_upgraded(keystone, load).await
+    upgrade::all(keystone, load).await
 }
 
 async fn keys_rotate(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
@@ -25,6 +25,10 @@ async fn keys_rotate(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
             keys::rotate(keystone).await?;
         }
         Ok(())
+    })
+    .await?;
+    load.meets("credentials encrypted anew", async || {
+        keys::encrypt_anew(keystone).await
     })
     .await?;
     let after = keystone.containers().await?;
@@ -65,51 +69,4 @@ async fn it_is_scaled(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
         .await?;
     }
     Ok(())
-}
-
-async fn an_upgrade_is_taken_back(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
-    let before = keystone.containers().await?;
-    load.meets("upgrade taken back", async || {
-        keystone.want(json!({"release": "2026.1"})).await?;
-        eventually("a pod of the new release comes", minutes(2), async || {
-            let pods = keystone.pods().await?;
-            ensure!(pods.len() > 2, "{} pods", pods.len());
-            Ok(())
-        })
-        .await?;
-        keystone.want(json!({"release": "2025.2"})).await?;
-        runs(keystone, "2025.2").await
-    })
-    .await?;
-    // The new one may take its time to go: it was still starting.
-    let after = keystone.containers().await?;
-    ensure!(after.is_superset(&before), "pods were restarted");
-    Ok(())
-}
-
-async fn it_is_upgraded(keystone: &Identity<'_>, load: &Load<'_>) -> Result<()> {
-    let before = keystone.containers().await?;
-    load.meets("upgrade to 2026.1", async || {
-        keystone.want(json!({"release": "2026.1"})).await?;
-        keystone.replaced(&before, 2).await?;
-        runs(keystone, "2026.1").await
-    })
-    .await
-}
-
-/// Waits until a release runs and is Ready.
-async fn runs(keystone: &Identity<'_>, release: &str) -> Result<()> {
-    eventually(&format!("{release} runs"), minutes(2), async || {
-        let keystone = keystone.resource().await?;
-        let status = &keystone.data["status"];
-        let seen = status["conditions"].as_array().is_some_and(|conditions| {
-            let current = keystone.metadata.generation;
-            conditions
-                .iter()
-                .all(|condition| condition["observedGeneration"].as_i64() == current)
-        });
-        ensure!(seen && status["release"] == release, "{status}");
-        is(&keystone, "Ready")
-    })
-    .await
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use lab::{Cloud, Context, DynamicObject, Kind, Result, ensure, eventually, is, kind, minutes};
+use lab::{Cloud, DynamicObject, Kind, Result, ensure, eventually, is, kind, minutes};
 use serde_json::{Value, json};
 
 use super::POD;
 
 pub const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
-const JOB: Kind = kind("batch/v1", "Job");
 const NAME: &str = "openstack/keystone";
 
 /// The Keystone of the story.
@@ -81,34 +80,18 @@ impl<'a> Identity<'a> {
         self.stand(replicas).await
     }
 
-    /// Kills the operator while a task's Job runs, and starts it again when the Job is done.
-    pub async fn loses_its_operator_during(&self, task: &str) -> Result<()> {
-        let runs = |job: &DynamicObject| job.data["status"]["active"] == 1;
-        let name = eventually(&format!("{task} runs"), minutes(2), async || {
-            let job = self.jobs(task).await?.into_iter().find(runs);
-            job.and_then(|job| job.metadata.name).context("no Job runs")
-        })
-        .await?;
-        let operator = self.cloud.operator("keystone")?;
-        operator.kill()?;
-        eventually(&format!("{task} is done"), minutes(2), async || {
-            let job = format!("openstack/{name}");
-            is(&self.cloud.cluster.get(JOB, &job).await?, "Complete")
-        })
-        .await?;
-        operator.start().await
-    }
-
-    /// The Jobs of a task.
-    async fn jobs(&self, task: &str) -> Result<Vec<DynamicObject>> {
-        let selector = format!("c5c3.io/task={task}");
-        self.cloud.cluster.list(JOB, &selector).await
-    }
-
     /// Has somebody ask for a token, once.
     pub async fn issues_a_token(&self, occasion: &str) -> Result<()> {
         let job = include_str!("login.yaml").replace("NAME", occasion);
         self.cloud.cluster.apply(&job).await?;
         self.cloud.says(occasion).await.map(drop)
+    }
+
+    /// Has somebody say something to its database, once, and gives the answers.
+    pub async fn database(&self, occasion: &str, statements: &str) -> Result<String> {
+        let job = include_str!("sql.yaml").replace("NAME", occasion);
+        let job = job.replace("SAID", statements);
+        self.cloud.cluster.apply(&job).await?;
+        self.cloud.says(occasion).await
     }
 }

@@ -4,8 +4,10 @@
 mod events;
 mod faults;
 mod identity;
+mod jobs;
 mod keys;
 mod load;
+mod upgrade;
 
 use lab::{Cloud, Image, Kind, Result, kind};
 
@@ -31,8 +33,9 @@ fn keystone_lives() -> Result<()> {
             .give("load", "load.py", include_str!("load.py"))
             .await?;
         cloud.cluster.apply(include_str!("keystone.yaml")).await?;
-        keystone.loses_its_operator_during("db-sync").await?;
+        let sync = jobs::loses_its_operator_during(&keystone, "db-sync").await?;
         cloud.comes_up(identity::KEYSTONE, "keystone").await?;
+        sync.was_done_once().await?;
 
         let load = Load::start(&cloud).await?;
         keystone.stand(2).await?;

@@ -224,7 +224,7 @@ async fn failures_are_said(cluster: &Cluster) -> Result<()> {
         let events = cluster.list(EVENT, "").await?;
         let told = events
             .iter()
-            .filter(|event| event.data["reason"] == "Invalid")
+            .filter(|event| event.data["reason"] == "Invalid" && event.data["type"] == "Warning")
             .count();
         ensure!(told == 1, "{told} events");
         Ok(())

@@ -138,16 +138,72 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
 fn pods_that_are_not_ready_name_their_database() {
     let mut cluster = running(MANAGED);
     cluster.change::<Deployment>("keystone", |deployment| {
-        deployment["status"] =
-            json!({ "conditions": [{ "type": "Available", "status": "False" }] });
+        deployment["status"] = json!({ "conditions": [
+            { "type": "Available", "status": "False" },
+            { "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable" },
+        ] });
     });
-    cluster.compose(&KEYSTONE, "keystone").unwrap();
-    let (status, _, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
-    assert_eq!(status, "False");
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Unavailable"));
     assert!(
-        message.ends_with("reaches database openstack-db.openstack.svc:3306/keystone"),
+        message.contains("once the database openstack-db.openstack.svc:3306/keystone takes"),
         "{message}"
     );
+    assert!(answer.failed.contains("APIReady") && answer.failed.contains("Ready"));
+}
+
+#[test]
+fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
+    let mut cluster = running(BROWNFIELD);
+    let began = cluster.now;
+    cluster.change::<Deployment>("keystone", |deployment| {
+        deployment["status"]["conditions"] = json!([
+            { "type": "Available", "status": "True" },
+            {
+                "type": "Progressing",
+                "status": "True",
+                "reason": "ReplicaSetUpdated",
+                "lastUpdateTime": began.to_string(),
+            },
+        ]);
+    });
+    let late = began + SignedDuration::from_secs(60);
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(ready(&cluster), "True");
+    assert!(answer.wake.is_some_and(|wake| wake <= late));
+
+    cluster.now = late;
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "NotStarting"));
+    assert!(
+        message.contains("the database db.example.com:3306/keystone takes the user and password"),
+        "{message}"
+    );
+    assert!(answer.failed.contains("APIReady"));
+}
+
+#[test]
+fn a_migration_that_fails_is_told_before_it_is_given_up() {
+    let mut cluster = given(BROWNFIELD);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let job = job(&cluster, "db-sync");
+    for ready in [0, 1] {
+        cluster.change::<Job>(&job, |job| {
+            job["status"] = json!({ "active": 1, "ready": ready, "failed": 2 });
+        });
+        let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+        let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
+        assert_eq!(reason, "JobFailing", "ready: {ready}");
+        let expected = format!("Job {job} has failed 2 of 5 times, and is tried again: often");
+        assert!(message.starts_with(&expected), "{message}");
+        assert!(answer.failed.contains("DatabaseReady"));
+    }
+    cluster.finish_job(&job, "Complete");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(ready(&cluster), "True");
 }
 
 #[test]

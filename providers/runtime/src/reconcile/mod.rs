@@ -146,7 +146,7 @@ impl Carrier {
         }
         let made = self.make(subject, &answer).await?;
         if let Some(problem) = made.problems.first() {
-            self.refuse(subject, Some(answer.status), problem).await?;
+            self.refuse(subject, Some(answer), problem).await?;
             return Ok(Turn::Failed);
         }
         if subject.head.is_deleted()
@@ -157,7 +157,7 @@ impl Carrier {
             self.set_finalizer(subject, false).await?;
             return Ok(Turn::Done(None));
         }
-        let wrote = self.report(subject, &answer.status, false).await?;
+        let wrote = self.report(subject, &answer.status, &answer.failed).await?;
         Ok(match made.wrote || wrote {
             true => Turn::Again,
             false if !is_complete => Turn::Failed,
@@ -309,6 +309,7 @@ impl Subject<'_> {
                 .get("status")
                 .cloned()
                 .unwrap_or_else(|| json!({})),
+            failed: BTreeSet::new(),
             wake: None,
             owner: self.owner(),
         }

@@ -1,7 +1,9 @@
 //! Saying how it is: the status, and events for what changed in it.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
-use provider_composer::{Failure, hindered, refused};
+use provider_composer::{Answer, Failure, hindered, refused};
 use serde_json::Value;
 use tracing::warn;
 
@@ -14,7 +16,7 @@ impl Carrier {
     pub(super) async fn refuse(
         &self,
         subject: &Subject<'_>,
-        status: Option<Value>,
+        answer: Option<Answer>,
         failure: &Failure,
     ) -> Result<(), ApiError> {
         let operator = subject.operator.name();
@@ -22,19 +24,24 @@ impl Carrier {
         let place = &subject.id.place;
         warn!(operator, kind = %subject.key.kind, %place, reason = failure.reason(), message = %failure, "failed");
         let now = Timestamp::now();
-        let status = match status {
-            Some(status) => hindered(&subject.resource, status, failure, now),
-            None => refused(&subject.resource, failure, now),
+        let (status, mut failed) = match answer {
+            Some(answer) => (
+                hindered(&subject.resource, answer.status, failure, now),
+                answer.failed,
+            ),
+            None => (refused(&subject.resource, failure, now), BTreeSet::new()),
         };
-        self.report(subject, &status, true).await.map(drop)
+        failed.insert(READY.to_owned());
+        self.report(subject, &status, &failed).await.map(drop)
     }
 
-    /// Writes the status if it changed. Whether it did.
+    /// Writes the status if it changed, and tells of what changed in it: as a warning where a condition has failed. Whether it
+    /// did.
     pub(super) async fn report(
         &self,
         subject: &Subject<'_>,
         status: &Value,
-        is_failure: bool,
+        failed: &BTreeSet<String>,
     ) -> Result<bool, ApiError> {
         let before = &subject.resource["status"];
         let (is, wanted) = (Digest::of(before), Digest::of(status));
@@ -58,7 +65,7 @@ impl Carrier {
                 &subject.key,
                 &subject.head.uid,
                 &changes,
-                is_failure,
+                failed,
             )
             .await;
         Ok(true)
