@@ -1,5 +1,7 @@
 //! What holds of a resource.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::Condition;
 use jiff::Timestamp;
 
@@ -54,14 +56,21 @@ impl Progress {
 
 /// What holds of a resource, in the order in which it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions(Vec<Condition>);
+pub struct Conditions {
+    all: Vec<Condition>,
+    /// Types that Ready doesn't wait for.
+    aside: BTreeSet<String>,
+}
 
 /// The sum of all others.
 const READY: &str = "Ready";
 
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
-        Self(conditions)
+        Self {
+            all: conditions,
+            aside: BTreeSet::new(),
+        }
     }
 }
 
@@ -82,22 +91,32 @@ impl Conditions {
             message: message.to_owned(),
             ..Condition::default()
         };
-        match self.0.iter_mut().find(|other| other.type_ == type_) {
+        match self.all.iter_mut().find(|other| other.type_ == type_) {
             Some(other) => *other = condition,
-            None => self.0.push(condition),
+            None => self.all.push(condition),
         }
     }
 
-    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold, with the generation
-    /// they were seen at, and with the time that each status last changed.
+    /// Sets a condition that Ready doesn't wait for: what it tells of may fail, and the resource serves all the same.
+    pub fn note(&mut self, type_: &str, progress: &Progress) {
+        self.set(type_, progress);
+        self.aside.insert(type_.to_owned());
+    }
+
+    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold of those that it waits for, with
+    /// the generation they were seen at, and with the time that each status last changed.
     pub fn written(
         mut self,
         previous: &[Condition],
         generation: Option<i64>,
         now: Timestamp,
     ) -> Vec<Condition> {
-        if !self.0.iter().any(|condition| condition.type_ == READY) {
-            let broken = self.0.iter().find(|condition| condition.status != "True");
+        if !self.all.iter().any(|condition| condition.type_ == READY) {
+            let mut awaited = self
+                .all
+                .iter()
+                .filter(|condition| !self.aside.contains(&condition.type_));
+            let broken = awaited.find(|condition| condition.status != "True");
             let ready = match broken {
                 Some(broken) => Condition {
                     type_: READY.to_owned(),
@@ -111,9 +130,9 @@ impl Conditions {
                     ..Condition::default()
                 },
             };
-            self.0.push(ready);
+            self.all.push(ready);
         }
-        for condition in &mut self.0 {
+        for condition in &mut self.all {
             let before = previous
                 .iter()
                 .find(|other| other.type_ == condition.type_ && other.status == condition.status);
@@ -121,7 +140,7 @@ impl Conditions {
             condition.last_transition_time = Some(since.unwrap_or_else(|| second(now)));
             condition.observed_generation = generation;
         }
-        self.0
+        self.all
     }
 }
 
