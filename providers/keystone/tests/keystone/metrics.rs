@@ -28,20 +28,23 @@ fn monitored() -> Cluster {
 }
 
 fn containers(cluster: &Cluster) -> Vec<Value> {
-    let deployment = cluster.get::<Deployment>("keystone").unwrap();
-    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array();
-    containers.unwrap().clone()
+    let deployment = cluster.get::<Deployment>("keystone");
+    let containers = deployment
+        .and_then(|deployment| deployment["spec"]["template"]["spec"]["containers"].as_array());
+    containers.cloned().unwrap_or_default()
 }
 
 fn options(container: &Value) -> Vec<&str> {
-    let command = container["command"].as_array().unwrap();
-    command.iter().filter_map(Value::as_str).collect()
+    let command = container["command"].as_array().into_iter().flatten();
+    command.filter_map(Value::as_str).collect()
 }
 
 /// Whether labels are all among others.
 fn selects(selector: &Value, labels: &Value) -> bool {
-    let mut selector = selector.as_object().unwrap().iter();
-    selector.all(|(label, value)| labels[label] == *value)
+    let has = |(label, value): (&String, &Value)| labels[label] == *value;
+    selector
+        .as_object()
+        .is_some_and(|selector| selector.iter().all(has))
 }
 
 #[test]
