@@ -60,6 +60,8 @@ pub struct Conditions {
     held: Vec<Condition>,
     /// Types of those that something is wrong with.
     failed: BTreeSet<String>,
+    /// Types of those that Ready doesn't wait for.
+    aside: BTreeSet<String>,
 }
 
 /// The sum of all others.
@@ -69,7 +71,7 @@ impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
         Self {
             held: conditions,
-            failed: BTreeSet::new(),
+            ..Self::default()
         }
     }
 }
@@ -101,6 +103,12 @@ impl Conditions {
         }
     }
 
+    /// Sets a condition that Ready doesn't wait for: what it tells of may fail, and the resource serves all the same.
+    pub fn note(&mut self, type_: &str, progress: &Progress) {
+        self.set(type_, progress);
+        self.aside.insert(type_.to_owned());
+    }
+
     /// Types of those that don't hold because something is wrong, with Ready where it repeats one of them. A condition itself
     /// doesn't tell that from something that is awaited.
     pub fn failed(&self) -> BTreeSet<String> {
@@ -114,15 +122,17 @@ impl Conditions {
         failed
     }
 
-    /// The first that doesn't hold.
+    /// The first that doesn't hold of those that Ready waits for.
     fn broken(&self) -> Option<&Condition> {
-        self.held
+        let mut awaited = self
+            .held
             .iter()
-            .find(|condition| condition.status != "True")
+            .filter(|condition| !self.aside.contains(&condition.type_));
+        awaited.find(|condition| condition.status != "True")
     }
 
-    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold, with the generation
-    /// they were seen at, and with the time that each status last changed.
+    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold of those that it waits for, with
+    /// the generation they were seen at, and with the time that each status last changed.
     pub fn written(
         mut self,
         previous: &[Condition],

@@ -46,6 +46,12 @@ impl Composer for Small {
             Seen::Unread(message) => Progress::Unknown { message },
         };
         composition.conditions.set("SourcesResolved", &progress);
+        if subject.spec.target.name == "noted" {
+            composition.conditions.note("Noted", &progress);
+            composition
+                .conditions
+                .set("SourcesResolved", &Progress::Ready);
+        }
         Ok(SecretAggregateStatus::default())
     }
 }
@@ -164,6 +170,25 @@ fn ready_repeats_what_does_not_hold_and_keeps_its_time() {
     );
     let asked = Ask::Object(Key::of::<Secret>("openstack", "waited-for"));
     assert!(world.into_asks().contains(&asked));
+}
+
+#[test]
+fn ready_does_not_wait_for_what_is_only_noted() {
+    let source = secret(Seen::Missing);
+    let world = World::new(&source, NOW);
+    let answer = Carried(Small).answer(&subject("noted"), &world).unwrap();
+    let said = answer.status["conditions"].as_array().unwrap().iter();
+    let said: Vec<(&str, &str)> = said
+        .filter_map(|said| Some((said["type"].as_str()?, said["status"].as_str()?)))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ("SourcesResolved", "True"),
+            ("Noted", "False"),
+            ("Ready", "True")
+        ]
+    );
 }
 
 #[test]

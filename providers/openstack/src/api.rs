@@ -7,16 +7,17 @@ use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
 };
 use k8s_openapi::api::core::v1::{
-    ContainerPort, HTTPGetAction, Lifecycle, LifecycleHandler, PodTemplateSpec, Probe, SleepAction,
+    Container, ContainerPort, HTTPGetAction, Lifecycle, LifecycleHandler, PodTemplateSpec, Probe,
+    SleepAction,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
 
-use crate::files;
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
 use crate::service::Service;
 use crate::tls::Certificate;
+use crate::{files, metrics};
 
 /// How long a pod that goes still answers, in seconds: so long may it take until nobody sends it anything any more.
 const DRAIN: i64 = 15;
@@ -107,12 +108,12 @@ impl Api {
                 failure_threshold: Some(6),
                 ..alive
             });
-            container.lifecycle = Some(Lifecycle {
-                pre_stop: Some(LifecycleHandler {
-                    sleep: Some(SleepAction { seconds: DRAIN }),
-                    ..LifecycleHandler::default()
-                }),
-                ..Lifecycle::default()
+            container.lifecycle = Some(drain());
+        }
+        if service.is_monitored() {
+            pod.containers.push(Container {
+                lifecycle: Some(drain()),
+                ..metrics::container(service)
             });
         }
         let deployment = Deployment {
@@ -344,7 +345,19 @@ fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
         .into_iter()
         .chain(socket)
         .chain(rest.map(str::to_owned))
+        .chain(metrics::options(service))
         .collect()
+}
+
+/// Goes on for a while when its pod goes.
+fn drain() -> Lifecycle {
+    Lifecycle {
+        pre_stop: Some(LifecycleHandler {
+            sleep: Some(SleepAction { seconds: DRAIN }),
+            ..LifecycleHandler::default()
+        }),
+        ..Lifecycle::default()
+    }
 }
 
 fn probe(path: &str, encrypted: bool) -> Probe {

@@ -20,6 +20,7 @@ mod image;
 mod jobs;
 pub mod manifest;
 mod mask;
+mod metrics;
 mod migration;
 mod network;
 mod options;

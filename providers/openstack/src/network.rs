@@ -8,6 +8,7 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Failure};
 
+use crate::metrics;
 use crate::pod::selector;
 use crate::service::Service;
 
@@ -34,16 +35,19 @@ impl Service<'_> {
             ..KubernetesService::default()
         };
         composition.apply(self.namespace, self.name, &service)?;
+        let metrics = self.is_monitored().then_some(metrics::PORT);
+        let ports = [port].into_iter().chain(metrics.map(i32::from));
+        let ports = ports.map(|port| NetworkPolicyPort {
+            port: Some(IntOrString::Int(port)),
+            ..NetworkPolicyPort::default()
+        });
         let network = NetworkPolicy {
             metadata: self.metadata(),
             spec: Some(NetworkPolicySpec {
                 pod_selector: Some(selector(&labels)),
                 policy_types: Some(vec!["Ingress".to_owned()]),
                 ingress: Some(vec![NetworkPolicyIngressRule {
-                    ports: Some(vec![NetworkPolicyPort {
-                        port: Some(IntOrString::Int(port)),
-                        ..NetworkPolicyPort::default()
-                    }]),
+                    ports: Some(ports.collect()),
                     ..NetworkPolicyIngressRule::default()
                 }]),
                 ..NetworkPolicySpec::default()

@@ -98,24 +98,11 @@ pub(crate) fn pod(
     };
     let mounts: Vec<&Mount> = program.mounts.iter().chain([&scratch]).collect();
     let common = service.common;
+    let command = program.command.clone();
     let container = Container {
-        name: service.about.name.to_owned(),
-        image: Some(service.image.clone()),
-        image_pull_policy: common.image.pull_policy.map(pull_policy),
-        command: Some(program.command.clone()),
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),
-        resources: Some(resources),
         volume_mounts: Some(mounts.iter().map(|mount| volume_mount(mount)).collect()),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            ..SecurityContext::default()
-        }),
-        ..Container::default()
+        ..container(service, service.about.name, command, resources)
     };
     let topology = &common.topology;
     let secrets = common.image.pull_secrets.iter();
@@ -143,6 +130,32 @@ pub(crate) fn pod(
             ..PodSecurityContext::default()
         }),
         ..PodSpec::default()
+    }
+}
+
+/// A container of the service's image that sees no files and may do nothing but run.
+pub(crate) fn container(
+    service: &Service<'_>,
+    name: &str,
+    command: Vec<String>,
+    resources: ResourceRequirements,
+) -> Container {
+    Container {
+        name: name.to_owned(),
+        image: Some(service.image.clone()),
+        image_pull_policy: service.common.image.pull_policy.map(pull_policy),
+        command: Some(command),
+        resources: Some(resources),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                ..Capabilities::default()
+            }),
+            ..SecurityContext::default()
+        }),
+        ..Container::default()
     }
 }
 

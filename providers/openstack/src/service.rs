@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
 
 use crate::extra::{Extra, Owned};
-use crate::manifest::{Manifest, cert_manager, gateway, mariadb};
+use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
 use crate::{dependency, image};
 
@@ -189,6 +189,7 @@ pub fn uses() -> Vec<Use> {
         Manifest::<mariadb::User>::KIND,
         Manifest::<mariadb::Grant>::KIND,
         Manifest::<cert_manager::Certificate>::KIND,
+        Manifest::<prometheus::ServiceMonitor>::KIND,
     ];
     let read = [StatefulSet::KIND, Manifest::<mariadb::MariaDb>::KIND];
     let read = read.into_iter().chain(dependency::KINDS).map(Use::reads);

@@ -28,6 +28,7 @@ pub struct Ground<'a> {
     rollout: Rollout,
     certificate: Awaited<Option<Certificate>>,
     exposed: Option<Progress>,
+    monitored: Option<Progress>,
     dependencies: Progress,
 }
 
@@ -64,6 +65,7 @@ impl<'a> Ground<'a> {
             rollout: Rollout::of(service, world, composition),
             certificate,
             exposed,
+            monitored: service.monitor(world, composition)?,
             dependencies: dependencies(service, subject, world)?,
         })
     }
@@ -153,6 +155,9 @@ impl<'a> Ground<'a> {
         composition.conditions.set("APIReady", &reached);
         if let Some(exposed) = &self.exposed {
             composition.conditions.set("Exposed", exposed);
+        }
+        if let Some(monitored) = &self.monitored {
+            composition.conditions.note("Monitored", monitored);
         }
         Ok(ServiceStatus {
             endpoint: Some(service.endpoint()),

@@ -6,6 +6,7 @@ import os
 import ssl
 import sys
 
+import requests
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
@@ -95,5 +96,32 @@ def certificate():
     print(ssl.get_server_certificate((f"glance.{NAMESPACE}.svc", 9292)))
 
 
-TASKS = {"credentials": credentials, "images": images, "placement": placement, "certificate": certificate}
+def metrics():
+    """Sees the counters of those that are monitored grow with the requests."""
+    for name, url in [("keystone", KEYSTONE), ("placement", SERVICES["placement"][1])]:
+
+        def counted():
+            answer = requests.get(f"http://{name}-metrics.{NAMESPACE}.svc:9117/metrics", timeout=10)
+            assert answer.headers["Content-Type"].startswith("text/plain"), answer.headers
+            lines = [line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#")]
+            told = {metric: float(value) for metric, value in lines}
+            assert told["uwsgi_up"] == 1, answer.text
+            assert max(value for metric, value in told.items() if metric.startswith("uwsgi_worker_rss_bytes{")) > 1 << 20
+            return sum(value for metric, value in told.items() if metric.startswith("uwsgi_worker_requests_total{"))
+
+        before = counted()
+        for _ in range(20):
+            requests.get(url, timeout=10).raise_for_status()
+        after = counted()
+        assert after >= before + 20, (name, before, after)
+        print(name)
+
+
+TASKS = {
+    "credentials": credentials,
+    "images": images,
+    "placement": placement,
+    "certificate": certificate,
+    "metrics": metrics,
+}
 TASKS[sys.argv[1]]()

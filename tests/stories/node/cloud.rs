@@ -3,7 +3,7 @@
 use lab::{Cloud, Cluster, Context, Image, Kind, Result, ensure, kind};
 use serde_json::{Value, json};
 
-use crate::judges;
+use crate::{judges, metrics};
 
 const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
@@ -26,6 +26,8 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
 
         cloud.cluster.apply(include_str!("keystone.yaml")).await?;
         cloud.comes_up(KEYSTONE, "keystone").await?;
+        metrics::are_no_condition(&cloud, KEYSTONE, "keystone").await?;
+        cloud.cluster.install_service_monitor().await?;
         let credentials = does(&cloud, "credentials").await?;
         give(&cloud.cluster, &credentials).await?;
 
@@ -42,13 +44,17 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
         );
         let version = does(&cloud, "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
+        metrics::are_told(&cloud, &[(KEYSTONE, "keystone"), (PLACEMENT, "placement")]).await?;
         judges::approve(&cloud).await?;
         cloud.roles_suffice()
     })
 }
 
 /// Has the client do one of its tasks in a pod, and gives what it says.
-async fn does(cloud: &Cloud, task: &str) -> Result<String> {
+///
+/// # Errors
+/// When the pod can't be had, or the client fails.
+pub async fn does(cloud: &Cloud, task: &str) -> Result<String> {
     let job = include_str!("client.yaml")
         .replace("JOB", task)
         .replace("TASK", task)

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod judges;
+mod metrics;
 
 use std::env;
 use std::fs;

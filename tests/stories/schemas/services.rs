@@ -14,7 +14,7 @@ use provider_placement::Placement;
 use serde_json::{Value, json};
 
 /// Every kind that they become.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "BackendTLSPolicy",
     "Certificate",
     "ConfigMap",
@@ -30,6 +30,7 @@ const KINDS: [&str; 16] = [
     "PodDisruptionBudget",
     "Secret",
     "Service",
+    "ServiceMonitor",
     "User",
 ];
 
@@ -41,6 +42,7 @@ pub async fn are_taken(machine: &Machine) -> Result<()> {
         cluster.install_control_plane_kinds(),
         cluster.install_cert_manager(),
         cluster.install_gateway(),
+        cluster.install_service_monitor(),
     )?;
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
@@ -86,6 +88,7 @@ fn composed() -> Vec<Value> {
             "release": "2025.2",
             "tls": issued,
             "expose": gateway,
+            "monitoring": { "enabled": true },
             "autoscaling": { "maxReplicas": 9 },
             "resources": { "requests": { "cpu": "100m", "memory": "256Mi" }, "limits": { "memory": "1Gi" } },
             "database": { "clusterRef": { "name": "openstack-db" } },

@@ -1,0 +1,127 @@
+//! What Prometheus is told of an API: what uwsgi says of its processes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    Container, ContainerPort, ResourceRequirements, Service as KubernetesService, ServicePort,
+    ServiceSpec,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+
+use crate::manifest::Manifest;
+use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
+use crate::pod::{container as contained, selector};
+use crate::service::{NAME, Service};
+
+/// Port that metrics are at, as with <https://github.com/timonwong/uwsgi_exporter>.
+pub(crate) const PORT: u16 = 9117;
+/// Port within a pod that uwsgi says on how it is.
+const SAID: u16 = 1717;
+/// What the container, its port and the Service are called.
+const METRICS: &str = "metrics";
+/// Label of a Service that doesn't lead to the API: the port that it leads to.
+const LEADS_TO: &str = "c5c3.io/port";
+/// What the container needs: as much as it may have, so that a pod that is guaranteed what it needs stays so.
+const RESOURCES: [(&str, &str); 2] = [("cpu", "50m"), ("memory", "64Mi")];
+
+impl Service<'_> {
+    /// Whether Prometheus is told where metrics are.
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.common.monitoring.enabled
+    }
+
+    /// Wants what Prometheus finds the metrics by, if it shall, and says whether it can. Where prometheus-operator isn't,
+    /// the service serves all the same.
+    ///
+    /// # Errors
+    /// An object can't be written.
+    pub(crate) fn monitor(
+        &self,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Option<Progress>, Failure> {
+        if !self.is_monitored() {
+            return Ok(None);
+        }
+        let name = self.named(METRICS);
+        // One of its own: whatever leads to the API from outside leads to no metrics.
+        let service = KubernetesService {
+            metadata: self.labelled(LEADS_TO, METRICS),
+            spec: Some(ServiceSpec {
+                cluster_ip: Some("None".to_owned()),
+                selector: Some(self.selector()),
+                ports: Some(vec![ServicePort {
+                    name: Some(METRICS.to_owned()),
+                    port: i32::from(PORT),
+                    target_port: Some(IntOrString::String(METRICS.to_owned())),
+                    ..ServicePort::default()
+                }]),
+                ..ServiceSpec::default()
+            }),
+            ..KubernetesService::default()
+        };
+        composition.apply(self.namespace, &name, &service)?;
+
+        let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace, self.name);
+        if let Seen::Unread(why) = world.object(&key) {
+            composition.keep(key);
+            return Ok(Some(Progress::waiting(
+                "NotMonitored",
+                format!(
+                    "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the API \
+                     serves all the same"
+                ),
+            )));
+        }
+        let mut labels = self.selector();
+        labels.insert(LEADS_TO.to_owned(), METRICS.to_owned());
+        let spec = ServiceMonitor {
+            job_label: NAME.to_owned(),
+            selector: selector(&labels),
+            endpoints: vec![Endpoint {
+                port: METRICS.to_owned(),
+            }],
+        };
+        let metadata = self.metadata();
+        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        Ok(Some(Progress::Ready))
+    }
+}
+
+/// Has uwsgi say how it is, if that is to be known. Of the requests under way it would say the headers too, with tokens: these
+/// are left out.
+pub(crate) fn options(service: &Service<'_>) -> Vec<String> {
+    if !service.is_monitored() {
+        return Vec::new();
+    }
+    let said = format!("127.0.0.1:{SAID}");
+    ["--stats", &said, "--stats-no-cores", "--memory-report"]
+        .map(str::to_owned)
+        .into()
+}
+
+/// Tells Prometheus what uwsgi says. It has no probe: a pod would leave its Service with a container that isn't ready.
+pub(crate) fn container(service: &Service<'_>) -> Container {
+    let resources: BTreeMap<String, Quantity> = RESOURCES
+        .map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())))
+        .into();
+    let resources = ResourceRequirements {
+        requests: Some(resources.clone()),
+        limits: Some(resources),
+        ..ResourceRequirements::default()
+    };
+    let script = include_str!("metrics.py");
+    let ports = [SAID, PORT].map(|port| port.to_string());
+    let command = ["python3", "-c", script].map(str::to_owned);
+    let command = command.into_iter().chain(ports).collect();
+    Container {
+        ports: Some(vec![ContainerPort {
+            name: Some(METRICS.to_owned()),
+            container_port: i32::from(PORT),
+            ..ContainerPort::default()
+        }]),
+        ..contained(service, METRICS, command, resources)
+    }
+}
