@@ -27,8 +27,8 @@ pub(crate) const MARIADB: &str = "11.4.5";
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
 
-/// The release of OpenStack that stories run, and the one that they upgrade Keystone to.
-const STORIES: [&str; 2] = ["2025.2", "2026.1"];
+/// The release of OpenStack that stories run, the one that they upgrade Keystone to, and the one that a claim asks for.
+const STORIES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
 
 /// Whom this machine trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -156,8 +156,9 @@ impl Image {
         Self::memcached()?;
         Self::ceph()?;
         Self::judges()?;
-        let [release, next] = STORIES;
+        let [release, next, claimed] = STORIES;
         Self::of_cloud(release)?;
+        Self::of_cloud(claimed)?;
         Self::of_service("keystone", next).map(drop)
     }
 

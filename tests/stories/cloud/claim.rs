@@ -16,9 +16,11 @@ fn a_claim_becomes_a_cloud() -> Result<()> {
         Image::mariadb()?,
         Image::memcached()?,
         Image::ceph()?,
+        Image::of_service("keystone", "2026.2")?,
+        Image::of_service("glance", "2026.2")?,
+        Image::of_service("placement", "2026.2")?,
+        // The client's.
         Image::of_service("keystone", "2025.2")?,
-        Image::of_service("glance", "2025.2")?,
-        Image::of_service("placement", "2025.2")?,
     ];
     lab::story(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
         let mut site = Site::build(lab, Generation::Namespaced).await?;
