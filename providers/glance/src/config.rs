@@ -2,14 +2,14 @@
 
 use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service};
 
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Room for what is on its way to a store, and locks.
 pub const SCRATCH: &str = "/var/lib/glance";
 
 const ON_ITS_WAY: &str = "nothing: what is on its way to a store has a place of its own";
 /// What users set elsewhere.
-pub const OWNED: [Owned; 11] = [
+pub const OWNED: [Owned<'_>; 11] = [
     Owned::option("DEFAULT", "enabled_backends", "storage"),
     Owned::option(
         "DEFAULT",
@@ -34,7 +34,7 @@ pub const OWNED: [Owned; 11] = [
 /// The configuration of Glance.
 pub fn glance_api_conf(
     service: &Service<'_>,
-    store: &Store,
+    stores: &[Store],
     database: &Database,
     access: &KeystoneAccess,
     files: &mut Files,
@@ -50,7 +50,7 @@ pub fn glance_api_conf(
         .set("enabled_import_methods", methods);
     database.configure(config.section("database"));
     access.configure(service, &mut config, files);
-    store.configure(&mut config);
+    store::configure(stores, service, &mut config, files);
     for (section, folder) in [
         ("os_glance_staging_store", "staging"),
         ("os_glance_tasks_store", "tasks"),

@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::{
 };
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
-    Source, Workload, progress, uses,
+    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Owned, Policy, Program,
+    Scale, Service, Source, Workload, progress, uses,
 };
 
 use store::Store;
@@ -55,18 +55,26 @@ impl Composer for Glance {
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
+        let additional = spec.storage.additional.iter();
+        let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
+        let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
+        let about = About {
+            owned: &owned,
+            ..ABOUT
+        };
+        let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
-        let store = Store::resolve(&service, spec, world, composition)?;
-        let connected = ceph::connected(&store, spec, &ground.jobs, composition)?;
-        let workload = match (&database, &access, &store, &ground.policy) {
-            (Ok(database), Ok(access), Ok(store), Ok(policy)) => Ok(workload(
+        let stores = store::resolve(&service, &spec.storage, world, composition)?;
+        let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition)?;
+        let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
+        let workload = match (&database, &access, &stores, &ground.policy) {
+            (Ok(database), Ok(access), Ok(stores), Ok(policy)) => Ok(workload(
                 &service,
                 database,
                 access,
-                store,
+                stores,
                 policy,
                 composition,
             )?),
@@ -87,12 +95,12 @@ fn workload(
     service: &Service<'_>,
     database: &Database,
     access: &KeystoneAccess,
-    store: &Store,
+    stores: &[Store],
     policy: &Policy,
     composition: &mut Composition,
 ) -> Result<Workload, Failure> {
     let mut files = Files::default();
-    let mut config = config::glance_api_conf(service, store, database, access, &mut files);
+    let mut config = config::glance_api_conf(service, stores, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition)?;
@@ -107,6 +115,7 @@ fn workload(
         .clone()
         .mount("scratch", config::SCRATCH, Source::Scratch)
         .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
+    let api = stores.iter().fold(api, |api, store| store.mount(api));
     Ok(Workload {
         migrations: Migrations {
             database: database.place(),
@@ -115,7 +124,7 @@ fn workload(
             migrate: Some(manage(&["db", "migrate"])),
             contract: Some(manage(&["db", "contract"])),
         },
-        program: reachable(service, store.mount(api)),
+        program: reachable(service, api),
         application_credential: Some(access.id().to_owned()),
     })
 }

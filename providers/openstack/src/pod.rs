@@ -37,7 +37,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Name of the volume.
-    pub name: &'static str,
+    pub name: String,
     /// Where it is.
     pub path: String,
     /// What is in it.
@@ -67,9 +67,17 @@ impl Program {
 
     /// Shows it a folder.
     #[must_use]
-    pub fn mount(mut self, name: &'static str, path: impl Into<String>, source: Source) -> Self {
-        let path = path.into();
-        self.mounts.push(Mount { name, path, source });
+    pub fn mount(
+        mut self,
+        name: impl Into<String>,
+        path: impl Into<String>,
+        source: Source,
+    ) -> Self {
+        self.mounts.push(Mount {
+            name: name.into(),
+            path: path.into(),
+            source,
+        });
         self
     }
 
@@ -92,7 +100,7 @@ pub(crate) fn pod(
     resources: ResourceRequirements,
 ) -> PodSpec {
     let scratch = Mount {
-        name: "tmp",
+        name: "tmp".to_owned(),
         path: "/tmp".to_owned(),
         source: Source::Scratch,
     };
@@ -225,7 +233,7 @@ fn pull_policy(policy: PullPolicy) -> String {
 fn volume_mount(mount: &Mount) -> VolumeMount {
     let writable = matches!(mount.source, Source::Scratch | Source::Claim(_));
     VolumeMount {
-        name: mount.name.to_owned(),
+        name: mount.name.clone(),
         mount_path: mount.path.clone(),
         read_only: Some(true).filter(|_| !writable),
         ..VolumeMount::default()
@@ -234,7 +242,7 @@ fn volume_mount(mount: &Mount) -> VolumeMount {
 
 fn volume(mount: &Mount) -> Volume {
     let mut volume = Volume {
-        name: mount.name.to_owned(),
+        name: mount.name.clone(),
         ..Volume::default()
     };
     match &mount.source {
