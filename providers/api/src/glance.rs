@@ -11,7 +11,7 @@ use crate::{
     list,
     parts::{
         Autoscaling, Common, Database, KeystoneAccess, NamedRef, Rbd, Resources, ServiceStatus,
-        Volume, is_default, keystone_access::URL, reference::LABEL,
+        Size, Volume, is_default, keystone_access::URL, reference::LABEL,
     },
     rule::Rule,
 };
@@ -54,6 +54,9 @@ pub struct GlanceSpec {
     pub keystone: KeystoneAccess,
     /// Where the images themselves are.
     pub storage: ImageStorage,
+    /// Images that each replica keeps by itself, so that it needn't fetch them from their store again. Without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<ImageCache>,
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
@@ -61,6 +64,23 @@ pub struct GlanceSpec {
 
 fn default_replicas() -> u32 {
     2
+}
+
+/// Images that a replica keeps on its node, for as long as its pod is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ImageCache {
+    /// How much is kept; what wasn't asked for longest goes first. Until it is gone there may be twice as much on the node,
+    /// and a pod that has even more is put out: give more than a few of the largest images have together.
+    pub size: Size,
+}
+
+impl Default for ImageCache {
+    fn default() -> Self {
+        Self {
+            size: Size::gibibytes(10),
+        }
+    }
 }
 
 /// Where images are: in a store, which is called as its backend is, and in additional ones where a user asks for one.

@@ -1,10 +1,11 @@
 //! The glance-operator's composer: images.
 
+mod cache;
 mod ceph;
 mod config;
 mod store;
 
-use c5c3_api::glance::GlanceSpec;
+use c5c3_api::glance::{GlanceSpec, ImageCache};
 use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::core::v1::{
     EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
@@ -72,6 +73,7 @@ impl Composer for Glance {
         let workload = match (&database, &access, &stores, &ground.policy) {
             (Ok(database), Ok(access), Ok(stores), Ok(policy)) => Ok(workload(
                 &service,
+                spec.cache.as_ref(),
                 database,
                 access,
                 stores,
@@ -93,6 +95,7 @@ impl Composer for Glance {
 
 fn workload(
     service: &Service<'_>,
+    cache: Option<&ImageCache>,
     database: &Database,
     access: &KeystoneAccess,
     stores: &[Store],
@@ -100,7 +103,7 @@ fn workload(
     composition: &mut Composition,
 ) -> Result<Workload, Failure> {
     let mut files = Files::default();
-    let mut config = config::glance_api_conf(service, stores, database, access, &mut files);
+    let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition)?;
@@ -116,7 +119,12 @@ fn workload(
         .mount("scratch", config::SCRATCH, Source::Scratch)
         .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
     let api = stores.iter().fold(api, |api, store| store.mount(api));
+    let api = match cache {
+        Some(cache) => cache::mount(cache, api),
+        None => api,
+    };
     Ok(Workload {
+        chores: cache.map(|_| cache::chore(&file)).into_iter().collect(),
         migrations: Migrations {
             database: database.place(),
             sync: manage(&["db_sync"]),

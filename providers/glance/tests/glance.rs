@@ -60,6 +60,16 @@ fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
 }
 
 #[test]
+fn each_replica_keeps_images_and_makes_room() {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["cache"] = json!({ "size": "5Gi" });
+    });
+    let answer = cluster.settle(&GLANCE, "glance");
+    insta::assert_yaml_snapshot!("cache", shown(&answer));
+}
+
+#[test]
 fn images_outlast_glance_and_its_store() {
     let mut cluster = given(FILE);
     cluster.settle(&GLANCE, "glance");
@@ -206,6 +216,7 @@ fn a_secret_without_what_ceph_needs_is_named(
 
 #[rstest::rstest]
 #[case("DEFAULT", "enabled_backends", "s3:s3", "use storage")]
+#[case("DEFAULT", "image_cache_driver", "xattr", "use cache")]
 #[case(
     "glance_store",
     "default_backend",

@@ -55,6 +55,8 @@ pub enum Source {
     Claim(String),
     /// Nothing: room for files that go with the pod.
     Scratch,
+    /// The same, for so many bytes: a pod that has more is put out.
+    Room(u64),
 }
 
 impl Program {
@@ -231,7 +233,10 @@ fn pull_policy(policy: PullPolicy) -> String {
 }
 
 fn volume_mount(mount: &Mount) -> VolumeMount {
-    let writable = matches!(mount.source, Source::Scratch | Source::Claim(_));
+    let writable = matches!(
+        mount.source,
+        Source::Scratch | Source::Room(_) | Source::Claim(_)
+    );
     VolumeMount {
         name: mount.name.clone(),
         mount_path: mount.path.clone(),
@@ -267,6 +272,12 @@ fn volume(mount: &Mount) -> Volume {
             });
         }
         Source::Scratch => volume.empty_dir = Some(EmptyDirVolumeSource::default()),
+        Source::Room(bytes) => {
+            volume.empty_dir = Some(EmptyDirVolumeSource {
+                size_limit: Some(Quantity(bytes.to_string())),
+                ..EmptyDirVolumeSource::default()
+            });
+        }
     }
     volume
 }

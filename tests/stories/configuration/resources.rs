@@ -206,6 +206,7 @@ fn glances() -> Vec<Value> {
                     "keystone": access,
                     "tls": tls,
                     "storage": store,
+                    "cache": { "size": "1Ti" },
                     "policyOverrides": { "rules": { "add_image": "role:admin or (role:member and not role:guest)" } },
                     "extraConfig": { "DEFAULT": { "image_size_cap": "1099511627776" } },
                 }),

@@ -20,6 +20,7 @@ impl Recipe<'_> {
             database: self.database(&GLANCE),
             keystone: self.keystone_access(step),
             storage: self.image_storage(),
+            cache: None,
             common: self.common(step, tags.release, tags.glance, &said.overrides),
         };
         composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
