@@ -96,6 +96,14 @@ impl Image {
         Self::published("judges", "lab", vec!["requirements.txt".to_owned()])
     }
 
+    /// `s3:lab`: an object store that speaks S3.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn s3() -> Result<Self> {
+        Self::published("s3", "lab", vec!["requirements.txt".to_owned()])
+    }
+
     /// The MariaDB that mariadb-operator makes pods of.
     ///
     /// # Errors
@@ -156,6 +164,7 @@ impl Image {
         Self::memcached()?;
         Self::ceph()?;
         Self::judges()?;
+        Self::s3()?;
         let [release, next, claimed] = STORIES;
         Self::of_cloud(release)?;
         Self::of_cloud(claimed)?;

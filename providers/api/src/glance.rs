@@ -1,27 +1,35 @@
 //! Glance: images.
 
+use std::iter;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     custom_resource::CustomResource,
     kind::Column,
+    list,
     parts::{
         Autoscaling, Common, Database, KeystoneAccess, NamedRef, Rbd, Resources, ServiceStatus,
-        Volume, is_default, keystone_access::URL,
+        Size, Volume, is_default, keystone_access::URL, reference::LABEL,
     },
     rule::Rule,
 };
 
-const STORE_IS_GIVEN: Rule = Rule::new(
+const DESCRIBED: Rule = Rule::new(
     "(self.backend != 'rbd' || has(self.rbd)) && (self.backend != 's3' || has(self.s3))",
-    "storage.backend isn't described: give storage.rbd with rbd, or storage.s3 with s3",
+    "the backend isn't described: give rbd where backend is rbd, or s3 where it is s3",
 );
 
-const ONE_STORE: Rule = Rule::new(
+const ONE_BACKEND: Rule = Rule::new(
     "(self.backend == 'rbd' || !has(self.rbd)) && (self.backend == 'file' || !has(self.file)) && \
      (self.backend == 's3' || !has(self.s3))",
-    "storage describes a backend that isn't storage.backend: name it there, or leave the description out",
+    "a backend is described that isn't the one in backend: name it there, or leave the description out",
+);
+
+const NAME_IS_FREE: Rule = Rule::new(
+    "!(self.name in ['rbd', 'file', 's3'])",
+    "the store of storage itself may be called rbd, file or s3: give this one another name",
 );
 
 /// The wanted Glance.
@@ -46,6 +54,9 @@ pub struct GlanceSpec {
     pub keystone: KeystoneAccess,
     /// Where the images themselves are.
     pub storage: ImageStorage,
+    /// Images that each replica keeps by itself, so that it needn't fetch them from their store again. Without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<ImageCache>,
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
@@ -55,10 +66,63 @@ fn default_replicas() -> u32 {
     2
 }
 
-/// Where images are.
+/// Images that a replica keeps on its node, for as long as its pod is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [STORE_IS_GIVEN, ONE_STORE]))]
+#[serde(default)]
+pub struct ImageCache {
+    /// How much is kept; what wasn't asked for longest goes first. Until it is gone there may be twice as much on the node,
+    /// and a pod that has even more is put out: give more than a few of the largest images have together.
+    pub size: Size,
+}
+
+impl Default for ImageCache {
+    fn default() -> Self {
+        Self {
+            size: Size::gibibytes(10),
+        }
+    }
+}
+
+/// Where images are: in a store, which is called as its backend is, and in additional ones where a user asks for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [DESCRIBED, ONE_BACKEND]))]
 pub struct ImageStorage {
+    /// The store of images for which none is asked.
+    #[serde(flatten)]
+    pub store: ImageStore,
+    /// Stores besides it. Take one away only when no image is in it any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), transform = list::by_name)]
+    pub additional: Vec<AdditionalStore>,
+}
+
+impl ImageStorage {
+    /// What all stores keep images in, beginning with the usual one.
+    pub fn stores(&self) -> impl Iterator<Item = &ImageStore> {
+        let additional = self.additional.iter().map(|additional| &additional.store);
+        iter::once(&self.store).chain(additional)
+    }
+}
+
+/// A store besides the usual one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("x-kubernetes-validations" = [DESCRIBED, ONE_BACKEND, NAME_IS_FREE]))]
+pub struct AdditionalStore {
+    /// What users ask for it by. Glance writes it down with each image there: under another name they aren't found.
+    #[schemars(length(min = 1, max = 32), regex(pattern = LABEL))]
+    pub name: String,
+    /// What users are told of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255), regex(pattern = r"^[^\x00-\x1f\x7f]+$"))]
+    pub description: Option<String>,
+    /// What its images are kept in.
+    #[serde(flatten)]
+    pub store: ImageStore,
+}
+
+/// What the images of a store are kept in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageStore {
     /// What images are kept in.
     #[serde(default)]
     pub backend: ImageBackend,

@@ -1,10 +1,13 @@
-//! Whether Ceph can be reached, as a pod sees it that runs what Glance runs.
+//! Pools in Ceph: who uses them, and whether they can be reached, as a pod sees it that runs what Glance runs.
 
-use c5c3_api::glance::{GlanceSpec, ImageBackend};
-use provider_composer::{Composition, Failure, Progress};
-use provider_openstack::{Awaited, Jobs, Program, Task};
+use c5c3_api::glance::{ImageBackend, ImageStorage};
+use c5c3_api::parts::Rbd;
+use provider_composer::{Composition, Failure, Progress, World};
+use provider_openstack::{
+    Awaited, Files, Jobs, Program, Section, Service, Source, Task, Values, digest,
+};
 
-use crate::store::Store;
+use crate::store::{Place, Store};
 
 /// The task that looks.
 const CEPH: &str = "ceph";
@@ -17,38 +20,148 @@ with rados.Rados(conffile='/etc/ceph/ceph.conf', rados_id=os.environ['CEPH_USER'
         pool.get_stats()
 ";
 
-/// Looks whether Glance's user can open its pool, once for each pool, user and key, and again while it can't. None where
-/// images aren't in Ceph.
+/// A pool in Ceph, and who uses it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Name of the pool.
+    pool: String,
+    /// Ceph's user.
+    user: String,
+    /// Secret with configuration and key.
+    secret: String,
+    /// How Ceph is reached.
+    conf: String,
+    /// The user's key.
+    keyring: String,
+}
+
+impl Pool {
+    /// The pool that a field describes.
+    ///
+    /// # Errors
+    /// Its Secret isn't there, or lacks something.
+    pub fn resolve(
+        service: &Service<'_>,
+        field: &str,
+        rbd: &Rbd,
+        world: &World<'_>,
+    ) -> Awaited<Self> {
+        let secret = &rbd.ceph_secret_ref.name;
+        let values = Values::read(
+            world,
+            service.namespace,
+            secret,
+            "Ceph's configuration and key",
+        )?;
+        let keyring = values.text("keyring")?;
+        let conf = values.text("ceph.conf")?;
+        let user = match &rbd.user {
+            Some(user) => user.clone(),
+            None => values.required("userID")?.to_owned(),
+        };
+        if !has_key(keyring) {
+            return Err(Progress::failed(
+                "InvalidSecret",
+                format!(
+                    "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
+                ),
+            ));
+        }
+        if user.starts_with("client.") {
+            return Err(Progress::failed(
+                "InvalidSecret",
+                format!(
+                    "Ceph's user is {user}: write it without client., in {field}.rbd.user or under userID of Secret {secret}"
+                ),
+            ));
+        }
+        Ok(Self {
+            pool: rbd.pool.clone(),
+            user,
+            secret: secret.clone(),
+            conf: conf.to_owned(),
+            keyring: keyring.to_owned(),
+        })
+    }
+
+    /// Says to a store of Glance where the pool is. Several stores may be in several Cephs, so each has a configuration of its
+    /// own, which names its own keyring: what is said last of a user holds.
+    pub fn configure(
+        &self,
+        store: &str,
+        service: &Service<'_>,
+        section: &mut Section,
+        files: &mut Files,
+    ) {
+        let (conf, keyring) = (format!("{store}.ceph"), format!("{store}.keyring"));
+        let folder = service.about.folder;
+        section
+            .set("rbd_store_pool", &self.pool)
+            .set("rbd_store_user", &self.user)
+            .set("rbd_store_ceph_conf", format!("{folder}/{conf}"));
+        let own = format!("[client.{}]\nkeyring = {folder}/{keyring}\n", self.user);
+        files.secret(&conf, format!("{}\n\n{own}", self.conf.trim_end()));
+        files.secret(&keyring, &self.keyring);
+    }
+
+    /// Looks whether Glance's user can open it.
+    fn look(&self) -> Task {
+        let program = Program::default()
+            .mount("ceph", "/etc/ceph", Source::Secret(self.secret.clone()))
+            .command(["timeout", "60", "python3", "-c", SCRIPT].map(str::to_owned))
+            .variable("CEPH_USER", &self.user)
+            .variable("CEPH_POOL", &self.pool);
+        let key = digest([self.conf.as_str(), self.keyring.as_str()]);
+        Task {
+            name: CEPH,
+            purpose: format!("{} {} {key}", self.pool, self.user),
+            program,
+            often: format!(
+                "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",
+                self.pool, self.user
+            ),
+        }
+    }
+}
+
+/// Looks whether Glance's users can open the pools of all stores, once for each pool, user and key, and again while one can't.
+/// None where no store is in Ceph; the first that isn't reached speaks for all.
 ///
 /// # Errors
-/// The Job can't be written.
+/// A Job can't be written.
 pub fn connected(
-    store: &Awaited<Store>,
-    spec: &GlanceSpec,
+    storage: &ImageStorage,
+    stores: &[Awaited<Store>],
     jobs: &Jobs<'_>,
     composition: &mut Composition,
 ) -> Result<Option<Progress>, Failure> {
-    let (store, pool) = match store {
-        Ok(store @ Store::Rbd(pool)) => (store, pool),
-        Err(awaited) if spec.storage.backend == ImageBackend::Rbd => {
-            jobs.keep(&[CEPH], composition);
-            return Ok(Some(awaited.clone()));
+    let mut all: Option<Progress> = None;
+    for (described, store) in storage.stores().zip(stores) {
+        let reached = match store {
+            Ok(store) => match &store.place {
+                Place::Rbd(pool) => jobs.once(&pool.look(), composition)?,
+                Place::File(_) | Place::S3(_) => continue,
+            },
+            Err(awaited) if described.backend == ImageBackend::Rbd => {
+                jobs.keep(&[CEPH], composition);
+                awaited.clone()
+            }
+            Err(_) => continue,
+        };
+        if all.as_ref().is_none_or(Progress::is_ready) {
+            all = Some(reached);
         }
-        _ => return Ok(None),
+    }
+    Ok(all)
+}
+
+/// Whether there is a key in each part of a keyring, where there are parts
+/// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
+fn has_key(keyring: &str) -> bool {
+    let key = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == "key" && !value.trim().is_empty()).then_some(())
     };
-    let program = store
-        .mount(Program::default())
-        .command(["timeout", "60", "python3", "-c", SCRIPT].map(str::to_owned))
-        .variable("CEPH_USER", &pool.user)
-        .variable("CEPH_POOL", &pool.pool);
-    let task = Task {
-        name: CEPH,
-        purpose: format!("{} {} {}", pool.pool, pool.user, pool.key),
-        program,
-        often: format!(
-            "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",
-            pool.pool, pool.user
-        ),
-    };
-    jobs.once(&task, composition).map(Some)
+    let mut parts = keyring.split("[client.").skip(1);
+    parts.all(|part| part.lines().any(|line| key(line).is_some()))
 }

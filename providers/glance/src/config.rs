@@ -1,16 +1,21 @@
 //! glance-api.conf, section by section.
 
+use c5c3_api::glance::ImageCache;
 use provider_openstack::{Config, Database, Files, KeystoneAccess, Owned, Service};
 
-use crate::store::Store;
+use crate::cache;
+use crate::store::{self, Store};
 
 /// Room for what is on its way to a store, and locks.
 pub const SCRATCH: &str = "/var/lib/glance";
 
 const ON_ITS_WAY: &str = "nothing: what is on its way to a store has a place of its own";
 /// What users set elsewhere.
-pub const OWNED: [Owned; 11] = [
+pub const OWNED: [Owned<'_>; 14] = [
     Owned::option("DEFAULT", "enabled_backends", "storage"),
+    Owned::option("DEFAULT", "image_cache_dir", "cache"),
+    Owned::option("DEFAULT", "image_cache_driver", "cache"),
+    Owned::option("DEFAULT", "image_cache_max_size", "cache"),
     Owned::option(
         "DEFAULT",
         "worker_self_reference_url",
@@ -34,7 +39,8 @@ pub const OWNED: [Owned; 11] = [
 /// The configuration of Glance.
 pub fn glance_api_conf(
     service: &Service<'_>,
-    store: &Store,
+    cache: Option<&ImageCache>,
+    stores: &[Store],
     database: &Database,
     access: &KeystoneAccess,
     files: &mut Files,
@@ -50,7 +56,7 @@ pub fn glance_api_conf(
         .set("enabled_import_methods", methods);
     database.configure(config.section("database"));
     access.configure(service, &mut config, files);
-    store.configure(&mut config);
+    store::configure(stores, service, &mut config, files);
     for (section, folder) in [
         ("os_glance_staging_store", "staging"),
         ("os_glance_tasks_store", "tasks"),
@@ -66,6 +72,9 @@ pub fn glance_api_conf(
         .section("paste_deploy")
         .set("flavor", "keystone")
         .set("config_file", "/etc/glance/glance-api-paste.ini");
+    if let Some(cache) = cache {
+        cache::configure(cache, &mut config);
+    }
     config.merge(&service.extra);
     config
 }

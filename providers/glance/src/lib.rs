@@ -1,18 +1,19 @@
 //! The glance-operator's composer: images.
 
+mod cache;
 mod ceph;
 mod config;
 mod store;
 
-use c5c3_api::glance::GlanceSpec;
+use c5c3_api::glance::{GlanceSpec, ImageCache};
 use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::core::v1::{
     EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
 };
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
-    Source, Workload, progress, uses,
+    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Owned, Policy, Program,
+    Scale, Service, Source, Workload, progress, uses,
 };
 
 use store::Store;
@@ -55,18 +56,27 @@ impl Composer for Glance {
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
+        let additional = spec.storage.additional.iter();
+        let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
+        let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
+        let about = About {
+            owned: &owned,
+            ..ABOUT
+        };
+        let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?;
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
-        let store = Store::resolve(&service, spec, world, composition)?;
-        let connected = ceph::connected(&store, spec, &ground.jobs, composition)?;
-        let workload = match (&database, &access, &store, &ground.policy) {
-            (Ok(database), Ok(access), Ok(store), Ok(policy)) => Ok(workload(
+        let stores = store::resolve(&service, &spec.storage, world, composition)?;
+        let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition)?;
+        let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
+        let workload = match (&database, &access, &stores, &ground.policy) {
+            (Ok(database), Ok(access), Ok(stores), Ok(policy)) => Ok(workload(
                 &service,
+                spec.cache.as_ref(),
                 database,
                 access,
-                store,
+                stores,
                 policy,
                 composition,
             )?),
@@ -85,14 +95,15 @@ impl Composer for Glance {
 
 fn workload(
     service: &Service<'_>,
+    cache: Option<&ImageCache>,
     database: &Database,
     access: &KeystoneAccess,
-    store: &Store,
+    stores: &[Store],
     policy: &Policy,
     composition: &mut Composition,
 ) -> Result<Workload, Failure> {
     let mut files = Files::default();
-    let mut config = config::glance_api_conf(service, store, database, access, &mut files);
+    let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition)?;
@@ -107,7 +118,13 @@ fn workload(
         .clone()
         .mount("scratch", config::SCRATCH, Source::Scratch)
         .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
+    let api = stores.iter().fold(api, |api, store| store.mount(api));
+    let api = match cache {
+        Some(cache) => cache::mount(cache, api),
+        None => api,
+    };
     Ok(Workload {
+        chores: cache.map(|_| cache::chore(&file)).into_iter().collect(),
         migrations: Migrations {
             database: database.place(),
             sync: manage(&["db_sync"]),
@@ -115,7 +132,7 @@ fn workload(
             migrate: Some(manage(&["db", "migrate"])),
             contract: Some(manage(&["db", "contract"])),
         },
-        program: reachable(service, store.mount(api)),
+        program: reachable(service, api),
         application_credential: Some(access.id().to_owned()),
     })
 }

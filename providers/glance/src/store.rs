@@ -1,44 +1,53 @@
-//! Where images are.
+//! Where images are: the stores of a Glance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::glance::{Bucket, GlanceSpec, ImageBackend};
-use c5c3_api::parts::{Rbd, Volume};
+use c5c3_api::glance::{Bucket, ImageBackend, ImageStorage, ImageStore};
+use c5c3_api::parts::Volume;
 use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Failure, Progress, World};
-use provider_openstack::{Awaited, Config, Program, Service, Source, Values, digest};
+use provider_composer::{Composition, Failure, World};
+use provider_openstack::{Awaited, Config, Files, Options, Program, Service, Source, Values};
 
-/// Where the volume with images is.
+use crate::ceph::Pool;
+
+/// Where the volume with images is; of an additional store, with its name at the end.
 const IMAGES: &str = "/var/lib/images";
-/// Where Ceph's configuration and key are: its libraries look there.
-const CEPH: &str = "/etc/ceph";
+/// What the store of `storage` itself may be called.
+const BACKENDS: [ImageBackend; 3] = [ImageBackend::Rbd, ImageBackend::File, ImageBackend::S3];
 
-/// Where images are.
+/// A store.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Store {
+pub struct Store {
+    /// What users ask for it by, and what its section is called.
+    id: String,
+    description: Option<String>,
+    /// Where its images are.
+    pub place: Place,
+}
+
+/// Where the images of a store are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Place {
     /// A pool in Ceph.
     Rbd(Pool),
-    /// A volume, by its claim.
-    File(String),
+    /// A volume.
+    File(Folder),
     /// A bucket.
     S3(Keys),
 }
 
-/// A pool in Ceph, and who uses it.
+/// A volume, and where it is in a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// Name of the pool.
-    pub pool: String,
-    /// Ceph's user.
-    pub user: String,
-    /// Secret with configuration and key.
-    pub secret: String,
-    /// Stands for configuration and key: others have another.
-    pub key: String,
+pub struct Folder {
+    /// What the pod calls it.
+    volume: String,
+    path: String,
+    /// Name of its claim.
+    claim: String,
 }
 
 /// A bucket, and the keys to it.
@@ -49,128 +58,155 @@ pub struct Keys {
     secret_key: String,
 }
 
+/// The stores of a Glance, beginning with the usual one. Volumes are made, and stay when the Glance goes.
+///
+/// # Errors
+/// A store isn't described, two are called the same, or a volume can't be written.
+pub fn resolve(
+    service: &Service<'_>,
+    storage: &ImageStorage,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<Vec<Awaited<Store>>, Failure> {
+    let mut place = |field: &str, store, suffix: &str| {
+        Place::resolve(service, field, store, suffix, world, composition)
+    };
+    let usual = place("storage", &storage.store, "")?.map(|place| Store {
+        id: name(storage.store.backend).to_owned(),
+        description: None,
+        place,
+    });
+    let mut stores = vec![usual];
+    let known = Options::of(service.about.name, service.release);
+    let sections = known
+        .iter()
+        .flat_map(|known| known.all().map(|option| option.section));
+    let mut taken: BTreeSet<&str> = BACKENDS.into_iter().map(name).chain(sections).collect();
+    for additional in &storage.additional {
+        let id = additional.name.as_str();
+        if !taken.insert(id) {
+            return Err(Failure::new(
+                "Invalid",
+                format!(
+                    "storage.additional has a store {id}, and another store or a section of Glance's configuration is \
+                     called so: give it another name"
+                ),
+            ));
+        }
+        let field = format!("storage.additional[{id}]");
+        let place = place(&field, &additional.store, &format!("-{id}"))?;
+        stores.push(place.map(|place| Store {
+            id: id.to_owned(),
+            description: additional.description.clone(),
+            place,
+        }));
+    }
+    Ok(stores)
+}
+
+/// Says in Glance's configuration where images are
+/// (<https://docs.openstack.org/glance/latest/admin/multistores.html>).
+pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, files: &mut Files) {
+    let backends = stores.iter().map(Store::backend);
+    config.section("DEFAULT").list("enabled_backends", backends);
+    if let Some(usual) = stores.first() {
+        config
+            .section("glance_store")
+            .set("default_backend", &usual.id);
+    }
+    for store in stores {
+        store.configure(service, config, files);
+    }
+}
+
 impl Store {
-    /// Where a Glance keeps images. A volume is made, and stays when the Glance goes.
-    ///
-    /// # Errors
-    /// The store isn't described, or the volume can't be written.
-    pub fn resolve(
+    /// Its name and what it is, as Glance is told both.
+    fn backend(&self) -> String {
+        let backend = match self.place {
+            Place::Rbd(_) => ImageBackend::Rbd,
+            Place::File(_) => ImageBackend::File,
+            Place::S3(_) => ImageBackend::S3,
+        };
+        format!("{}:{}", self.id, name(backend))
+    }
+
+    fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
+        let section = config.section(&self.id);
+        if let Some(description) = &self.description {
+            section.set("store_description", description);
+        }
+        match &self.place {
+            Place::Rbd(pool) => pool.configure(&self.id, service, section, files),
+            Place::File(folder) => {
+                section.set("filesystem_store_datadir", &folder.path);
+            }
+            Place::S3(keys) => {
+                section
+                    .set("s3_store_host", &keys.bucket.endpoint)
+                    .set("s3_store_bucket", &keys.bucket.bucket)
+                    .set("s3_store_bucket_url_format", "path")
+                    .secret("s3_store_access_key", &keys.access_key)
+                    .secret("s3_store_secret_key", &keys.secret_key);
+            }
+        }
+    }
+
+    /// Shows a program the volume of the store, where it has one.
+    #[must_use]
+    pub fn mount(&self, program: Program) -> Program {
+        match &self.place {
+            Place::Rbd(_) | Place::S3(_) => program,
+            Place::File(folder) => {
+                let claim = Source::Claim(folder.claim.clone());
+                program.mount(&folder.volume, &folder.path, claim)
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Where the images of a store are that a field describes; the suffix tells its volume from those of others.
+    fn resolve(
         service: &Service<'_>,
-        spec: &GlanceSpec,
+        field: &str,
+        store: &ImageStore,
+        suffix: &str,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<Awaited<Self>, Failure> {
-        let storage = &spec.storage;
-        let undescribed = |field: &str| {
+        let undescribed = || {
+            let backend = name(store.backend);
             Failure::new(
                 "Invalid",
                 format!(
-                    "storage.backend is {field}, and nothing describes it: give storage.{field}"
+                    "{field}.backend is {backend}, and nothing describes it: give {field}.{backend}"
                 ),
             )
         };
-        match storage.backend {
+        match store.backend {
             ImageBackend::Rbd => {
-                let rbd = storage.rbd.as_ref().ok_or_else(|| undescribed("rbd"))?;
-                Ok(pool(service, rbd, world).map(Self::Rbd))
+                let rbd = store.rbd.as_ref().ok_or_else(undescribed)?;
+                Ok(Pool::resolve(service, field, rbd, world).map(Self::Rbd))
             }
             ImageBackend::S3 => {
-                let bucket = storage.s3.as_ref().ok_or_else(|| undescribed("s3"))?;
+                let bucket = store.s3.as_ref().ok_or_else(undescribed)?;
                 Ok(keys(service, bucket, world).map(Self::S3))
             }
             ImageBackend::File => {
-                let volume = storage.file.clone().unwrap_or_default();
-                claim(service, &volume, composition).map(|name| Ok(Self::File(name)))
+                let volume = store.file.clone().unwrap_or_default();
+                folder(service, suffix, &volume, composition).map(|folder| Ok(Self::File(folder)))
             }
         }
     }
-
-    /// Says in Glance's configuration where images are
-    /// (<https://docs.openstack.org/glance/latest/admin/multistores.html>).
-    pub fn configure(&self, config: &mut Config) {
-        let name = match self {
-            Self::Rbd(_) => "rbd",
-            Self::File(_) => "file",
-            Self::S3(_) => "s3",
-        };
-        config
-            .section("DEFAULT")
-            .set("enabled_backends", format!("{name}:{name}"));
-        config.section("glance_store").set("default_backend", name);
-        let section = config.section(name);
-        match self {
-            Self::Rbd(pool) => section
-                .set("rbd_store_pool", &pool.pool)
-                .set("rbd_store_user", &pool.user)
-                .set("rbd_store_ceph_conf", format!("{CEPH}/ceph.conf")),
-            Self::File(_) => section.set("filesystem_store_datadir", IMAGES),
-            Self::S3(keys) => section
-                .set("s3_store_host", &keys.bucket.endpoint)
-                .set("s3_store_bucket", &keys.bucket.bucket)
-                .set("s3_store_bucket_url_format", "path")
-                .secret("s3_store_access_key", &keys.access_key)
-                .secret("s3_store_secret_key", &keys.secret_key),
-        };
-    }
-
-    /// Shows a program what it needs of the store.
-    #[must_use]
-    pub fn mount(&self, program: Program) -> Program {
-        match self {
-            Self::Rbd(pool) => program.mount("ceph", CEPH, Source::Secret(pool.secret.clone())),
-            Self::File(claim) => program.mount("images", IMAGES, Source::Claim(claim.clone())),
-            Self::S3(_) => program,
-        }
-    }
 }
 
-fn pool(service: &Service<'_>, rbd: &Rbd, world: &World<'_>) -> Awaited<Pool> {
-    let secret = &rbd.ceph_secret_ref.name;
-    let values = Values::read(
-        world,
-        service.namespace,
-        secret,
-        "Ceph's configuration and key",
-    )?;
-    let keyring = values.text("keyring")?;
-    let key = digest([values.text("ceph.conf")?, keyring]);
-    let user = match &rbd.user {
-        Some(user) => user.clone(),
-        None => values.required("userID")?.to_owned(),
-    };
-    if !has_key(keyring) {
-        return Err(Progress::failed(
-            "InvalidSecret",
-            format!(
-                "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
-            ),
-        ));
+/// What Glance calls it.
+fn name(backend: ImageBackend) -> &'static str {
+    match backend {
+        ImageBackend::Rbd => "rbd",
+        ImageBackend::File => "file",
+        ImageBackend::S3 => "s3",
     }
-    if user.starts_with("client.") {
-        return Err(Progress::failed(
-            "InvalidSecret",
-            format!(
-                "Ceph's user is {user}: write it without client., in storage.rbd.user or under userID of Secret {secret}"
-            ),
-        ));
-    }
-    Ok(Pool {
-        pool: rbd.pool.clone(),
-        user,
-        secret: secret.clone(),
-        key,
-    })
-}
-
-/// Whether there is a key in each part of a keyring, where there are parts
-/// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
-fn has_key(keyring: &str) -> bool {
-    let key = |line: &str| {
-        let (name, value) = line.split_once('=')?;
-        (name.trim() == "key" && !value.trim().is_empty()).then_some(())
-    };
-    let mut parts = keyring.split("[client.").skip(1);
-    parts.all(|part| part.lines().any(|line| key(line).is_some()))
 }
 
 fn keys(service: &Service<'_>, bucket: &Bucket, world: &World<'_>) -> Awaited<Keys> {
@@ -187,12 +223,17 @@ fn keys(service: &Service<'_>, bucket: &Bucket, world: &World<'_>) -> Awaited<Ke
     })
 }
 
-fn claim(
+fn folder(
     service: &Service<'_>,
+    suffix: &str,
     volume: &Volume<20>,
     composition: &mut Composition,
-) -> Result<String, Failure> {
-    let name = service.named("images");
+) -> Result<Folder, Failure> {
+    let folder = Folder {
+        volume: format!("images{suffix}"),
+        path: format!("{IMAGES}{suffix}"),
+        claim: service.named(&format!("images{suffix}")),
+    };
     let claim = PersistentVolumeClaim {
         metadata: ObjectMeta {
             labels: Some(service.selector()),
@@ -213,6 +254,6 @@ fn claim(
         }),
         ..PersistentVolumeClaim::default()
     };
-    composition.apply_lasting(service.namespace, &name, &claim)?;
-    Ok(name)
+    composition.apply_lasting(service.namespace, &folder.claim, &claim)?;
+    Ok(folder)
 }

@@ -1,9 +1,11 @@
 //! A Glance from its resource to a running API, in a small cluster in memory.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use provider_composer::{Carried, Custom};
 use provider_glance::Glance;
 use provider_openstack_fixtures::documents::{self, RBD};
@@ -22,9 +24,26 @@ const S3: &str = r#"
     s3: { endpoint: "https://objects.example.com", bucket: images, secretRef: { name: glance-bucket } }
 "#;
 
+const SEVERAL: &str = r#"
+    backend: rbd
+    rbd: { pool: images, cephSecretRef: { name: glance-ceph-credentials } }
+    additional:
+      - name: fast
+        description: "On flash: $5 more"
+        backend: rbd
+        rbd: { pool: flash, user: flash, cephSecretRef: { name: flash-ceph-credentials } }
+      - { name: archive, backend: s3, s3: { endpoint: "https://objects.example.com", bucket: images, secretRef: { name: glance-bucket } } }
+      - { name: shared, backend: file, file: { storageClass: shared } }
+"#;
+
 fn given(store: &str) -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
     cluster.put_document::<Custom<GlanceSpec>>(&documents::glance(store));
+    let flash = "[client.flash]\n\tkey = flash-s3cret\n";
+    cluster.secret(
+        "flash-ceph-credentials",
+        &[("keyring", flash), ("ceph.conf", "[global]\nfsid = 2")],
+    );
     cluster
 }
 
@@ -32,11 +51,22 @@ fn given(store: &str) -> Cluster {
 #[case("rbd", RBD)]
 #[case("file", FILE)]
 #[case("s3", S3)]
+#[case("several", SEVERAL)]
 fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
     let mut cluster = given(store);
     let answer = cluster.settle(&GLANCE, "glance");
     assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
     insta::assert_yaml_snapshot!(name, shown(&answer));
+}
+
+#[test]
+fn each_replica_keeps_images_and_makes_room() {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["cache"] = json!({ "size": "5Gi" });
+    });
+    let answer = cluster.settle(&GLANCE, "glance");
+    insta::assert_yaml_snapshot!("cache", shown(&answer));
 }
 
 #[test]
@@ -101,6 +131,62 @@ fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
     );
 }
 
+#[test]
+fn ceph_is_connected_when_every_store_in_it_is() {
+    let mut cluster = given(SEVERAL);
+    cluster.delete::<Secret>("flash-ceph-credentials");
+    cluster.settle(&GLANCE, "glance");
+    let (status, _, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
+    assert_eq!(status, "False");
+    assert!(message.contains("flash-ceph-credentials"), "{message}");
+    assert!(cluster.get::<Deployment>("glance").is_none());
+}
+
+#[test]
+fn a_job_looks_at_each_pool() {
+    let mut cluster = given(SEVERAL);
+    cluster.compose(&GLANCE, "glance").unwrap();
+    let pools: BTreeSet<String> = cluster
+        .all::<Job>()
+        .into_values()
+        .map(|job| {
+            let variables = &job["spec"]["template"]["spec"]["containers"][0]["env"];
+            variables[1]["value"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(pools, ["flash", "images"].map(str::to_owned).into());
+}
+
+#[rstest::rstest]
+#[case(
+    "s3",
+    "another store or a section of Glance's configuration is called so"
+)]
+#[case(
+    "database",
+    "another store or a section of Glance's configuration is called so"
+)]
+#[case(
+    "twice",
+    "another store or a section of Glance's configuration is called so"
+)]
+#[case(
+    "undescribed",
+    "storage.additional[undescribed].backend is s3, and nothing describes it: give storage.additional[undescribed].s3"
+)]
+fn a_store_has_a_name_of_its_own_and_a_description(#[case] name: &str, #[case] expected: &str) {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        let backend = if name == "undescribed" { "s3" } else { "file" };
+        glance["spec"]["storage"]["additional"] = json!([
+            { "name": "twice", "backend": "file" },
+            { "name": name, "backend": backend },
+        ]);
+    });
+    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
+    assert!(failure.to_string().contains(expected), "{failure}");
+}
+
 #[rstest::rstest]
 #[case(&[("userID", "glance"), ("ceph.conf", "[global]")], "Secret glance-ceph-credentials has no value under the key keyring")]
 #[case(&[("keyring", "k-s3cret"), ("ceph.conf", "[global]")], "has no value under the key userID")]
@@ -130,6 +216,7 @@ fn a_secret_without_what_ceph_needs_is_named(
 
 #[rstest::rstest]
 #[case("DEFAULT", "enabled_backends", "s3:s3", "use storage")]
+#[case("DEFAULT", "image_cache_driver", "xattr", "use cache")]
 #[case(
     "glance_store",
     "default_backend",
@@ -141,6 +228,12 @@ fn a_secret_without_what_ceph_needs_is_named(
     "rbd_store_pool",
     "other",
     "[rbd] rbd_store_pool, and the operator owns it: use storage"
+)]
+#[case(
+    "fast",
+    "rbd_store_pool",
+    "other",
+    "[fast] rbd_store_pool, and the operator owns it: use storage.additional"
 )]
 #[case("keystone_authtoken", "auth_url", "http://a", "use keystone")]
 #[case(
@@ -161,7 +254,7 @@ fn what_the_operator_owns_is_not_for_extra_config(
     #[case] value: &str,
     #[case] message: &str,
 ) {
-    let mut cluster = given(RBD);
+    let mut cluster = given(SEVERAL);
     cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
         glance["spec"]["extraConfig"] = json!({ section: { option: value } })
     });

@@ -146,6 +146,7 @@ fn workload(
             .command(manage(&[&["db_sync"], phase].concat()))
     };
     Ok(Workload {
+        chores: Vec::new(),
         migrations: Migrations {
             database: database.place(),
             sync: sync(&[]),

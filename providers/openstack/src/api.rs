@@ -35,10 +35,16 @@ const START: SignedDuration = SignedDuration::from_secs(60);
 /// Processes of each replica, and threads of each process.
 const PROCESSES: (&str, &str) = ("2", "4");
 
+/// How often chores are done, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
+/// requests of its own, or a HorizontalPodAutoscaler couldn't count.
+const CHORES: &str = "-2 -1 -1 -1 -1";
+
 /// The API of a service.
 pub struct Api {
     /// What it sees, besides its certificate. The command is uwsgi's.
     pub program: Program,
+    /// What each replica runs besides, every few minutes.
+    pub chores: Vec<String>,
     /// The database that its pods must reach to be ready.
     pub database: String,
     /// Annotations of its pods: a change rolls them.
@@ -70,6 +76,10 @@ impl Api {
         let labels = service.selector();
         let mut program = self.program.clone();
         program.command = command(service, certificate.is_some());
+        for chore in &self.chores {
+            program.command.push("--cron".to_owned());
+            program.command.push(format!("{CHORES} {chore}"));
+        }
         let mut annotations = self.annotations.clone();
         if let Some(certificate) = certificate {
             program = program.mount(

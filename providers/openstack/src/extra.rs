@@ -12,8 +12,8 @@ use crate::service::About;
 
 /// A section or an option that is the operator's alone, and what a user sets instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owned {
-    section: &'static str,
+pub struct Owned<'a> {
+    section: &'a str,
     option: Option<&'static str>,
     instead: &'static str,
 }
@@ -47,9 +47,9 @@ pub(crate) struct Given<'a> {
     pub secret: bool,
 }
 
-impl Owned {
+impl<'a> Owned<'a> {
     /// A whole section.
-    pub const fn section(section: &'static str, instead: &'static str) -> Self {
+    pub const fn section(section: &'a str, instead: &'static str) -> Self {
         Self {
             section,
             option: None,
@@ -58,11 +58,7 @@ impl Owned {
     }
 
     /// One option.
-    pub const fn option(
-        section: &'static str,
-        option: &'static str,
-        instead: &'static str,
-    ) -> Self {
+    pub const fn option(section: &'a str, option: &'static str, instead: &'static str) -> Self {
         Self {
             section,
             option: Some(option),
@@ -82,7 +78,7 @@ impl<'a> Extra<'a> {
     /// # Errors
     /// An option can't be written, isn't one of the service's, doesn't take the value, or is the operator's own: the failure
     /// says what to do.
-    pub fn of(about: &About, release: Release, common: &'a Common) -> Result<Self, Failure> {
+    pub fn of(about: &About<'_>, release: Release, common: &'a Common) -> Result<Self, Failure> {
         let ExtraConfig(extra) = &common.extra_config;
         // A fork may read what upstream doesn't.
         let forked = common.image.fork.is_some();
@@ -177,7 +173,7 @@ fn check(section: &str, option: &str, value: &str) -> Result<(), Failure> {
 }
 
 /// Checks that an option isn't the operator's own.
-fn free(about: &About, section: &str, option: &str) -> Result<(), Failure> {
+fn free(about: &About<'_>, section: &str, option: &str) -> Result<(), Failure> {
     let owned = OWNED.iter().chain(about.owned);
     match owned.into_iter().find(|owned| owned.is(section, option)) {
         None => Ok(()),

@@ -37,7 +37,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Name of the volume.
-    pub name: &'static str,
+    pub name: String,
     /// Where it is.
     pub path: String,
     /// What is in it.
@@ -55,6 +55,8 @@ pub enum Source {
     Claim(String),
     /// Nothing: room for files that go with the pod.
     Scratch,
+    /// The same, for so many bytes: a pod that has more is put out.
+    Room(u64),
 }
 
 impl Program {
@@ -67,9 +69,17 @@ impl Program {
 
     /// Shows it a folder.
     #[must_use]
-    pub fn mount(mut self, name: &'static str, path: impl Into<String>, source: Source) -> Self {
-        let path = path.into();
-        self.mounts.push(Mount { name, path, source });
+    pub fn mount(
+        mut self,
+        name: impl Into<String>,
+        path: impl Into<String>,
+        source: Source,
+    ) -> Self {
+        self.mounts.push(Mount {
+            name: name.into(),
+            path: path.into(),
+            source,
+        });
         self
     }
 
@@ -92,7 +102,7 @@ pub(crate) fn pod(
     resources: ResourceRequirements,
 ) -> PodSpec {
     let scratch = Mount {
-        name: "tmp",
+        name: "tmp".to_owned(),
         path: "/tmp".to_owned(),
         source: Source::Scratch,
     };
@@ -236,9 +246,12 @@ fn pull_policy(policy: PullPolicy) -> String {
 }
 
 fn volume_mount(mount: &Mount) -> VolumeMount {
-    let writable = matches!(mount.source, Source::Scratch | Source::Claim(_));
+    let writable = matches!(
+        mount.source,
+        Source::Scratch | Source::Room(_) | Source::Claim(_)
+    );
     VolumeMount {
-        name: mount.name.to_owned(),
+        name: mount.name.clone(),
         mount_path: mount.path.clone(),
         read_only: Some(true).filter(|_| !writable),
         ..VolumeMount::default()
@@ -247,7 +260,7 @@ fn volume_mount(mount: &Mount) -> VolumeMount {
 
 fn volume(mount: &Mount) -> Volume {
     let mut volume = Volume {
-        name: mount.name.to_owned(),
+        name: mount.name.clone(),
         ..Volume::default()
     };
     match &mount.source {
@@ -272,6 +285,12 @@ fn volume(mount: &Mount) -> Volume {
             });
         }
         Source::Scratch => volume.empty_dir = Some(EmptyDirVolumeSource::default()),
+        Source::Room(bytes) => {
+            volume.empty_dir = Some(EmptyDirVolumeSource {
+                size_limit: Some(Quantity(bytes.to_string())),
+                ..EmptyDirVolumeSource::default()
+            });
+        }
     }
     volume
 }

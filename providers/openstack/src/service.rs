@@ -23,7 +23,7 @@ pub(crate) const NAME: &str = "app.kubernetes.io/name";
 
 /// What is always so of an OpenStack service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct About<'a> {
     /// Its name, and its user's, for instance `glance`.
     pub name: &'static str,
     /// Its type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
@@ -37,7 +37,7 @@ pub struct About {
     /// Where its configuration is in a pod.
     pub folder: &'static str,
     /// What of its configuration is the operator's own, besides what is in every service.
-    pub owned: &'static [Owned],
+    pub owned: &'a [Owned<'a>],
 }
 
 /// How many replicas an API has, and how large they are.
@@ -54,7 +54,7 @@ pub struct Scale<'a> {
 /// One OpenStack service, as every part of its recipe looks at it.
 pub struct Service<'a> {
     /// What is always so of it.
-    pub about: About,
+    pub about: About<'a>,
     /// The namespace that it lives in.
     pub namespace: &'a str,
     /// The name of its resource.
@@ -80,7 +80,7 @@ impl<'a> Service<'a> {
     /// # Errors
     /// It can't be had: the failure says what to change.
     pub fn of<S: CustomResource<Status = ServiceStatus>>(
-        about: About,
+        about: About<'a>,
         subject: &'a Subject<S>,
         common: &'a Common,
         scale: Scale<'a>,

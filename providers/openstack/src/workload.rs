@@ -36,6 +36,8 @@ pub struct Ground<'a> {
 pub struct Workload {
     /// What its API sees.
     pub program: Program,
+    /// What each replica runs besides its API, every few minutes: commands as a shell reads them.
+    pub chores: Vec<String>,
     /// How its database comes to the release.
     pub migrations: Migrations,
     /// ID of the application credential that it runs with.
@@ -112,6 +114,7 @@ impl<'a> Ground<'a> {
                 (
                     Ok(Api {
                         program: workload.program,
+                        chores: workload.chores,
                         database,
                         annotations,
                     }),

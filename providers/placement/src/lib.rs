@@ -82,6 +82,7 @@ fn workload(
         program.clone().command(words.map(str::to_owned))
     };
     Ok(Workload {
+        chores: Vec::new(),
         migrations: Migrations {
             database: database.place(),
             sync: manage("sync"),

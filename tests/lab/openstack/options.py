@@ -176,11 +176,14 @@ def read(service, path):
     conf(args=[], default_config_files=[path], default_config_dirs=[])
     faults = []
     if service == "glance":
-        from glance_store import multi_backend
+        from glance_store import driver, multi_backend
 
         try:
             if conf.enabled_backends:
                 multi_backend.register_store_opts(conf, reserved_stores=RESERVED_STORES)
+                # What each store registers besides, once it is made.
+                for store in conf.enabled_backends:
+                    conf.register_opts(driver._MULTI_BACKEND_OPTS, group=store)
         except cfg.ConfigFileValueError as error:
             faults.append(fault("DEFAULT", "enabled_backends", "value", error))
     for section, options in list(conf._groups.items()):

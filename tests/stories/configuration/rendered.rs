@@ -123,8 +123,10 @@ fn keystone() -> Value {
 
 /// The names of everything that a resource refers to.
 fn names(value: &Value) -> Vec<String> {
-    let Value::Object(fields) = value else {
-        return Vec::new();
+    let fields = match value {
+        Value::Object(fields) => fields,
+        Value::Array(items) => return items.iter().flat_map(names).collect(),
+        _ => return Vec::new(),
     };
     let named = fields.iter().flat_map(|(field, value)| {
         let name = ["name", "secretName"]

@@ -185,6 +185,16 @@ fn glances() -> Vec<Value> {
             "bucket": "images",
             "secretRef": { "name": "bucket" },
         } }),
+        json!({ "backend": "file", "additional": [
+            { "name": "a", "description": "#1, \"$\" = 100 %", "backend": "rbd",
+              "rbd": { "pool": "images", "cephSecretRef": { "name": "ceph" } } },
+            { "name": "0-b", "backend": "file" },
+            { "name": "c", "backend": "s3", "s3": {
+                "endpoint": "http://objects.example.com",
+                "bucket": "images",
+                "secretRef": { "name": "bucket" },
+            } },
+        ] }),
     ];
     let mut glances = Vec::new();
     for store in &stores {
@@ -196,6 +206,7 @@ fn glances() -> Vec<Value> {
                     "keystone": access,
                     "tls": tls,
                     "storage": store,
+                    "cache": { "size": "1Ti" },
                     "policyOverrides": { "rules": { "add_image": "role:admin or (role:member and not role:guest)" } },
                     "extraConfig": { "DEFAULT": { "image_size_cap": "1099511627776" } },
                 }),

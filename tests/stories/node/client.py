@@ -5,6 +5,7 @@ import json
 import os
 import ssl
 import sys
+import time
 
 import requests
 from keystoneauth1 import session
@@ -77,6 +78,40 @@ def images():
     print(stored["os_hash_algo"])
 
 
+def stores():
+    """Stores an image, copies it to the bucket, fetches it when it is only there any more, and again from the cache."""
+    glance = administrator()
+    where = {"endpoint_filter": {"service_type": "image", "interface": "public"}}
+    bucket = f"http://objects.{NAMESPACE}.svc:9000/images"
+    requests.put(bucket, timeout=60).raise_for_status()
+    image = os.urandom(1 << 20)
+    wanted = {"name": "copied", "disk_format": "raw", "container_format": "bare"}
+    id = glance.post("/v2/images", json=wanted, **where).json()["id"]
+    path = f"/v2/images/{id}"
+    binary = {"Content-Type": "application/octet-stream"}
+    glance.put(path + "/file", data=image, headers=binary, **where)
+    copy = {"method": {"name": "copy-image"}, "stores": ["archive"]}
+    glance.post(path + "/import", json=copy, **where)
+    for _ in range(60):
+        known = glance.get(path, **where).json()
+        if known["stores"] == "file,archive":
+            break
+        time.sleep(0.5)
+    assert known["stores"] == "file,archive", known
+    glance.delete(f"/v2/stores/file/{id}", **where)
+    known = glance.get(path, **where).json()
+    fetched = glance.get(path + "/file", **where).content
+    assert hashlib.new(known["os_hash_algo"], fetched).hexdigest() == known["os_hash_value"], known
+    assert fetched == image, len(fetched)
+    kept = requests.get(f"{bucket}/{id}", timeout=60)
+    assert kept.content == image, kept
+    requests.delete(f"{bucket}/{id}", timeout=60).raise_for_status()
+    assert requests.get(f"{bucket}/{id}", timeout=60).status_code == 404
+    cached = glance.get(path + "/file", **where).content
+    assert cached == image, len(cached)
+    print(known["stores"])
+
+
 def placement():
     """Asks Placement as a service."""
     way = v3.ApplicationCredential(
@@ -117,11 +152,5 @@ def metrics():
         print(name)
 
 
-TASKS = {
-    "credentials": credentials,
-    "images": images,
-    "placement": placement,
-    "certificate": certificate,
-    "metrics": metrics,
-}
-TASKS[sys.argv[1]]()
+TASKS = (credentials, images, stores, placement, certificate, metrics)
+{task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -16,7 +16,7 @@ const USER: u32 = 42424;
 fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
     // Built before anything waits for them.
     let mut images = Image::of_cloud("2025.2")?;
-    images.push(Image::judges()?);
+    images.extend([Image::judges()?, Image::s3()?]);
     lab::on_a_bare_machine(async move |machine| {
         let services = ["keystone", "glance", "placement"];
         let cloud = Cloud::start(&machine, &images, &services).await?;
@@ -24,6 +24,7 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
             .give("client", "client.py", include_str!("client.py"))
             .await?;
 
+        cloud.cluster.apply(include_str!("objects.yaml")).await?;
         cloud.cluster.apply(include_str!("keystone.yaml")).await?;
         cloud.comes_up(KEYSTONE, "keystone").await?;
         metrics::are_no_condition(&cloud, KEYSTONE, "keystone").await?;
@@ -42,6 +43,8 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
             algorithm.trim() == "sha512",
             "images are hashed by {algorithm}"
         );
+        let stores = does(&cloud, "stores").await?;
+        ensure!(stores.trim() == "archive", "the image is in {stores}");
         let version = does(&cloud, "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
         metrics::are_told(&cloud, &[(KEYSTONE, "keystone"), (PLACEMENT, "placement")]).await?;

@@ -1,6 +1,6 @@
 //! Glance of a control plane.
 
-use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage};
+use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::Volume;
 use provider_composer::{Composition, Custom, Failure};
 use provider_openstack::table::Tags;
@@ -20,6 +20,7 @@ impl Recipe<'_> {
             database: self.database(&GLANCE),
             keystone: self.keystone_access(step),
             storage: self.image_storage(),
+            cache: None,
             common: self.common(step, tags.release, tags.glance, &said.overrides),
         };
         composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
@@ -29,19 +30,21 @@ impl Recipe<'_> {
     /// Images live in the first storage pool, or on a volume where there is none.
     fn image_storage(&self) -> ImageStorage {
         let pool = self.pools().and_then(|pools| pools.images.as_ref());
-        match self.storage_clusters().first() {
-            Some(cluster) => ImageStorage {
+        let store = match self.storage_clusters().first() {
+            Some(cluster) => ImageStore {
                 backend: ImageBackend::Rbd,
                 rbd: Some(self.rbd("glance", "images", pool, cluster)),
-                file: None,
-                s3: None,
+                ..ImageStore::default()
             },
-            None => ImageStorage {
+            None => ImageStore {
                 backend: ImageBackend::File,
-                rbd: None,
                 file: Some(Volume::default()),
-                s3: None,
+                ..ImageStore::default()
             },
+        };
+        ImageStorage {
+            store,
+            ..ImageStorage::default()
         }
     }
 }
