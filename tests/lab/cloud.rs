@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use kube::core::DynamicObject;
 use serde_json::json;
 
 use crate::cluster::{Cluster, Etcd};
@@ -14,6 +15,7 @@ use crate::objects::{Kind, is, kind};
 use crate::operator::Operator;
 use crate::{eventually, minutes};
 
+const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
@@ -177,6 +179,30 @@ impl Cloud {
     pub async fn comes_up(&self, kind: Kind, name: &str) -> Result<()> {
         eventually(&format!("{name} is Ready"), minutes(6), async || {
             is(&self.cluster.get(kind, &self.place(name)).await?, "Ready")
+        })
+        .await
+    }
+
+    /// Waits until all pods of a Deployment of the cloud's namespace are others than those that it had before, and ready.
+    ///
+    /// # Errors
+    /// When they aren't in time.
+    pub async fn rolled(&self, what: &str, name: &str, before: &DynamicObject) -> Result<()> {
+        eventually(what, minutes(5), async || {
+            let now = self.cluster.get(DEPLOYMENT, &self.place(name)).await?;
+            let (spec, status) = (&now.data["spec"], &now.data["status"]);
+            ensure!(
+                spec["template"] != before.data["spec"]["template"],
+                "its pods are as they were"
+            );
+            ensure!(
+                status["observedGeneration"] == json!(now.metadata.generation)
+                    && status["replicas"] == spec["replicas"]
+                    && status["updatedReplicas"] == spec["replicas"]
+                    && status["readyReplicas"] == spec["replicas"],
+                "{status}"
+            );
+            Ok(())
         })
         .await
     }

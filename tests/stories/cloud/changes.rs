@@ -1,9 +1,7 @@
 //! What changes while a cloud runs, and reaches its pods: a certificate, a database password, an application credential.
 
 use jiff::Timestamp;
-use lab::{
-    Cloud, Cluster, Context, DynamicObject, Kind, Result, ensure, eventually, kind, minutes,
-};
+use lab::{Cloud, Context, Kind, Result, ensure, eventually, kind, minutes};
 use serde_json::json;
 
 use crate::{does, keeps_images};
@@ -50,7 +48,9 @@ async fn certificate(cloud: &Cloud) -> Result<()> {
         .cluster
         .set_status(CERTIFICATE, "openstack/glance-tls", status)
         .await?;
-    rolled("Glance has its certificate", &cloud.cluster, &before).await?;
+    cloud
+        .rolled("Glance has its certificate", "glance", &before)
+        .await?;
     let renewed = does(cloud, "certificate", "certificate").await?;
     ensure!(
         renewed != first,
@@ -64,7 +64,9 @@ async fn password(cloud: &Cloud) -> Result<()> {
     let before = cloud.cluster.get(DEPLOYMENT, GLANCE).await?;
     let changed = json!({ "stringData": { "password": "chosen-anew" } });
     cloud.cluster.edit(SECRET, DATABASE, changed).await?;
-    rolled("Glance has its password", &cloud.cluster, &before).await?;
+    cloud
+        .rolled("Glance has its password", "glance", &before)
+        .await?;
     let kept = cloud.cluster.get(SECRET, DATABASE).await?;
     ensure!(
         kept.data["data"]["password"] == "Y2hvc2VuLWFuZXc=",
@@ -83,7 +85,9 @@ async fn credential(cloud: &Cloud) -> Result<()> {
         "spec": { "targetServiceUser": "glance", "replaceMadeBefore": now },
     });
     cloud.cluster.apply(&rotation.to_string()).await?;
-    rolled("Glance has its credential", &cloud.cluster, &before).await?;
+    cloud
+        .rolled("Glance has its credential", "glance", &before)
+        .await?;
     eventually("nobody has the first any more", minutes(2), async || {
         let rotation = cloud.cluster.get(ROTATION, ROTATION_OF_GLANCE).await?;
         let current = &rotation.data["status"]["currentCredentialRef"]["name"];
@@ -92,25 +96,4 @@ async fn credential(cloud: &Cloud) -> Result<()> {
     })
     .await?;
     keeps_images(cloud, "images-by-credential").await
-}
-
-/// Waits until every pod is of another kind than before, and ready.
-async fn rolled(what: &str, cluster: &Cluster, before: &DynamicObject) -> Result<()> {
-    eventually(what, minutes(5), async || {
-        let now = cluster.get(DEPLOYMENT, GLANCE).await?;
-        let (spec, status) = (&now.data["spec"], &now.data["status"]);
-        ensure!(
-            spec["template"] != before.data["spec"]["template"],
-            "its pods are as they were"
-        );
-        ensure!(
-            status["observedGeneration"] == json!(now.metadata.generation)
-                && status["replicas"] == spec["replicas"]
-                && status["updatedReplicas"] == spec["replicas"]
-                && status["readyReplicas"] == spec["replicas"],
-            "{status}"
-        );
-        Ok(())
-    })
-    .await
 }

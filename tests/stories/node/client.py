@@ -83,7 +83,8 @@ def stores():
     glance = administrator()
     where = {"endpoint_filter": {"service_type": "image", "interface": "public"}}
     bucket = f"http://objects.{NAMESPACE}.svc:9000/images"
-    requests.put(bucket, timeout=60).raise_for_status()
+    keys = ("glance", "of-glance")
+    requests.put(bucket, auth=keys, timeout=60).raise_for_status()
     image = os.urandom(1 << 20)
     wanted = {"name": "copied", "disk_format": "raw", "container_format": "bare"}
     id = glance.post("/v2/images", json=wanted, **where).json()["id"]
@@ -103,10 +104,10 @@ def stores():
     fetched = glance.get(path + "/file", **where).content
     assert hashlib.new(known["os_hash_algo"], fetched).hexdigest() == known["os_hash_value"], known
     assert fetched == image, len(fetched)
-    kept = requests.get(f"{bucket}/{id}", timeout=60)
+    kept = requests.get(f"{bucket}/{id}", auth=keys, timeout=60)
     assert kept.content == image, kept
-    requests.delete(f"{bucket}/{id}", timeout=60).raise_for_status()
-    assert requests.get(f"{bucket}/{id}", timeout=60).status_code == 404
+    requests.delete(f"{bucket}/{id}", auth=keys, timeout=60).raise_for_status()
+    assert requests.get(f"{bucket}/{id}", auth=keys, timeout=60).status_code == 404
     cached = glance.get(path + "/file", **where).content
     assert cached == image, len(cached)
     print(known["stores"])
