@@ -77,6 +77,9 @@ pub fn resolve(
         place,
     });
     let mut stores = vec![usual];
+    if storage.additional.is_empty() {
+        return Ok(stores);
+    }
     let known = Options::of(service.about.name, service.release);
     let sections = known
         .iter()
