@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check and every test, one step after the other, and the stories side by side.
+//! `cargo xtask test`: every check and every test, one step after the other.
 
 mod run;
 
@@ -11,12 +11,6 @@ use serde_json::Value;
 
 use crate::machine;
 use run::{Run, Step};
-
-/// Stories for the program as it is shipped: one packs it, and the other measures and so has the machine for itself.
-const ALONE: [&str; 2] = ["package", "control_plane_speed"];
-
-/// How many of the lab's tests run at once.
-const LANES: usize = 2;
 
 /// How much is tested.
 #[derive(Args)]
@@ -97,30 +91,20 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
         "lab itself",
         &["test", "--locked", "--package", "lab", "--lib", "--bins"],
     ))?;
-    // The last link takes one core for minutes. The stories that need it come last; the others mostly wait.
+    // The last link takes one core for minutes. The stories that need it come late; those before mostly wait.
     let build = Build::Release.arguments();
     let shipped = run.begin(Step::cargo("program as it is shipped", &build))?;
-    // No lane is to wait for a build that another one has begun.
-    run.step(&Step::cargo(
-        "stories",
-        &["test", "--locked", "--package", "lab", "--no-run"],
-    ))?;
-    let (alone, others): (Vec<_>, Vec<_>) = stories
-        .iter()
-        .partition(|story| ALONE.contains(&story.as_str()));
-    let others: Vec<_> = others.into_iter().map(|story| tell(story)).collect();
-    let mut failed = run.side_by_side(&others, LANES);
-    failed.extend(shipped.end().err());
-    for story in alone {
-        failed.extend(run.step(&tell(story)).err());
+    let mut failed: Vec<String> = Vec::new();
+    for story in &stories {
+        failed.extend(tell(run, story).err().map(|error| error.to_string()));
     }
-    let failed: Vec<_> = failed.iter().map(ToString::to_string).collect();
+    failed.extend(shipped.end().err().map(|error| error.to_string()));
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 
-fn tell(story: &str) -> Step {
-    Step::cargo(
+fn tell(run: &mut Run, story: &str) -> Result<()> {
+    run.step(&Step::cargo(
         &format!("lab: {story}"),
         &[
             "test",
@@ -130,10 +114,8 @@ fn tell(story: &str) -> Step {
             "--test",
             story,
             "--no-fail-fast",
-            "--",
-            "--test-threads=1",
         ],
-    )
+    ))
 }
 
 /// The names of the lab's stories, each a test program of its own.

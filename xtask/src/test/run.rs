@@ -1,11 +1,9 @@
 //! Steps, how long they take, and the tests counted in what they print.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
@@ -38,32 +36,6 @@ impl Step {
         self
     }
 
-    /// Runs it to its end in a folder, and hands on every line that it prints.
-    fn run(&self, root: &Path, show: impl Fn(&str)) -> Result<Ended> {
-        let started = Instant::now();
-        let (output, input) = io::pipe().context("there is no pipe")?;
-        let mut child = c5c3_program::cargo()
-            .args(&self.arguments)
-            .envs(self.variables.iter().copied())
-            .current_dir(root)
-            .stdout(input.try_clone()?)
-            .stderr(input)
-            .spawn()
-            .with_context(|| format!("cannot start: {self}"))?;
-        let mut tally = Tally::default();
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line.context("the output of cargo broke off")?;
-            let line = String::from_utf8_lossy(&line);
-            show(&line);
-            tally.count(&line);
-        }
-        Ok(Ended {
-            status: child.wait().context("cannot wait for cargo")?,
-            duration: started.elapsed(),
-            tally,
-        })
-    }
-
     /// Says how it failed, and how to see it alone.
     fn failed(&self, status: ExitStatus) -> Error {
         let name = &self.name;
@@ -81,13 +53,6 @@ impl fmt::Display for Step {
     }
 }
 
-/// How a step ended.
-struct Ended {
-    status: ExitStatus,
-    duration: Duration,
-    tally: Tally,
-}
-
 /// Tests as cargo counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -97,12 +62,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.ignored += other.ignored;
-    }
-
     /// Adds what a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; ...` reports; other lines add nothing.
     fn count(&mut self, line: &str) {
         let Some((_, counts)) = line
@@ -174,41 +133,29 @@ impl Run {
     /// When it can't be started or fails.
     pub fn step(&mut self, step: &Step) -> Result<()> {
         println!("\n==> {}: {step}", step.name);
-        let ended = step.run(&self.root, |line| println!("{line}"))?;
-        self.note(step, ended)
-    }
+        let started = Instant::now();
+        let mut child = c5c3_program::cargo()
+            .args(&step.arguments)
+            .envs(step.variables.iter().copied())
+            .current_dir(&self.root)
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start: {step}"))?;
+        for line in child
+            .stdout
+            .take()
+            .into_iter()
+            .flat_map(|output| BufReader::new(output).split(b'\n'))
+        {
+            let line = line.context("the output of cargo broke off")?;
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            self.tally.count(&line);
+        }
+        let status = child.wait().context("cannot wait for cargo")?;
 
-    /// Runs steps that know nothing of each other, in this many lanes, and gives what failed. Whatever one prints begins
-    /// with its name.
-    pub fn side_by_side(&mut self, steps: &[Step], lanes: usize) -> Vec<Error> {
-        let root = self.root.clone();
-        let waiting = Mutex::new(steps.iter());
-        let done = Mutex::new((self, Vec::new()));
-        let lane = || {
-            while let Some(step) = next(&waiting) {
-                let name = &step.name;
-                println!("\n==> {name}: {step}");
-                let ended = step.run(&root, |line| println!("{name}| {line}"));
-                let (run, failed) = &mut *lock(&done);
-                failed.extend(ended.and_then(|ended| run.note(step, ended)).err());
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..lanes {
-                scope.spawn(lane);
-            }
-        });
-        done.into_inner().unwrap_or_else(PoisonError::into_inner).1
-    }
-
-    fn note(&mut self, step: &Step, ended: Ended) -> Result<()> {
-        let Ended {
-            status,
-            duration,
-            tally,
-        } = ended;
+        let duration = started.elapsed();
         self.durations.push((step.name.clone(), duration));
-        self.tally.add(tally);
         if !status.success() {
             println!("==> {}: failed in {}", step.name, seconds(duration));
             return Err(step.failed(status));
@@ -255,15 +202,6 @@ impl Run {
     }
 }
 
-fn next<'a, T>(waiting: &Mutex<impl Iterator<Item = &'a T>>) -> Option<&'a T> {
-    lock(waiting).next()
-}
-
-/// A lane that panics takes nothing with it: what is counted is whole after each step.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
@@ -300,20 +238,6 @@ mod tests {
             "{error}"
         );
         assert_eq!(run.durations.len(), 1);
-    }
-
-    #[test]
-    fn steps_side_by_side_are_all_run_and_those_that_fail_are_told() {
-        let mut run = Run::new(Path::new("."));
-        let steps = ["--version", "no-such-subcommand", "--list"]
-            .map(|argument| Step::cargo(argument, &[argument]));
-        let failed = run.side_by_side(&steps, 2);
-        assert_eq!(run.durations.len(), 3);
-        let failed: Vec<String> = failed.iter().map(ToString::to_string).collect();
-        assert!(
-            failed.len() == 1 && failed[0].ends_with("run: cargo no-such-subcommand"),
-            "{failed:?}"
-        );
     }
 
     #[test]
