@@ -5,7 +5,7 @@ mod judges;
 mod metrics;
 
 use std::env;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -137,15 +137,19 @@ struct Traces {
     init: String,
     /// The namespace that all processes on it are in.
     namespace: PathBuf,
+    /// While it is open, no other namespace is called the same.
+    _held: File,
 }
 
 impl Traces {
     fn of(folder: &Path) -> Result<Self> {
         let init = fs::read_to_string(folder.join("node/init"))?;
         let init = init.trim().to_owned();
+        let namespace = format!("/proc/{init}/ns/pid");
         Ok(Self {
             folder: folder.to_owned(),
-            namespace: fs::read_link(format!("/proc/{init}/ns/pid"))?,
+            namespace: fs::read_link(&namespace)?,
+            _held: File::open(namespace)?,
             init,
         })
     }
