@@ -52,13 +52,15 @@ pub enum Tool {
     KOrc,
     /// cert-manager; see `tests/tools/cert-manager/cert-manager`.
     CertManager,
+    /// Dex, an identity provider that speaks OpenID Connect.
+    Dex,
     /// Helm, which renders charts.
     Helm,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are best built: what most stories need first.
-    pub const ALL: [Tool; 20] = [
+    pub const ALL: [Tool; 21] = [
         Tool::Etcd,
         Tool::KubeApiserver,
         Tool::KubeControllerManager,
@@ -66,6 +68,7 @@ impl Tool {
         Tool::RabbitmqOperator,
         Tool::KOrc,
         Tool::CertManager,
+        Tool::Dex,
         Tool::Helm,
         Tool::ProviderKubernetes,
         Tool::CrossplaneV1,
@@ -231,6 +234,13 @@ impl Tool {
                 folder: "cert-manager",
                 module: "github.com/cert-manager/cert-manager",
                 package: "./cert-manager",
+                variables: &[],
+            },
+            Tool::Dex => Recipe {
+                name: "dex",
+                folder: "dex",
+                module: "github.com/dexidp/dex",
+                package: "github.com/dexidp/dex/cmd/dex",
                 variables: &[],
             },
             Tool::Helm => Recipe {

@@ -8,9 +8,16 @@ use crate::{
     kind::Column,
     parts::{
         Autoscaling, Cache, Common, Database, Resources, Schedule, SecretKeyRef, ServiceStatus,
-        Switch, is_default, keystone_access::default_region,
+        is_default,
+        keystone_access::{URL, default_region},
     },
+    rule::Rule,
 };
+
+const ENABLED: Rule = Rule::new(
+    "self.enabled || (!has(self.identityProvider) && !has(self.trustedDashboards))",
+    "federation isn't enabled: set enabled to true, or leave out what is said of it",
+);
 
 /// The wanted Keystone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +44,7 @@ pub struct KeystoneSpec {
     pub fernet: Fernet,
     /// Users of other identity providers.
     #[serde(default)]
-    pub federation: Switch<false>,
+    pub federation: Federation,
     /// What is made in an empty Keystone.
     pub bootstrap: Bootstrap,
     /// What every service has.
@@ -67,6 +74,52 @@ impl Default for Fernet {
             max_active_keys: 3,
         }
     }
+}
+
+/// Users of other identity providers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [ENABLED]))]
+pub struct Federation {
+    /// Whether there may be any.
+    pub enabled: bool,
+    /// The identity provider, which is asked in each replica. Without it a proxy of your own before Keystone speaks with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity_provider: Option<IdentityProvider>,
+    /// URLs of dashboards that users may come from and are sent back to with their tokens, for instance
+    /// `https://dashboard.example.com/auth/websso/`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), inner(length(max = 512), regex(pattern = URL)))]
+    pub trusted_dashboards: Vec<String>,
+}
+
+/// An identity provider that speaks OpenID Connect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IdentityProvider {
+    /// URL of the issuer: what it is, is said at `/.well-known/openid-configuration` below it.
+    #[schemars(
+        length(max = 512),
+        regex(pattern = r"^https?://[-._~:/@%+a-zA-Z0-9]+$")
+    )]
+    pub issuer: String,
+    /// What it calls this Keystone.
+    #[serde(rename = "clientID")]
+    #[schemars(length(min = 1, max = 255), regex(pattern = r"^[-._~:/@+a-zA-Z0-9]+$"))]
+    pub client_id: String,
+    /// What Keystone proves that with.
+    pub client_secret_ref: SecretKeyRef,
+    /// What it is asked to say of users.
+    #[serde(default = "default_scopes")]
+    #[schemars(
+        length(min = 1, max = 16),
+        inner(length(min = 1, max = 64), regex(pattern = r"^[-._:/a-zA-Z0-9]+$"))
+    )]
+    pub scopes: Vec<String>,
+}
+
+fn default_scopes() -> Vec<String> {
+    ["openid", "email", "profile"].map(str::to_owned).into()
 }
 
 /// What is made in an empty Keystone.

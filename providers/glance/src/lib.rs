@@ -125,6 +125,7 @@ fn workload(
     };
     Ok(Workload {
         chores: cache.map(|_| cache::chore(&file)).into_iter().collect(),
+        front: None,
         migrations: Migrations {
             database: database.place(),
             sync: manage(&["db_sync"]),

@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod config;
+mod federation;
 pub mod keyring;
 mod keys;
 mod rotation;
@@ -10,10 +11,11 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Config, Database, Files, Ground, Migrations, Policy, Program, Scale, Service,
-    Source, Workload, cache, progress, uses,
+    About, Awaited, Config, Database, Files, Ground, Migrations, Owned, Policy, Program, Scale,
+    Service, Source, Workload, cache, progress, uses,
 };
 
+use federation::Identities;
 use keys::Purpose;
 
 /// What is always so of Keystone.
@@ -53,11 +55,25 @@ impl Composer for Keystone {
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
+        let federation = federation::owned(&spec.federation).iter().copied();
+        let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(federation).collect();
+        let about = About {
+            owned: &owned,
+            ..ABOUT
+        };
+        let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition)?
             .and_then(Database::plain);
-        let configured = configured(&service, spec, &database, &ground.policy, world);
+        let identities = Identities::resolve(&service, &spec.federation, world);
+        let configured = configured(
+            &service,
+            spec,
+            &database,
+            &identities,
+            &ground.policy,
+            world,
+        );
         let program = match &configured {
             Ok((_, files)) => Ok(program(&service, files, composition)?),
             Err(awaited) => Err(awaited.clone()),
@@ -67,7 +83,8 @@ impl Composer for Keystone {
         let usable = program.as_ref().ok();
         let credentials =
             rotation::credentials(&service, &ground.jobs, usable, world, composition)?;
-        let workload = workload(&program, &database, [&tokens, &credentials]);
+        let front = matches!(&identities, Ok(Some(_)));
+        let workload = workload(&program, &database, [&tokens, &credentials], front);
         let status = ground.run(progress(&database), workload, world, composition)?;
         composition.conditions.set("FernetKeysReady", &tokens);
         composition
@@ -96,6 +113,7 @@ fn configured(
     service: &Service<'_>,
     spec: &KeystoneSpec,
     database: &Awaited<Database>,
+    identities: &Awaited<Option<Identities<'_>>>,
     policy: &Awaited<Policy>,
     world: &World<'_>,
 ) -> Awaited<(Config, Files)> {
@@ -104,6 +122,9 @@ fn configured(
     let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
     let mut config = config::keystone_conf(service, spec, database, &cache);
     let mut files = Files::default();
+    if let Some(identities) = identities.as_ref().map_err(Clone::clone)? {
+        identities.configure(service, &mut config, &mut files);
+    }
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     files.text("warm.py", include_str!("warm.py"));
@@ -132,6 +153,7 @@ fn workload(
     program: &Awaited<Program>,
     database: &Awaited<Database>,
     keys: [&Progress; 2],
+    front: bool,
 ) -> Awaited<Workload> {
     let (program, database) = (program.clone()?, database.as_ref().map_err(Clone::clone)?);
     if let Some(unready) = keys
@@ -147,6 +169,7 @@ fn workload(
     };
     Ok(Workload {
         chores: Vec::new(),
+        front: front.then(Identities::front),
         migrations: Migrations {
             database: database.place(),
             sync: sync(&[]),

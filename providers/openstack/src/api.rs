@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
 
+use crate::front::{BEHIND, Front};
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
 use crate::service::Service;
 use crate::tls::Certificate;
@@ -24,7 +25,9 @@ const DRAIN: i64 = 15;
 /// How long requests that have begun may take after that, in seconds.
 const GRACE: i64 = 60;
 /// Where the certificate is in a pod.
-const CERTIFICATE: &str = "/etc/tls";
+pub const CERTIFICATE: &str = "/etc/tls";
+/// What the port is called that the API answers on.
+pub(crate) const API: &str = "api";
 /// Path that a pod answers when it reaches its database.
 const READY: &str = "/ready";
 /// What a Deployment says of its progress when its pods are those that are wanted
@@ -45,6 +48,8 @@ pub struct Api {
     pub program: Program,
     /// What each replica runs besides, every few minutes.
     pub chores: Vec<String>,
+    /// Who answers in its place.
+    pub front: Option<Front>,
     /// The database that its pods must reach to be ready.
     pub database: String,
     /// Annotations of its pods: a change rolls them.
@@ -75,7 +80,7 @@ impl Api {
     ) -> Result<(), Failure> {
         let labels = service.selector();
         let mut program = self.program.clone();
-        program.command = command(service, certificate.is_some());
+        program.command = command(service, self.front.is_some(), certificate.is_some());
         for chore in &self.chores {
             program.command.push("--cron".to_owned());
             program.command.push(format!("{CHORES} {chore}"));
@@ -93,14 +98,25 @@ impl Api {
         pod.topology_spread_constraints = Some(spread(&service.common.topology, &labels));
         pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
         let port = i32::from(service.about.port);
-        let probe = |path| probe(path, certificate.is_some());
+        // A name is one of the same container's ports, and in front of this one there may be another.
+        let probed = match self.front {
+            Some(_) => IntOrString::Int(port),
+            None => IntOrString::String(API.to_owned()),
+        };
+        let probe = |path| probe(path, &probed, certificate.is_some());
         let alive = probe(service.about.health);
+        let port = vec![ContainerPort {
+            name: Some(API.to_owned()),
+            container_port: port,
+            ..ContainerPort::default()
+        }];
         if let Some(container) = pod.containers.first_mut() {
-            container.ports = Some(vec![ContainerPort {
-                name: Some("api".to_owned()),
-                container_port: port,
-                ..ContainerPort::default()
-            }]);
+            let front = self.front.as_ref().map(|front| Container {
+                ports: Some(port.clone()),
+                lifecycle: Some(drain()),
+                ..front.container(service, container)
+            });
+            container.ports = Some(port).filter(|_| front.is_none());
             container.startup_probe = Some(Probe {
                 period_seconds: Some(2),
                 failure_threshold: Some(90),
@@ -119,6 +135,7 @@ impl Api {
                 ..alive
             });
             container.lifecycle = Some(drain());
+            pod.containers.extend(front);
         }
         if service.is_monitored() {
             pod.containers.push(Container {
@@ -306,14 +323,15 @@ fn annotations(deployment: &Live<Deployment>) -> BTreeMap<String, String> {
 }
 
 /// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
-fn command(service: &Service<'_>, encrypted: bool) -> Vec<String> {
+fn command(service: &Service<'_>, behind: bool, encrypted: bool) -> Vec<String> {
     let port = service.about.port;
-    let socket = match encrypted {
-        true => [
+    let socket = match (behind, encrypted) {
+        (true, _) => ["--socket".to_owned(), format!("127.0.0.1:{BEHIND}")],
+        (false, true) => [
             "--https-socket".to_owned(),
             format!(":{port},{CERTIFICATE}/tls.crt,{CERTIFICATE}/tls.key"),
         ],
-        false => ["--http-socket".to_owned(), format!(":{port}")],
+        (false, false) => ["--http-socket".to_owned(), format!(":{port}")],
     };
     let module = format!("{}:application", service.about.module);
     let ready = format!("{READY}={}/{}", service.about.folder, files::READY);
@@ -370,11 +388,11 @@ fn drain() -> Lifecycle {
     }
 }
 
-fn probe(path: &str, encrypted: bool) -> Probe {
+fn probe(path: &str, port: &IntOrString, encrypted: bool) -> Probe {
     Probe {
         http_get: Some(HTTPGetAction {
             path: Some(path.to_owned()),
-            port: IntOrString::String("api".to_owned()),
+            port: port.clone(),
             scheme: Some(if encrypted { "HTTPS" } else { "HTTP" }.to_owned()),
             ..HTTPGetAction::default()
         }),

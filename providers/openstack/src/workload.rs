@@ -8,6 +8,7 @@ use provider_composer::{Composition, Failure, Progress, ResourceKind, World};
 use crate::api::{Api, Rollout};
 use crate::awaited::{Awaited, progress};
 use crate::dependency::dependencies;
+use crate::front::Front;
 use crate::jobs::Jobs;
 use crate::migration::{self, Migrations, Schema};
 use crate::pod::Program;
@@ -38,6 +39,8 @@ pub struct Workload {
     pub program: Program,
     /// What each replica runs besides its API, every few minutes: commands as a shell reads them.
     pub chores: Vec<String>,
+    /// Who answers in its API's place.
+    pub front: Option<Front>,
     /// How its database comes to the release.
     pub migrations: Migrations,
     /// ID of the application credential that it runs with.
@@ -115,6 +118,7 @@ impl<'a> Ground<'a> {
                     Ok(Api {
                         program: workload.program,
                         chores: workload.chores,
+                        front: workload.front,
                         database,
                         annotations,
                     }),

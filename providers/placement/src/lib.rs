@@ -83,6 +83,7 @@ fn workload(
     };
     Ok(Workload {
         chores: Vec::new(),
+        front: None,
         migrations: Migrations {
             database: database.place(),
             sync: manage("sync"),

@@ -6,6 +6,7 @@ mod registry;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -103,6 +104,11 @@ impl Node {
     /// When the registry doesn't take it.
     pub async fn offer(&self, image: &Image) -> Result<()> {
         self.registry.take(&self.machine, image).await
+    }
+
+    /// Where pods reach this machine.
+    pub fn address(&self) -> Ipv4Addr {
+        configuration::ADDRESS
     }
 
     /// What a pod's only container has said until now; of one that ended, too.

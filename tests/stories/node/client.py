@@ -35,13 +35,19 @@ def administrator():
     return login("admin", os.environ["PASSWORD"], "admin")
 
 
-def credentials():
-    """Enters all services into the catalogue; says an application credential for each."""
+def administrator_asks():
     keystone = administrator()
 
     def ask(method, path, body=None):
         answer = keystone.request(KEYSTONE + path, method, json=body)
         return answer.json() if answer.content else None
+
+    return ask
+
+
+def credentials():
+    """Enters all services into the catalogue; says an application credential for each."""
+    ask = administrator_asks()
 
     project = ask("GET", "/projects?name=service")["projects"][0]["id"]
     role = ask("GET", "/roles?name=service")["roles"][0]["id"]
@@ -153,5 +159,63 @@ def metrics():
         print(name)
 
 
-TASKS = (credentials, images, stores, placement, certificate, metrics)
+def federation():
+    """Lets users of Dex in, comes as one of them, by a program and by a dashboard, and as one who isn't."""
+    ask = administrator_asks()
+
+    def described(token):
+        headers = {"X-Auth-Token": token, "X-Subject-Token": token}
+        return requests.get(KEYSTONE + "/auth/tokens", headers=headers, timeout=30).json()["token"]
+
+    issuer = "http://people.openstack.svc:5556/dex"
+    group = ask("POST", "/groups", {"group": {"name": "people"}})["group"]["id"]
+    project = ask("GET", "/projects?name=service")["projects"][0]["id"]
+    role = ask("GET", "/roles?name=reader")["roles"][0]["id"]
+    ask("PUT", f"/projects/{project}/groups/{group}/roles/{role}")
+    ask("PUT", "/OS-FEDERATION/identity_providers/dex", {"identity_provider": {"remote_ids": [issuer], "enabled": True}})
+    local = [{"user": {"name": "{0}"}}, {"group": {"id": group}}]
+    rules = [{"local": local, "remote": [{"type": "OIDC_CLAIM_sub"}]}]
+    ask("PUT", "/OS-FEDERATION/mappings/people", {"mapping": {"rules": rules}})
+    ask("PUT", "/OS-FEDERATION/identity_providers/dex/protocols/openid", {"protocol": {"mapping_id": "people"}})
+
+    alice = {"username": "alice@example.com", "password": "of-alice"}
+    way = v3.OidcPassword(
+        KEYSTONE,
+        "dex",
+        "openid",
+        "keystone",
+        "of-keystone",
+        access_token_endpoint=issuer + "/token",
+        scope="openid email",
+        project_id=project,
+        **alice,
+    )
+    program = connected(way)
+    known = described(program.get_token())
+    assert known["roles"][0]["name"] == "reader", known
+
+    browser = requests.Session()
+    origin = "http://dashboard.example.com/auth/websso/"
+    form = browser.get(f"{KEYSTONE}/auth/OS-FEDERATION/websso/openid?origin={origin}", timeout=30)
+    page = browser.post(form.url, data={"login": alice["username"], "password": alice["password"]}, timeout=30).text
+    assert f'action="{origin}"' in page, page
+    token = page.split('name="token"')[1].split('value="')[1].split('"')[0]
+    assert described(token)["user"] == known["user"], page
+
+    grant = {"grant_type": "password", "scope": "openid email", **alice}
+    others = requests.post(issuer + "/token", data=grant, auth=("wiki", "of-wiki"), timeout=30).json()["access_token"]
+    claims = {"iss": issuer, "email": "admin@example.com"}
+    lies = [{f"{prefix}{claim}": said for claim, said in claims.items()} for prefix in ("OIDC_CLAIM_", "OIDC-CLAIM-", "OIDC-")]
+    for lie in ({}, *lies, {"Authorization": f"Bearer {others}"}):
+        for protocol in ("openid", "mapped"):
+            path = f"/OS-FEDERATION/identity_providers/dex/protocols/{protocol}/auth"
+            answer = requests.get(KEYSTONE + path, headers=lie, timeout=30)
+            assert answer.status_code == 401, (protocol, list(lie), answer.status_code, answer.text)
+        way = {"identity": {"methods": ["mapped"], "mapped": {"identity_provider": "dex", "protocol": "openid"}}}
+        answer = requests.post(KEYSTONE + "/auth/tokens", json={"auth": way}, headers=lie, timeout=30)
+        assert answer.status_code in (400, 401), (list(lie), answer.status_code, answer.text)
+    print(known["user"]["name"])
+
+
+TASKS = (credentials, images, stores, placement, certificate, metrics, federation)
 {task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -3,10 +3,10 @@
 use lab::{Cloud, Cluster, Context, Image, Kind, Result, ensure, kind};
 use serde_json::{Value, json};
 
-use crate::{judges, metrics};
+use crate::{federation, judges, metrics};
 
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
-const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
+pub const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
 const PLACEMENT: Kind = kind("placement.openstack.c5c3.io/v1alpha1", "Placement");
 
@@ -48,6 +48,7 @@ fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
         metrics::are_told(&cloud, &[(KEYSTONE, "keystone"), (PLACEMENT, "placement")]).await?;
         judges::approve(&cloud).await?;
         one_store_more(&cloud).await?;
+        federation::is_trusted(&machine, &cloud).await?;
         cloud.roles_suffice()
     })
 }

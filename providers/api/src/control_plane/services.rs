@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    keystone::Federation,
     parts::{
         Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides, Resources, Schedule,
         is_default,
@@ -125,6 +126,9 @@ pub struct KeystoneService {
     /// The keys that tokens are encrypted with. Without it as Keystone's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fernet: Option<ServiceFernet>,
+    /// Users of other identity providers.
+    #[serde(skip_serializing_if = "is_default")]
+    pub federation: Federation,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -138,6 +142,7 @@ impl Default for KeystoneService {
             autoscaling: None,
             resources: Resources::default(),
             fernet: None,
+            federation: Federation::default(),
             overrides: Overrides::default(),
         }
     }

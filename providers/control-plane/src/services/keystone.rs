@@ -2,7 +2,7 @@
 
 use c5c3_api::control_plane::ServiceFernet;
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
-use c5c3_api::parts::{Schedule, SecretKeyRef, Switch};
+use c5c3_api::parts::{Schedule, SecretKeyRef};
 use provider_composer::{Composition, Custom, Failure};
 use provider_openstack::table::Tags;
 
@@ -25,7 +25,7 @@ impl Recipe<'_> {
             database: self.database(&KEYSTONE),
             cache: self.cache(),
             fernet: said.fernet.as_ref().map(fernet).unwrap_or_default(),
-            federation: Switch::default(),
+            federation: said.federation.clone(),
             bootstrap: Bootstrap {
                 admin_user: "admin".to_owned(),
                 admin_password_secret_ref: SecretKeyRef {

@@ -1,6 +1,7 @@
 //! A Keystone from its resource to a running API, in a small cluster in memory.
 
 mod changes;
+mod federation;
 mod metrics;
 mod migrations;
 mod mistakes;

@@ -1,0 +1,53 @@
+//! Users of an identity provider of others: Dex, which is real, and not in a pod.
+
+use std::fs;
+
+use lab::tools::Tool;
+use lab::{Cloud, Kind, Machine, Program, Result, ensure, kind};
+use serde_json::json;
+
+use crate::cloud::{KEYSTONE, does};
+
+const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
+
+/// What Dex calls the user `1` among its own: both in one, so that it is nobody else's.
+const ALICE: &str = "CgExEgVsb2NhbA";
+
+/// Lets a Keystone know its users.
+///
+/// # Errors
+/// One of them isn't let in, or somebody else is.
+pub async fn is_trusted(machine: &Machine, cloud: &Cloud) -> Result<()> {
+    let address = cloud.node.address().to_string();
+    let config = machine.folder().join("dex.yaml");
+    fs::write(
+        &config,
+        include_str!("dex.yaml").replace("ADDRESS", &address),
+    )?;
+    let dex = Program::new(Tool::Dex.path()?).arg("serve").arg(config);
+    machine.start("dex", &dex)?;
+    let people = include_str!("people.yaml").replace("ADDRESS", &address);
+    cloud.cluster.apply(&people).await?;
+
+    let before = cloud.cluster.get(DEPLOYMENT, "openstack/keystone").await?;
+    let federation = json!({
+        "enabled": true,
+        "identityProvider": {
+            "issuer": "http://people.openstack.svc:5556/dex",
+            "clientID": "keystone",
+            "clientSecretRef": {"name": "keystone-identity-provider"},
+        },
+        "trustedDashboards": ["http://dashboard.example.com/auth/websso/"],
+    });
+    let change = json!({"spec": {"federation": federation}});
+    cloud
+        .cluster
+        .edit(KEYSTONE, "openstack/keystone", change)
+        .await?;
+    cloud
+        .rolled("Keystone trusts Dex", "keystone", &before)
+        .await?;
+    let user = does(cloud, "federation").await?;
+    ensure!(user.trim() == ALICE, "Keystone knows {user}");
+    Ok(())
+}
