@@ -56,12 +56,30 @@ impl Progress {
 
 /// What holds of a resource, in the order in which it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions {
-    held: Vec<Condition>,
-    /// Types of those that something is wrong with.
-    failed: BTreeSet<String>,
-    /// Types of those that Ready doesn't wait for.
-    aside: BTreeSet<String>,
+pub struct Conditions(Vec<Said>);
+
+/// A condition, and what it doesn't tell itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    condition: Condition,
+    /// Whether something is wrong, and not just awaited.
+    is_failed: bool,
+    /// Whether Ready waits for it.
+    counts: bool,
+}
+
+impl Said {
+    fn of(condition: Condition) -> Self {
+        Self {
+            condition,
+            is_failed: false,
+            counts: true,
+        }
+    }
+
+    fn is(&self, type_: &str) -> bool {
+        self.condition.type_ == type_
+    }
 }
 
 /// The sum of all others.
@@ -69,16 +87,22 @@ const READY: &str = "Ready";
 
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
-        Self {
-            held: conditions,
-            ..Self::default()
-        }
+        Self(conditions.into_iter().map(Said::of).collect())
     }
 }
 
 impl Conditions {
     /// Sets a condition, for instance `KeystoneReady`.
     pub fn set(&mut self, type_: &str, progress: &Progress) {
+        self.say(type_, progress, true);
+    }
+
+    /// Sets a condition that Ready doesn't wait for: what it tells of may fail, and the resource serves all the same.
+    pub fn note(&mut self, type_: &str, progress: &Progress) {
+        self.say(type_, progress, false);
+    }
+
+    fn say(&mut self, type_: &str, progress: &Progress, counts: bool) {
         let (status, reason, message) = match progress {
             Progress::Ready => ("True", "Ready", ""),
             Progress::Waiting { reason, message } | Progress::Failed { reason, message } => {
@@ -93,69 +117,59 @@ impl Conditions {
             message: message.to_owned(),
             ..Condition::default()
         };
-        match matches!(progress, Progress::Failed { .. }) {
-            true => self.failed.insert(type_.to_owned()),
-            false => self.failed.remove(type_),
+        let said = Said {
+            condition,
+            is_failed: matches!(progress, Progress::Failed { .. }),
+            counts,
         };
-        match self.held.iter_mut().find(|other| other.type_ == type_) {
-            Some(other) => *other = condition,
-            None => self.held.push(condition),
+        match self.0.iter_mut().find(|other| other.is(type_)) {
+            Some(other) => *other = said,
+            None => self.0.push(said),
         }
     }
 
-    /// Sets a condition that Ready doesn't wait for: what it tells of may fail, and the resource serves all the same.
-    pub fn note(&mut self, type_: &str, progress: &Progress) {
-        self.set(type_, progress);
-        self.aside.insert(type_.to_owned());
-    }
-
-    /// Types of those that don't hold because something is wrong, with Ready where it repeats one of them. A condition itself
-    /// doesn't tell that from something that is awaited.
+    /// Types of those that don't hold because something is wrong, with Ready where it repeats one of them.
     pub fn failed(&self) -> BTreeSet<String> {
-        let mut failed = self.failed.clone();
-        if self
-            .broken()
-            .is_some_and(|broken| failed.contains(&broken.type_))
-        {
-            failed.insert(READY.to_owned());
-        }
+        let failed = self.0.iter().filter(|said| said.is_failed);
+        let ready = self.broken().filter(|broken| broken.is_failed);
         failed
+            .map(|said| said.condition.type_.clone())
+            .chain(ready.map(|_| READY.to_owned()))
+            .collect()
     }
 
     /// The first that doesn't hold of those that Ready waits for.
-    fn broken(&self) -> Option<&Condition> {
-        let mut awaited = self
-            .held
-            .iter()
-            .filter(|condition| !self.aside.contains(&condition.type_));
-        awaited.find(|condition| condition.status != "True")
+    fn broken(&self) -> Option<&Said> {
+        let mut counted = self.0.iter().filter(|said| said.counts);
+        counted.find(|said| said.condition.status != "True")
     }
 
     /// The conditions as they are written: with Ready, which repeats the first that doesn't hold of those that it waits for, with
     /// the generation they were seen at, and with the time that each status last changed.
     pub fn written(
-        mut self,
+        self,
         previous: &[Condition],
         generation: Option<i64>,
         now: Timestamp,
     ) -> Vec<Condition> {
-        if !self.held.iter().any(|condition| condition.type_ == READY) {
-            let ready = match self.broken() {
-                Some(broken) => Condition {
-                    type_: READY.to_owned(),
-                    status: "False".to_owned(),
-                    ..broken.clone()
-                },
-                None => Condition {
-                    type_: READY.to_owned(),
-                    status: "True".to_owned(),
-                    reason: READY.to_owned(),
-                    ..Condition::default()
-                },
-            };
-            self.held.push(ready);
-        }
-        for condition in &mut self.held {
+        let ready = match self.broken() {
+            Some(broken) => Condition {
+                type_: READY.to_owned(),
+                status: "False".to_owned(),
+                ..broken.condition.clone()
+            },
+            None => Condition {
+                type_: READY.to_owned(),
+                status: "True".to_owned(),
+                reason: READY.to_owned(),
+                ..Condition::default()
+            },
+        };
+        let is_told = self.0.iter().any(|said| said.is(READY));
+        let conditions = self.0.into_iter().map(|said| said.condition);
+        let ready = Some(ready).filter(|_| !is_told);
+        let mut conditions: Vec<Condition> = conditions.chain(ready).collect();
+        for condition in &mut conditions {
             let before = previous
                 .iter()
                 .find(|other| other.type_ == condition.type_ && other.status == condition.status);
@@ -163,7 +177,7 @@ impl Conditions {
             condition.last_transition_time = Some(since.unwrap_or_else(|| second(now)));
             condition.observed_generation = generation;
         }
-        self.held
+        conditions
     }
 }
 
