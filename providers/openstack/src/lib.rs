@@ -48,7 +48,7 @@ pub use jobs::{Jobs, Task};
 pub use mask::masked;
 pub use migration::Migrations;
 pub use options::{Known, Options, Unknown};
-pub use pod::{Mount, Program, Source};
+pub use pod::{Mount, Program, Source, confined};
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
 pub use schedule::Cron;

@@ -156,16 +156,21 @@ pub(crate) fn container(
         image_pull_policy: service.common.image.pull_policy.map(pull_policy),
         command: Some(command),
         resources: Some(resources),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            read_only_root_filesystem: Some(true),
-            capabilities: Some(Capabilities {
-                drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
-            }),
-            ..SecurityContext::default()
-        }),
+        security_context: Some(confined()),
         ..Container::default()
+    }
+}
+
+/// What a container may that needs nothing: no right of root's, and no file of its image to write.
+pub fn confined() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        read_only_root_filesystem: Some(true),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            ..Capabilities::default()
+        }),
+        ..SecurityContext::default()
     }
 }
 
