@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use kube::core::DynamicObject;
 use serde_json::json;
 
 use crate::cluster::{Cluster, Etcd};
@@ -183,11 +182,18 @@ impl Cloud {
         .await
     }
 
-    /// Waits until all pods of a Deployment of the cloud's namespace are others than those that it had before, and ready.
+    /// Makes a change, and waits until all pods of a Deployment of the cloud's namespace are others than before it, and ready.
     ///
     /// # Errors
-    /// When they aren't in time.
-    pub async fn rolled(&self, what: &str, name: &str, before: &DynamicObject) -> Result<()> {
+    /// When the change fails, or they aren't in time.
+    pub async fn rolled<T>(
+        &self,
+        what: &str,
+        name: &str,
+        change: impl Future<Output = Result<T>>,
+    ) -> Result<()> {
+        let before = self.cluster.get(DEPLOYMENT, &self.place(name)).await?;
+        change.await?;
         eventually(what, minutes(5), async || {
             let now = self.cluster.get(DEPLOYMENT, &self.place(name)).await?;
             let (spec, status) = (&now.data["spec"], &now.data["status"]);

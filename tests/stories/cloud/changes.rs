@@ -7,12 +7,10 @@ use serde_json::json;
 use crate::{does, keeps_images};
 
 const CERTIFICATE: Kind = kind("cert-manager.io/v1", "Certificate");
-const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const SECRET: Kind = kind("v1", "Secret");
 const CREDENTIAL: Kind = kind("openstack.k-orc.cloud/v1alpha1", "ApplicationCredential");
 const ROTATION: Kind = kind("c5c3.io/v1alpha1", "CredentialRotation");
 
-const GLANCE: &str = "openstack/glance";
 const DATABASE: &str = "openstack/glance-db-credentials";
 const ROTATION_OF_GLANCE: &str = "openstack/glance";
 
@@ -24,7 +22,6 @@ pub async fn all(cloud: &Cloud) -> Result<()> {
 }
 
 async fn certificate(cloud: &Cloud) -> Result<()> {
-    let before = cloud.cluster.get(DEPLOYMENT, GLANCE).await?;
     let first = does(cloud, "first-certificate", "certificate").await?;
     // What `cmctl renew` writes.
     let certificate = cloud
@@ -44,12 +41,11 @@ async fn certificate(cloud: &Cloud) -> Result<()> {
         .context("it has no conditions")?
         .push(issuing);
     let status = json!({ "conditions": conditions });
-    cloud
+    let change = cloud
         .cluster
-        .set_status(CERTIFICATE, "openstack/glance-tls", status)
-        .await?;
+        .set_status(CERTIFICATE, "openstack/glance-tls", status);
     cloud
-        .rolled("Glance has its certificate", "glance", &before)
+        .rolled("Glance has its certificate", "glance", change)
         .await?;
     let renewed = does(cloud, "certificate", "certificate").await?;
     ensure!(
@@ -61,11 +57,10 @@ async fn certificate(cloud: &Cloud) -> Result<()> {
 
 /// A pod is only ready when it reaches its database, so those that are have the password that counts there, too.
 async fn password(cloud: &Cloud) -> Result<()> {
-    let before = cloud.cluster.get(DEPLOYMENT, GLANCE).await?;
     let changed = json!({ "stringData": { "password": "chosen-anew" } });
-    cloud.cluster.edit(SECRET, DATABASE, changed).await?;
+    let change = cloud.cluster.edit(SECRET, DATABASE, changed);
     cloud
-        .rolled("Glance has its password", "glance", &before)
+        .rolled("Glance has its password", "glance", change)
         .await?;
     let kept = cloud.cluster.get(SECRET, DATABASE).await?;
     ensure!(
@@ -76,7 +71,6 @@ async fn password(cloud: &Cloud) -> Result<()> {
 }
 
 async fn credential(cloud: &Cloud) -> Result<()> {
-    let before = cloud.cluster.get(DEPLOYMENT, GLANCE).await?;
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let rotation = json!({
         "apiVersion": ROTATION.api_version,
@@ -84,9 +78,10 @@ async fn credential(cloud: &Cloud) -> Result<()> {
         "metadata": { "name": "glance", "namespace": "openstack" },
         "spec": { "targetServiceUser": "glance", "replaceMadeBefore": now },
     });
-    cloud.cluster.apply(&rotation.to_string()).await?;
+    let rotation = rotation.to_string();
+    let change = cloud.cluster.apply(&rotation);
     cloud
-        .rolled("Glance has its credential", "glance", &before)
+        .rolled("Glance has its credential", "glance", change)
         .await?;
     eventually("nobody has the first any more", minutes(2), async || {
         let rotation = cloud.cluster.get(ROTATION, ROTATION_OF_GLANCE).await?;

@@ -3,12 +3,10 @@
 use std::fs;
 
 use lab::tools::Tool;
-use lab::{Cloud, Kind, Machine, Program, Result, ensure, kind};
+use lab::{Cloud, Machine, Program, Result, ensure};
 use serde_json::json;
 
 use crate::cloud::{KEYSTONE, does};
-
-const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 
 /// What Dex calls the user `1` among its own: both in one, so that it is nobody else's.
 const ALICE: &str = "CgExEgVsb2NhbA";
@@ -29,7 +27,6 @@ pub async fn is_trusted(machine: &Machine, cloud: &Cloud) -> Result<()> {
     let people = include_str!("people.yaml").replace("ADDRESS", &address);
     cloud.cluster.apply(&people).await?;
 
-    let before = cloud.cluster.get(DEPLOYMENT, "openstack/keystone").await?;
     let federation = json!({
         "enabled": true,
         "identityProvider": {
@@ -40,12 +37,9 @@ pub async fn is_trusted(machine: &Machine, cloud: &Cloud) -> Result<()> {
         "trustedDashboards": ["http://dashboard.example.com/auth/websso/"],
     });
     let change = json!({"spec": {"federation": federation}});
+    let change = cloud.cluster.edit(KEYSTONE, "openstack/keystone", change);
     cloud
-        .cluster
-        .edit(KEYSTONE, "openstack/keystone", change)
-        .await?;
-    cloud
-        .rolled("Keystone trusts Dex", "keystone", &before)
+        .rolled("Keystone trusts Dex", "keystone", change)
         .await?;
     let user = does(cloud, "federation").await?;
     ensure!(user.trim() == ALICE, "Keystone knows {user}");
