@@ -93,7 +93,7 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn judges() -> Result<Self> {
-        Self::published("judges", "lab", vec!["requirements.txt".to_owned()])
+        Self::of_pypi("judges")
     }
 
     /// `s3:lab`: an object store that speaks S3.
@@ -101,7 +101,21 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn s3() -> Result<Self> {
-        Self::published("s3", "lab", vec!["requirements.txt".to_owned()])
+        Self::of_pypi("s3")
+    }
+
+    /// `<name>:lab`: a list of Python's packages.
+    fn of_pypi(name: &str) -> Result<Self> {
+        let recipe = Recipe {
+            name: name.to_owned(),
+            folder: own("python"),
+            files: vec![format!("{name}.txt")],
+            arguments: &[("REQUIREMENTS", name)],
+        };
+        Ok(Self {
+            name: format!("docker.io/library/{name}:lab"),
+            layout: recipe.on_debian()?,
+        })
     }
 
     /// The MariaDB that mariadb-operator makes pods of.
