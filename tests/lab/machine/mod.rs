@@ -1,8 +1,9 @@
 //! The bare machine that a story runs on: a folder, ports, and processes that never outlive it.
 
+mod program;
+
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -18,11 +19,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::time::sleep;
 
+pub use program::Program;
+
 use crate::pki::Authority;
 use crate::say::say;
-
-/// How long most processes may take to leave by themselves once asked to.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How often to look whether a program has come to its end.
 const POLL: Duration = Duration::from_millis(50);
@@ -69,63 +69,6 @@ impl fmt::Display for Ended {
 }
 
 impl Error for Ended {}
-
-/// How to start a process.
-pub struct Program {
-    path: PathBuf,
-    arguments: Vec<OsString>,
-    variables: Vec<(OsString, OsString)>,
-    grace: Duration,
-}
-
-impl Program {
-    /// A program without arguments. It inherits nothing of the environment but `PATH`.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            arguments: Vec::new(),
-            variables: Vec::new(),
-            grace: GRACE,
-        }
-    }
-
-    /// Adds an argument.
-    #[must_use]
-    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
-        self.arguments.push(argument.as_ref().to_owned());
-        self
-    }
-
-    /// Adds arguments.
-    #[must_use]
-    pub fn args(self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        arguments.into_iter().fold(self, Self::arg)
-    }
-
-    /// Adds `--name=value`.
-    #[must_use]
-    pub fn flag(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        let mut flag = OsString::from(format!("--{name}="));
-        flag.push(value.as_ref());
-        self.arguments.push(flag);
-        self
-    }
-
-    /// Sets an environment variable.
-    #[must_use]
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        self.variables
-            .push((name.into(), value.as_ref().to_owned()));
-        self
-    }
-
-    /// Sets how long it may take to leave by itself once asked to.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
-    }
-}
 
 impl Machine {
     /// A machine in an empty folder.
