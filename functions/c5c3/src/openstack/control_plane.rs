@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{
-    CephClientRef, CephPoolNames, CinderService, Compute, ControlPlaneCeph, ControlPlaneNetwork,
+    CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
-    Global, IssuerKind, IssuerRef, KeystoneService, NamedRef, NeutronService, NovaService,
-    OtherService, Service, Storage as ControlPlaneStorage, Switch,
+    Global, IssuerKind, IssuerRef, NamedRef, Storage as ControlPlaneStorage, Switch,
 };
 use function_protocol::Fatal;
 use serde::Deserialize;
@@ -147,40 +146,16 @@ impl Recipe<'_> {
     /// The preset's services, switched as the claim says.
     fn services(&self, preset: &ControlPlaneServices) -> ControlPlaneServices {
         let wanted = &self.cluster.spec.services;
-        let other = |preset: &Option<OtherService>, enabled: bool| {
-            Some(OtherService {
-                enabled,
-                ..preset.clone().unwrap_or_default()
-            })
-        };
-        ControlPlaneServices {
-            keystone: KeystoneService {
-                enabled: true,
-                ..preset.keystone.clone()
-            },
-            placement: Service {
-                enabled: true,
-                ..preset.placement.clone()
-            },
-            glance: Service {
-                enabled: wanted.glance,
-                ..preset.glance.clone()
-            },
-            nova: NovaService {
-                enabled: wanted.nova,
-                ..preset.nova.clone()
-            },
-            neutron: NeutronService {
-                enabled: wanted.neutron,
-                ..preset.neutron.clone()
-            },
-            cinder: CinderService {
-                enabled: wanted.cinder,
-                ..preset.cinder.clone()
-            },
-            octavia: other(&preset.octavia, wanted.octavia),
-            manila: other(&preset.manila, wanted.manila),
-        }
+        let mut services = preset.clone();
+        services.keystone.service.enabled = true;
+        services.placement.enabled = true;
+        services.glance.service.enabled = wanted.glance;
+        services.nova.enabled = wanted.nova;
+        services.neutron.enabled = wanted.neutron;
+        services.cinder.enabled = wanted.cinder;
+        services.octavia.get_or_insert_default().enabled = wanted.octavia;
+        services.manila.get_or_insert_default().enabled = wanted.manila;
+        services
     }
 
     fn global(&self) -> Global {

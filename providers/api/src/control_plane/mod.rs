@@ -23,8 +23,8 @@ pub use self::{
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
     services::{
-        CinderService, ControlPlaneServices, KeystoneService, NeutronService, NovaService,
-        OtherService, Overrides, RotationInterval, Service, ServiceFernet,
+        CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,
+        NovaService, OtherService, Overrides, RotationInterval, Service, ServiceFernet,
     },
     status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase},
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    glance::ImageCache,
     keystone::Federation,
     parts::{
         Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides, Resources, Schedule,
@@ -24,7 +25,7 @@ pub struct ControlPlaneServices {
     /// Identity.
     pub keystone: KeystoneService,
     /// Images.
-    pub glance: Service<2>,
+    pub glance: GlanceService,
     /// Resource inventory.
     pub placement: Service<2>,
     /// Compute.
@@ -45,8 +46,8 @@ impl ControlPlaneServices {
     /// What is said of a service by its name, for instance `glance`.
     pub fn overrides(&self, service: &str) -> Option<&Overrides> {
         match service {
-            "keystone" => Some(&self.keystone.overrides),
-            "glance" => Some(&self.glance.overrides),
+            "keystone" => Some(&self.keystone.service.overrides),
+            "glance" => Some(&self.glance.service.overrides),
             "placement" => Some(&self.placement.overrides),
             "nova" => Some(&self.nova.overrides),
             "neutron" => Some(&self.neutron.overrides),
@@ -109,43 +110,30 @@ impl<const REPLICAS: u32> Default for Service<REPLICAS> {
 }
 
 /// Keystone in a control plane.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct KeystoneService {
-    /// Whether the service runs.
-    pub enabled: bool,
-    /// Replicas of the API.
-    #[schemars(range(min = 1, max = 1000))]
-    pub replicas: u32,
-    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<Autoscaling>,
-    /// CPU and memory of each replica.
-    #[serde(skip_serializing_if = "is_default")]
-    pub resources: Resources,
+    /// What is said of any service.
+    #[serde(flatten)]
+    pub service: Service<3>,
     /// The keys that tokens are encrypted with. Without it as Keystone's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fernet: Option<ServiceFernet>,
     /// Users of other identity providers.
     #[serde(skip_serializing_if = "is_default")]
     pub federation: Federation,
-    /// What else may be said of any service.
-    #[serde(flatten)]
-    pub overrides: Overrides,
 }
 
-impl Default for KeystoneService {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            replicas: 3,
-            autoscaling: None,
-            resources: Resources::default(),
-            fernet: None,
-            federation: Federation::default(),
-            overrides: Overrides::default(),
-        }
-    }
+/// Glance in a control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct GlanceService {
+    /// What is said of any service.
+    #[serde(flatten)]
+    pub service: Service<2>,
+    /// Images that each replica keeps by itself, so that it needn't fetch them from their store again. Without it none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<ImageCache>,
 }
 
 /// The keys that Keystone's tokens are encrypted with.

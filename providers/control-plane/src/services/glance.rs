@@ -1,5 +1,6 @@
 //! Glance of a control plane.
 
+use c5c3_api::control_plane::GlanceService;
 use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::Volume;
 use provider_composer::{Composition, Custom, Failure};
@@ -12,16 +13,17 @@ use crate::recipe::Recipe;
 impl Recipe<'_> {
     /// Wants Glance.
     pub(super) fn glance(&self, tags: &Tags, composition: &mut Composition) -> Result<(), Failure> {
-        let (step, said) = (Node::Glance.step(), &self.services.glance);
+        let step = Node::Glance.step();
+        let GlanceService { service, cache } = &self.services.glance;
         let spec = GlanceSpec {
-            replicas: said.replicas,
-            autoscaling: said.autoscaling.clone(),
-            resources: said.resources.clone(),
+            replicas: service.replicas,
+            autoscaling: service.autoscaling.clone(),
+            resources: service.resources.clone(),
             database: self.database(&GLANCE),
             keystone: self.keystone_access(step),
             storage: self.image_storage(),
-            cache: None,
-            common: self.common(step, tags.release, tags.glance, &said.overrides),
+            cache: cache.clone(),
+            common: self.common(step, tags.release, tags.glance, &service.overrides),
         };
         composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
         Ok(())

@@ -1,6 +1,6 @@
 //! Keystone of a control plane.
 
-use c5c3_api::control_plane::ServiceFernet;
+use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
 use provider_composer::{Composition, Custom, Failure};
@@ -17,15 +17,20 @@ impl Recipe<'_> {
         tags: &Tags,
         composition: &mut Composition,
     ) -> Result<(), Failure> {
-        let (step, said) = (Node::Keystone.step(), &self.services.keystone);
+        let step = Node::Keystone.step();
+        let KeystoneService {
+            service,
+            fernet: keys,
+            federation,
+        } = &self.services.keystone;
         let spec = KeystoneSpec {
-            replicas: said.replicas,
-            autoscaling: said.autoscaling.clone(),
-            resources: said.resources.clone(),
+            replicas: service.replicas,
+            autoscaling: service.autoscaling.clone(),
+            resources: service.resources.clone(),
             database: self.database(&KEYSTONE),
             cache: self.cache(),
-            fernet: said.fernet.as_ref().map(fernet).unwrap_or_default(),
-            federation: said.federation.clone(),
+            fernet: keys.as_ref().map(fernet).unwrap_or_default(),
+            federation: federation.clone(),
             bootstrap: Bootstrap {
                 admin_user: "admin".to_owned(),
                 admin_password_secret_ref: SecretKeyRef {
@@ -34,7 +39,7 @@ impl Recipe<'_> {
                 },
                 region: self.region().to_owned(),
             },
-            common: self.common(step, tags.release, tags.keystone, &said.overrides),
+            common: self.common(step, tags.release, tags.keystone, &service.overrides),
         };
         composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
         Ok(())

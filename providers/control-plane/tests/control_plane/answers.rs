@@ -92,8 +92,9 @@ fn a_large_one() {
         },
         "services": {
             "keystone": { "replicas": 5, "fernet": { "rotationInterval": "24h", "maxActiveKeys": 5 },
+                "federation": { "enabled": true, "trustedDashboards": ["https://dashboard.example.com/auth/websso/"] },
                 "policyOverrides": { "rules": { "identity:list_users": "role:reader" } } },
-            "glance": { "replicas": 4, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } } },
+            "glance": { "replicas": 4, "cache": { "size": "50Gi" }, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } } },
             "nova": { "api": { "replicas": 7 }, "image": { "repository": "registry.example.com/fork/nova", "fork": "sap" } },
             "cinder": { "volume": { "replicas": 2 } },
         },
