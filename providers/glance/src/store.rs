@@ -56,6 +56,8 @@ pub struct Keys {
     bucket: Bucket,
     access_key: String,
     secret_key: String,
+    /// Who signs for the one who keeps it.
+    authority: Option<String>,
 }
 
 /// The stores of a Glance, beginning with the usual one. Volumes are made, and stay when the Glance goes.
@@ -150,6 +152,14 @@ impl Store {
                     .set("s3_store_bucket_url_format", "path")
                     .secret("s3_store_access_key", &keys.access_key)
                     .secret("s3_store_secret_key", &keys.secret_key);
+                if let Some(authority) = &keys.authority {
+                    let name = format!("{}.ca.crt", self.id);
+                    section.set(
+                        "s3_store_cacert",
+                        format!("{}/{name}", service.about.folder),
+                    );
+                    files.text(&name, authority);
+                }
             }
         }
     }
@@ -223,6 +233,7 @@ fn keys(service: &Service<'_>, bucket: &Bucket, world: &World<'_>) -> Awaited<Ke
         bucket: bucket.clone(),
         access_key: values.required("accessKey")?.to_owned(),
         secret_key: values.required("secretKey")?.to_owned(),
+        authority: values.authority()?.map(str::to_owned),
     })
 }
 

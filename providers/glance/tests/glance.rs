@@ -60,6 +60,28 @@ fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
 }
 
 #[test]
+fn who_signs_for_a_bucket_is_said_beside_its_keys() {
+    let mut cluster = given(SEVERAL);
+    let keys = [("accessKey", "key"), ("secretKey", "s3cret")];
+    cluster.secret(
+        "glance-bucket",
+        &[keys[0], keys[1], ("ca.crt", "who signs")],
+    );
+    cluster.settle(&GLANCE, "glance");
+    let deployment = cluster.get::<Deployment>("glance").unwrap();
+    let config = deployment["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"]
+        .as_str()
+        .unwrap();
+    let conf = cluster.value(config, "glance-api.conf").unwrap();
+    assert!(
+        conf.contains("s3_store_cacert = /etc/glance/config/archive.ca.crt\n"),
+        "{conf}"
+    );
+    let authority = cluster.value(config, "archive.ca.crt");
+    assert_eq!(authority.as_deref(), Some("who signs"));
+}
+
+#[test]
 fn each_replica_keeps_images_and_makes_room() {
     let mut cluster = given(FILE);
     cluster.change::<Custom<GlanceSpec>>("glance", |glance| {

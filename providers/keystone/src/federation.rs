@@ -11,6 +11,8 @@ use crate::ABOUT;
 
 /// Apache's configuration file. Keystone takes each that ends in `.conf` for its own.
 const CONFIG: &str = "apache";
+/// Who signs for the identity provider, where not everybody trusts it.
+const AUTHORITY: &str = "identity-provider.ca.crt";
 /// Where Debian has Apache's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
 /// What claims begin with that Apache hands on. They are variables of the request, which no header can be.
@@ -35,6 +37,8 @@ pub fn owned(federation: &Federation) -> &'static [Owned<'static>] {
 pub struct Identities<'a> {
     provider: &'a IdentityProvider,
     secret: String,
+    /// Who signs for it.
+    authority: Option<String>,
 }
 
 impl<'a> Identities<'a> {
@@ -69,6 +73,7 @@ impl<'a> Identities<'a> {
         Ok(Some(Self {
             provider,
             secret: secret.to_owned(),
+            authority: values.authority()?.map(str::to_owned),
         }))
     }
 
@@ -80,6 +85,9 @@ impl<'a> Identities<'a> {
             .set("assertion_prefix", CLAIM)
             .set("remote_id_attribute", format!("{CLAIM}iss"));
         files.secret(CONFIG, self.httpd_conf(service));
+        if let Some(authority) = &self.authority {
+            files.text(AUTHORITY, authority);
+        }
     }
 
     /// Apache, which lets requests that have begun come to their end.
@@ -104,6 +112,10 @@ impl<'a> Identities<'a> {
             ),
             false => String::new(),
         };
+        let trusted = match self.authority {
+            Some(_) => format!("OIDCCABundlePath {}/{AUTHORITY}\n", ABOUT.folder),
+            None => String::new(),
+        };
         format!(
             include_str!("httpd.conf"),
             name = service.host(),
@@ -112,6 +124,7 @@ impl<'a> Identities<'a> {
             encryption = encryption,
             behind = BEHIND,
             claim = CLAIM,
+            trusted = trusted,
             issuer = self.provider.issuer.trim_end_matches('/'),
             client = self.provider.client_id,
             secret = self.secret.replace('\\', "\\\\").replace('"', "\\\""),

@@ -133,10 +133,7 @@ fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaite
         &tls::secret(name, &tls),
         "Keystone's certificate",
     )?;
-    match values.has("ca.crt") {
-        true => values.text("ca.crt").map(|text| Some(text.to_owned())),
-        false => Ok(None),
-    }
+    Ok(values.authority()?.map(str::to_owned))
 }
 
 fn memcached(service: &Service<'_>, world: &World<'_>) -> Awaited<Vec<String>> {

@@ -7,6 +7,9 @@ use provider_composer::{Progress, Seen, World};
 
 use crate::awaited::Awaited;
 
+/// Where certificates of issuers are, as cert-manager writes them.
+const AUTHORITY: &str = "ca.crt";
+
 /// The values of one Secret. They are never shown.
 #[derive(Clone)]
 pub struct Values {
@@ -90,9 +93,15 @@ impl Values {
             .ok_or_else(|| self.lacks(key))
     }
 
-    /// Whether it has a value.
-    pub fn has(&self, key: &str) -> bool {
-        self.data.get(key).is_some_and(|value| !value.is_empty())
+    /// Certificates of those who are to be trusted, under `ca.crt`; none where everybody trusts them.
+    ///
+    /// # Errors
+    /// It is no text.
+    pub fn authority(&self) -> Awaited<Option<&str>> {
+        match self.data.get(AUTHORITY) {
+            Some(value) if !value.is_empty() => self.text(AUTHORITY).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn lacks(&self, key: &str) -> Progress {

@@ -68,10 +68,7 @@ fn read(service: &Service<'_>, secret: String, world: &World<'_>) -> Awaited<Cer
     let values = Values::read(world, service.namespace, &secret, "the API's certificate")?;
     values.text("tls.key")?;
     let digest = digest([values.text("tls.crt")?]);
-    let authority = match values.has("ca.crt") {
-        true => Some(values.text("ca.crt")?.to_owned()),
-        false => None,
-    };
+    let authority = values.authority()?.map(str::to_owned);
     Ok(Certificate {
         secret,
         digest,

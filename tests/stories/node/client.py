@@ -167,7 +167,7 @@ def federation():
         headers = {"X-Auth-Token": token, "X-Subject-Token": token}
         return requests.get(KEYSTONE + "/auth/tokens", headers=headers, timeout=30).json()["token"]
 
-    issuer = "http://people.openstack.svc:5556/dex"
+    issuer, authority = "https://people.openstack.svc:5556/dex", "/people/ca.crt"
     group = ask("POST", "/groups", {"group": {"name": "people"}})["group"]["id"]
     project = ask("GET", "/projects?name=service")["projects"][0]["id"]
     role = ask("GET", "/roles?name=reader")["roles"][0]["id"]
@@ -190,11 +190,11 @@ def federation():
         project_id=project,
         **alice,
     )
-    program = connected(way)
-    known = described(program.get_token())
+    known = described(session.Session(way, verify=authority).get_token())
     assert known["roles"][0]["name"] == "reader", known
 
     browser = requests.Session()
+    browser.verify = authority
     origin = "http://dashboard.example.com/auth/websso/"
     form = browser.get(f"{KEYSTONE}/auth/OS-FEDERATION/websso/openid?origin={origin}", timeout=30)
     page = browser.post(form.url, data={"login": alice["username"], "password": alice["password"]}, timeout=30).text
@@ -203,7 +203,7 @@ def federation():
     assert described(token)["user"] == known["user"], page
 
     grant = {"grant_type": "password", "scope": "openid email", **alice}
-    others = requests.post(issuer + "/token", data=grant, auth=("wiki", "of-wiki"), timeout=30).json()["access_token"]
+    others = requests.post(issuer + "/token", data=grant, auth=("wiki", "of-wiki"), verify=authority, timeout=30).json()["access_token"]
     claims = {"iss": issuer, "email": "admin@example.com"}
     lies = [{f"{prefix}{claim}": said for claim, said in claims.items()} for prefix in ("OIDC_CLAIM_", "OIDC-CLAIM-", "OIDC-")]
     for lie in ({}, *lies, {"Authorization": f"Bearer {others}"}):

@@ -17,20 +17,25 @@ const ALICE: &str = "CgExEgVsb2NhbA";
 /// One of them isn't let in, or somebody else is.
 pub async fn is_trusted(machine: &Machine, cloud: &Cloud) -> Result<()> {
     let address = cloud.node.address().to_string();
-    let config = machine.folder().join("dex.yaml");
-    fs::write(
-        &config,
-        include_str!("dex.yaml").replace("ADDRESS", &address),
-    )?;
-    let dex = Program::new(Tool::Dex.path()?).arg("serve").arg(config);
+    let authority = machine.authority();
+    let identity = authority.server(&["people.openstack.svc"])?;
+    let folder = authority.write(&identity, &machine.folder().join("people"))?;
+    let config = include_str!("dex.yaml")
+        .replace("ADDRESS", &address)
+        .replace("FOLDER", &folder.display().to_string());
+    let file = folder.join("dex.yaml");
+    fs::write(&file, config)?;
+    let dex = Program::new(Tool::Dex.path()?).arg("serve").arg(file);
     machine.start("dex", &dex)?;
-    let people = include_str!("people.yaml").replace("ADDRESS", &address);
+    let people = include_str!("people.yaml")
+        .replace("ADDRESS", &address)
+        .replace("AUTHORITY", &json!(authority.certificate()).to_string());
     cloud.cluster.apply(&people).await?;
 
     let federation = json!({
         "enabled": true,
         "identityProvider": {
-            "issuer": "http://people.openstack.svc:5556/dex",
+            "issuer": "https://people.openstack.svc:5556/dex",
             "clientID": "keystone",
             "clientSecretRef": {"name": "keystone-identity-provider"},
         },

@@ -106,6 +106,20 @@ fn apache_encrypts_in_keystones_place() {
     );
 }
 
+#[test]
+fn who_signs_for_the_identity_provider_is_said_beside_the_clients_secret() {
+    let mut cluster = federated("of-keystone", false);
+    cluster.secret(
+        SECRET,
+        &[("password", "of-keystone"), ("ca.crt", "who signs")],
+    );
+    cluster.settle(&KEYSTONE, "keystone");
+    let conf = file(&cluster, "apache");
+    let said = "OIDCCABundlePath /etc/keystone/config/identity-provider.ca.crt\n";
+    assert!(conf.contains(said), "{conf}");
+    assert_eq!(file(&cluster, "identity-provider.ca.crt"), "who signs");
+}
+
 #[rstest::rstest]
 #[case("exec:/bin/sh", "begins with exec:")]
 #[case("of-${USER}", "has ${ in it")]
