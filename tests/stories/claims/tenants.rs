@@ -16,12 +16,18 @@ pub const CUSTOMER_B: &str = "tenant-customer-b/customer-b-staging";
 /// A claim waits for its pools, then two become ready on the same ones.
 pub async fn share_pools(site: &Site<'_>) -> Result<()> {
     site.claim("claims/customer-a-prod").await?;
-    let pending = site.phase(OPENSTACK, CUSTOMER_A, "Pending").await?;
-    ensure!(
-        lab::condition(&pending, "PoolsReady") == Some("False"),
-        "a missing pool isn't said: {}",
-        pending.data["status"]
-    );
+    site.phase(OPENSTACK, CUSTOMER_A, "Pending").await?;
+    // Crossplane brings conditions to a claim in a turn of their own.
+    site.until("a missing pool is said", async || {
+        let pending = site.get(OPENSTACK, CUSTOMER_A).await?;
+        ensure!(
+            lab::condition(&pending, "PoolsReady") == Some("False"),
+            "a missing pool isn't said: {}",
+            pending.data["status"]
+        );
+        Ok(())
+    })
+    .await?;
     let composite = site.composite(OPENSTACK, CUSTOMER_A).await?;
     let name = composite.metadata.name.unwrap_or_default();
     assert_eq!(

@@ -17,9 +17,10 @@ use provider_placement::Placement;
 use serde_json::{Value, json};
 
 /// What any Secret may be asked for.
-const VALUES: [(&str, &str); 12] = [
+const VALUES: [(&str, &str); 13] = [
     ("username", "somebody"),
     ("password", "p$ss\"w:rd/ #"),
+    ("secret", "p$ss\"w:rd/ #"),
     ("accessKey", "access"),
     ("secretKey", "$ecret"),
     ("userID", "somebody"),
