@@ -1,11 +1,11 @@
 //! Where a service keeps its data, and who it is there.
 
 use c5c3_api::parts;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
+use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
 use crate::secret::Values;
@@ -105,10 +105,7 @@ impl Database {
 
     /// The URL as SQLAlchemy takes it.
     fn url(&self) -> String {
-        let host = match self.server.host.contains(':') {
-            true => format!("[{}]", self.server.host),
-            false => self.server.host.clone(),
-        };
+        let host = in_url(&self.server.host);
         let user = encoded(&self.user, &[':', '/']);
         let password = encoded(&self.password, &[]);
         let (port, name) = (self.server.port, &self.name);
@@ -147,18 +144,7 @@ struct Account {
 impl Account {
     fn of(service: &Service<'_>, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
         let values = values.as_ref().map_err(Clone::clone)?;
-        let port = match values.line("port")? {
-            Some(port) => port.parse().map_err(|_| {
-                Progress::failed(
-                    "InvalidSecret",
-                    format!(
-                        "key port of Secret {} is no port: write a number from 1 to 65535",
-                        values.name()
-                    ),
-                )
-            })?,
-            None => PORT,
-        };
+        let port = values.port()?.unwrap_or(PORT);
         Ok(Self {
             user: values
                 .line("username")?
@@ -264,7 +250,7 @@ fn compose(
         collate: "utf8mb4_general_ci".to_owned(),
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &object(service, wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted))?;
     let wanted = mariadb::User {
         maria_db_ref: server.clone(),
         name: user.to_owned(),
@@ -273,7 +259,7 @@ fn compose(
         max_user_connections: CONNECTIONS,
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &object(service, wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted))?;
     let wanted = mariadb::Grant {
         maria_db_ref: server,
         privileges: vec!["ALL PRIVILEGES".to_owned()],
@@ -283,19 +269,8 @@ fn compose(
         host: "%".to_owned(),
         cleanup_policy: skip,
     };
-    composition.apply(namespace, name, &object(service, wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted))?;
     Ok(())
-}
-
-fn object<S>(service: &Service<'_>, spec: S) -> Manifest<S> {
-    let labels = Some(service.labels());
-    Manifest {
-        metadata: ObjectMeta {
-            labels,
-            ..ObjectMeta::default()
-        },
-        spec,
-    }
 }
 
 /// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it

@@ -47,7 +47,7 @@ impl Service<'_> {
         let Some(gateway) = &exposure.gateway else {
             return Ok(Some(Progress::Ready));
         };
-        let (metadata, hostname) = (self.metadata(), exposure.hostname.clone());
+        let hostname = exposure.hostname.clone();
         let spec = HttpRoute {
             parent_refs: vec![gateway.clone()],
             hostnames: vec![hostname],
@@ -58,7 +58,7 @@ impl Service<'_> {
                 }],
             }],
         };
-        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
         self.trust(certificate, composition)?;
         Ok(Some(accepted(self, gateway, world)))
     }
@@ -149,8 +149,7 @@ impl Service<'_> {
             target_refs: vec![target("Service", self.name)],
             validation,
         };
-        let metadata = self.metadata();
-        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
         Ok(())
     }
 }

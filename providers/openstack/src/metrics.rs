@@ -84,8 +84,7 @@ impl Service<'_> {
                 port: METRICS.to_owned(),
             }],
         };
-        let metadata = self.metadata();
-        composition.apply(self.namespace, self.name, &Manifest { metadata, spec })?;
+        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
         Ok(Some(Progress::Ready))
     }
 }

@@ -74,6 +74,25 @@ impl Values {
         }
     }
 
+    /// The port of a server that it names.
+    ///
+    /// # Errors
+    /// It is no number from 1 to 65535.
+    pub fn port(&self) -> Awaited<Option<u16>> {
+        let Some(port) = self.line("port")? else {
+            return Ok(None);
+        };
+        port.parse().map(Some).map_err(|_| {
+            Progress::failed(
+                "InvalidSecret",
+                format!(
+                    "key port of Secret {} is no port: write a number from 1 to 65535",
+                    self.name
+                ),
+            )
+        })
+    }
+
     /// A value that has to be there.
     ///
     /// # Errors

@@ -127,6 +127,14 @@ impl<'a> Service<'a> {
         labels
     }
 
+    /// An object of a foreign kind that is this service's.
+    pub(crate) fn manifest<S>(&self, spec: S) -> Manifest<S> {
+        Manifest {
+            metadata: self.metadata(),
+            spec,
+        }
+    }
+
     /// Labels that only this service's pods have. They never change: a Deployment's selector can't.
     pub fn selector(&self) -> BTreeMap<String, String> {
         BTreeMap::from([

@@ -1,11 +1,9 @@
 //! The certificate of a service's API.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Failure, World};
 
 use crate::awaited::Awaited;
 use crate::digest::digest;
-use crate::manifest::Manifest;
 use crate::manifest::cert_manager::{self, PrivateKey};
 use crate::secret::Values;
 use crate::service::Service;
@@ -54,11 +52,7 @@ impl Certificate {
                 },
                 issuer_ref: issuer.clone(),
             };
-            let metadata = ObjectMeta {
-                labels: Some(service.labels()),
-                ..ObjectMeta::default()
-            };
-            composition.apply(namespace, &secret, &Manifest { metadata, spec })?;
+            composition.apply(namespace, &secret, &service.manifest(spec))?;
         }
         Ok(read(service, secret, world).map(Some))
     }

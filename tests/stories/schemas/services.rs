@@ -1,20 +1,21 @@
-//! What Keystone, Glance and Placement become, asked of an API server that knows every kind of it.
+//! What Keystone, Glance and Placement become, and who talks by RabbitMQ, asked of an API server that knows every kind of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::glance::GlanceSpec;
 use c5c3_api::keystone::KeystoneSpec;
+use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::placement::PlacementSpec;
 use lab::{Cluster, Etcd, Machine, Result, ensure};
 use provider_composer::{Carried, Custom, Operator};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
-use provider_openstack_fixtures::{Cluster as InMemory, NAMESPACE};
+use provider_openstack_fixtures::{Cluster as InMemory, NAMESPACE, Talks};
 use provider_placement::Placement;
 use serde_json::{Value, json};
 
 /// Every kind that they become.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 19] = [
     "BackendTLSPolicy",
     "Certificate",
     "ConfigMap",
@@ -26,12 +27,14 @@ const KINDS: [&str; 17] = [
     "Ingress",
     "Job",
     "NetworkPolicy",
+    "Permission",
     "PersistentVolumeClaim",
     "PodDisruptionBudget",
     "Secret",
     "Service",
     "ServiceMonitor",
     "User",
+    "Vhost",
 ];
 
 /// Fine when every object would be applied as it is, and none with a misspelt field.
@@ -48,20 +51,21 @@ pub async fn are_taken(machine: &Machine) -> Result<()> {
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     cluster.apply(&namespace.to_string()).await?;
 
-    let mut samples: BTreeMap<String, Value> = BTreeMap::new();
+    // MariaDB and RabbitMQ both have a User.
+    let mut samples: BTreeMap<[String; 2], Value> = BTreeMap::new();
     for object in composed() {
         would_take(&cluster, &object).await?;
-        let kind = object["kind"].as_str().unwrap_or_default();
-        samples.insert(kind.to_owned(), object);
+        let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+        samples.insert([text("kind"), text("apiVersion")], object);
     }
-    let kinds: BTreeSet<&str> = samples.keys().map(String::as_str).collect();
+    let kinds: BTreeSet<&str> = samples.keys().map(|[kind, _]| kind.as_str()).collect();
     assert_eq!(kinds, BTreeSet::from(KINDS), "kinds that are composed");
-    for (kind, mut object) in samples {
+    for ([kind, version], mut object) in samples {
         object["sepc"] = json!({});
         let refused = would_take(&cluster, &object).await;
         ensure!(
             refused.is_err_and(|refusal| format!("{refusal:#}").contains("sepc")),
-            "a {kind} with a misspelt field is taken"
+            "a {kind} of {version} with a misspelt field is taken"
         );
     }
     Ok(())
@@ -108,10 +112,17 @@ fn composed() -> Vec<Value> {
         "placement",
         json!({ "spec": { "release": "2025.2", "tls": { "enabled": false } } }),
     );
-    let operators: [(Box<dyn Operator>, &str); 3] = [
+    let credentials = [("username", "neutron"), ("password", "password")];
+    cluster.secret("neutron-rabbitmq-credentials", &credentials);
+    cluster.put::<Custom<NeutronSpec>>(
+        "neutron",
+        json!({ "spec": { "release": "2025.2", "ovn": {} } }),
+    );
+    let operators: [(Box<dyn Operator>, &str); 4] = [
         (Box::new(Carried(Keystone)), "keystone"),
         (Box::new(Carried(Glance)), "glance"),
         (Box::new(Carried(Placement)), "placement"),
+        (Box::new(Carried(Talks)), "neutron"),
     ];
     let mut objects = Vec::new();
     for (operator, name) in &operators {

@@ -4,6 +4,7 @@ pub mod cert_manager;
 pub mod gateway;
 pub mod mariadb;
 pub mod prometheus;
+pub mod rabbitmq;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Resource, ResourceKind};

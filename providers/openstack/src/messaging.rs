@@ -1,0 +1,271 @@
+//! Where a service's parts talk to each other, and who they are there.
+
+use c5c3_api::parts;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use provider_composer::{Composition, Failure, Key, Progress, Resource, Seen, Use, World};
+
+use crate::awaited::Awaited;
+use crate::config::Config;
+use crate::host::in_url;
+use crate::manifest::Manifest;
+use crate::manifest::mariadb::Named;
+use crate::manifest::rabbitmq::{Permission, Permissions, RabbitmqCluster, User, Vhost};
+use crate::secret::Values;
+use crate::service::Service;
+
+/// The RabbitMQ of a control plane.
+const RABBITMQ: &str = "openstack-rabbitmq";
+/// Where RabbitMQ listens.
+const PORT: u16 = 5672;
+/// Under which keys a Secret's user and password are read by RabbitMQ's operator.
+const IMPORTED: [&str; 2] = ["username", "password"];
+
+/// A message bus that a service can use.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Messaging {
+    /// Members, each `host:port`.
+    members: Vec<String>,
+    vhost: String,
+    user: String,
+    password: String,
+}
+
+impl Messaging {
+    /// The kinds that a composer uses for it.
+    pub fn uses() -> Vec<Use> {
+        let composed = [
+            Manifest::<Vhost>::KIND,
+            Manifest::<User>::KIND,
+            Manifest::<Permission>::KIND,
+        ];
+        let composed = composed.into_iter().map(Use::composes);
+        composed
+            .chain([Use::reads(Manifest::<RabbitmqCluster>::KIND)])
+            .collect()
+    }
+
+    /// The message bus of a service. In one in this cluster a virtual host is made, with a user and what that user may do; one
+    /// elsewhere is somebody else's. They go with the service: what is in a virtual host is on its way.
+    ///
+    /// # Errors
+    /// An object can't be written.
+    pub fn resolve(
+        service: &Service<'_>,
+        wanted: &parts::Messaging,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Awaited<Self>, Failure> {
+        let (secret, key) = match &wanted.secret_ref {
+            Some(reference) => (reference.name.clone(), reference.key.as_str()),
+            None => (
+                format!("{}-rabbitmq-credentials", service.about.name),
+                "password",
+            ),
+        };
+        let vhost = wanted
+            .vhost
+            .clone()
+            .unwrap_or_else(|| service.about.name.to_owned());
+        let account = match Account::of(service, wanted, &secret, key, world) {
+            Ok(account) => account,
+            Err(progress) => {
+                for key in own(service) {
+                    composition.keep(key);
+                }
+                return Ok(Err(progress));
+            }
+        };
+        let members = match account.elsewhere {
+            Some(members) => Ok(members),
+            None => {
+                let cluster = cluster(wanted);
+                compose(service, cluster, &vhost, &secret, composition)?;
+                managed(service, cluster, &account.password, world)
+            }
+        };
+        Ok(members.map(|members| Self {
+            members,
+            vhost,
+            user: account.user,
+            password: account.password,
+        }))
+    }
+
+    /// Says in a service's configuration where its parts talk
+    /// (<https://docs.openstack.org/oslo.messaging/latest/configuration/opts.html>).
+    pub fn configure(&self, config: &mut Config) {
+        config
+            .section("DEFAULT")
+            .secret("transport_url", &self.url());
+        config
+            .section("oslo_messaging_rabbit")
+            // What is in a queue outlasts the member that it was on.
+            .set("rabbit_quorum_queue", true)
+            .set("rabbit_transient_quorum_queue", true);
+    }
+
+    /// The URL as oslo.messaging takes it (`oslo_messaging/transport.py`, `TransportURL.parse`).
+    fn url(&self) -> String {
+        let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let (user, password) = (encoded(&self.user), encoded(&self.password));
+        let members = self.members.iter();
+        let members: Vec<String> = members
+            .map(|member| format!("{user}:{password}@{member}"))
+            .collect();
+        format!("rabbit://{}/{}", members.join(","), encoded(&self.vhost))
+    }
+
+    /// Which virtual host it is, without its password.
+    pub fn place(&self) -> String {
+        format!("{}/{}", self.members.join(","), self.vhost)
+    }
+}
+
+/// A user of a message bus, and the bus where somebody else runs it.
+struct Account {
+    user: String,
+    password: String,
+    elsewhere: Option<Vec<String>>,
+}
+
+impl Account {
+    fn of(
+        service: &Service<'_>,
+        wanted: &parts::Messaging,
+        secret: &str,
+        key: &str,
+        world: &World<'_>,
+    ) -> Awaited<Self> {
+        let purpose = "user and password of the message bus";
+        let values = Values::read(world, service.namespace, secret, purpose)?;
+        let elsewhere = match (&wanted.cluster_ref, wanted.hosts.as_slice()) {
+            (Some(_), _) => None,
+            (None, []) => match values.line("host")? {
+                Some(host) => Some(vec![member(host, values.port()?)]),
+                None => None,
+            },
+            (None, hosts) => {
+                let members = hosts.iter();
+                Some(
+                    members
+                        .map(|host| member(host.host(), host.port()))
+                        .collect(),
+                )
+            }
+        };
+        if elsewhere.is_none() {
+            if key != IMPORTED[1] {
+                return Err(Progress::failed(
+                    "InvalidSecret",
+                    format!(
+                        "messaging.secretRef.key is {key}, and RabbitMQ's operator reads passwords under password: put it there \
+                         in Secret {secret}, and leave key out"
+                    ),
+                ));
+            }
+            for key in IMPORTED {
+                values.required(key)?;
+            }
+        }
+        Ok(Self {
+            user: values
+                .line("username")?
+                .unwrap_or(service.about.name)
+                .to_owned(),
+            password: values.required(key)?.to_owned(),
+            elsewhere,
+        })
+    }
+}
+
+fn member(host: &str, port: Option<u16>) -> String {
+    format!("{}:{}", in_url(host), port.unwrap_or(PORT))
+}
+
+fn cluster(wanted: &parts::Messaging) -> &str {
+    let cluster = wanted.cluster_ref.as_ref();
+    cluster.map_or(RABBITMQ, |cluster| &cluster.name)
+}
+
+/// The member that a bus in this cluster is reached by: its Service, once all of it is ready.
+fn managed(
+    service: &Service<'_>,
+    cluster: &str,
+    password: &str,
+    world: &World<'_>,
+) -> Awaited<Vec<String>> {
+    let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
+    let own = own(service);
+    let ready = own.iter().map(|key| (key, "Ready"));
+    for (key, type_) in [(&bus, "ClusterAvailable")].into_iter().chain(ready) {
+        let waiting =
+            |why: &str| Progress::waiting("WaitingForMessaging", format!("waits for {key}{why}"));
+        match world.condition(key, type_) {
+            Seen::Found(Some(condition)) if condition.status == "True" => {}
+            Seen::Found(Some(condition)) if !condition.message.is_empty() => {
+                return Err(waiting(&format!(": {}", condition.message)));
+            }
+            Seen::Found(_) | Seen::Missing => return Err(waiting("")),
+            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        }
+    }
+    // What the user was made with; the Secret may have changed since.
+    let name = format!("{}-user-credentials", service.name);
+    let made = Values::read(world, service.namespace, &name, "RabbitMQ's user")?;
+    if made.required("password")? != password {
+        return Err(Progress::failed(
+            "PasswordNotTaken",
+            format!(
+                "RabbitMQ's user has the password that it was made with, and its operator doesn't change it: delete User {} of \
+                 rabbitmq.com, and it is made anew with the one that the Secret has now",
+                service.name
+            ),
+        ));
+    }
+    Ok(vec![format!("{cluster}.{}.svc:{PORT}", service.namespace)])
+}
+
+/// What is made in a bus, in the order in which it can be.
+fn own(service: &Service<'_>) -> [Key; 3] {
+    [
+        Key::of::<Manifest<Vhost>>(service.namespace, service.name),
+        Key::of::<Manifest<User>>(service.namespace, service.name),
+        Key::of::<Manifest<Permission>>(service.namespace, service.name),
+    ]
+}
+
+fn compose(
+    service: &Service<'_>,
+    cluster: &str,
+    vhost: &str,
+    secret: &str,
+    composition: &mut Composition,
+) -> Result<(), Failure> {
+    let named = |name: &str| Named {
+        name: name.to_owned(),
+    };
+    let (namespace, name) = (service.namespace, service.name);
+    let wanted = Vhost {
+        name: vhost.to_owned(),
+        rabbitmq_cluster_reference: named(cluster),
+    };
+    composition.apply(namespace, name, &service.manifest(wanted))?;
+    let wanted = User {
+        import_credentials_secret: named(secret),
+        rabbitmq_cluster_reference: named(cluster),
+    };
+    composition.apply(namespace, name, &service.manifest(wanted))?;
+    let all = || ".*".to_owned();
+    let wanted = Permission {
+        vhost: vhost.to_owned(),
+        user_reference: named(name),
+        permissions: Permissions {
+            configure: all(),
+            write: all(),
+            read: all(),
+        },
+        rabbitmq_cluster_reference: named(cluster),
+    };
+    composition.apply(namespace, name, &service.manifest(wanted))?;
+    Ok(())
+}
