@@ -3,7 +3,7 @@
 use c5c3_api::parts;
 use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
 
-use crate::awaited::Awaited;
+use crate::awaited::{Awaited, holds};
 use crate::config::Section;
 use crate::host::in_url;
 use crate::manifest::Manifest;
@@ -15,6 +15,8 @@ use crate::service::Service;
 const MARIADB: &str = "openstack-db";
 /// Where MariaDB listens.
 const PORT: u16 = 3306;
+/// Why a database isn't used yet.
+const WAITING: &str = "WaitingForDatabase";
 /// Most connections of one service's user. Each process of each replica opens up to 25.
 const CONNECTIONS: u32 = 1000;
 
@@ -48,14 +50,8 @@ impl Database {
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<Awaited<Self>, Failure> {
-        let (secret, key) = match &wanted.secret_ref {
-            Some(reference) => (reference.name.clone(), reference.key.as_str()),
-            None => (format!("{}-db-credentials", service.about.name), "password"),
-        };
-        let name = wanted
-            .database
-            .clone()
-            .unwrap_or_else(|| service.about.name.to_owned());
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "db");
+        let name = wanted.database.as_deref().unwrap_or(service.about.name);
         let values = Values::read(
             world,
             service.namespace,
@@ -80,13 +76,13 @@ impl Database {
                     name: secret,
                     key: key.to_owned(),
                 };
-                compose(service, cluster, &name, &account.user, key, composition)?;
+                compose(service, cluster, name, &account.user, key, composition)?;
                 managed(service, cluster, world)
             }
         };
         Ok(server.map(|server| Self {
             server,
-            name,
+            name: name.to_owned(),
             user: account.user,
             password: account.password,
         }))
@@ -173,21 +169,18 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
 
 /// The address of a server in this cluster: of its proxy if it has one, of the member that takes writes if it has several.
 fn managed(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<DatabaseServer> {
-    let waiting = |message: String| Progress::waiting("WaitingForDatabase", message);
     let server = match world.get::<Manifest<MariaDb>>(service.namespace, cluster) {
         Seen::Found(server) => server.body.spec,
-        Seen::Missing => return Err(waiting(format!("waits for MariaDB {cluster}"))),
+        Seen::Missing => {
+            return Err(Progress::waiting(
+                WAITING,
+                format!("waits for MariaDB {cluster}"),
+            ));
+        }
         Seen::Unread(message) => return Err(Progress::Unknown { message }),
     };
     for key in keys(service, cluster) {
-        match world.condition(&key, "Ready") {
-            Seen::Found(Some(condition)) if condition.status == "True" => {}
-            Seen::Found(Some(condition)) if !condition.message.is_empty() => {
-                return Err(waiting(format!("waits for {key}: {}", condition.message)));
-            }
-            Seen::Found(_) | Seen::Missing => return Err(waiting(format!("waits for {key}"))),
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
-        }
+        holds(&key, "Ready", WAITING, world)?;
     }
     let host = match (
         server.max_scale_ref,

@@ -2,9 +2,9 @@
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{Composition, Failure, Key, Progress, Resource, Seen, Use, World};
+use provider_composer::{Composition, Failure, Key, Progress, Resource, Use, World};
 
-use crate::awaited::Awaited;
+use crate::awaited::{Awaited, holds};
 use crate::config::Config;
 use crate::host::in_url;
 use crate::manifest::Manifest;
@@ -17,6 +17,8 @@ use crate::service::Service;
 const RABBITMQ: &str = "openstack-rabbitmq";
 /// Where RabbitMQ listens.
 const PORT: u16 = 5672;
+/// Why a bus isn't used yet.
+const WAITING: &str = "WaitingForMessaging";
 /// Under which keys a Secret's user and password are read by RabbitMQ's operator.
 const IMPORTED: [&str; 2] = ["username", "password"];
 
@@ -55,17 +57,8 @@ impl Messaging {
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Result<Awaited<Self>, Failure> {
-        let (secret, key) = match &wanted.secret_ref {
-            Some(reference) => (reference.name.clone(), reference.key.as_str()),
-            None => (
-                format!("{}-rabbitmq-credentials", service.about.name),
-                "password",
-            ),
-        };
-        let vhost = wanted
-            .vhost
-            .clone()
-            .unwrap_or_else(|| service.about.name.to_owned());
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "rabbitmq");
+        let vhost = wanted.vhost.as_deref().unwrap_or(service.about.name);
         let account = match Account::of(service, wanted, &secret, key, world) {
             Ok(account) => account,
             Err(progress) => {
@@ -79,13 +72,13 @@ impl Messaging {
             Some(members) => Ok(members),
             None => {
                 let cluster = cluster(wanted);
-                compose(service, cluster, &vhost, &secret, composition)?;
+                compose(service, cluster, vhost, &secret, composition)?;
                 managed(service, cluster, &account.password, world)
             }
         };
         Ok(members.map(|members| Self {
             members,
-            vhost,
+            vhost: vhost.to_owned(),
             user: account.user,
             password: account.password,
         }))
@@ -195,19 +188,9 @@ fn managed(
     world: &World<'_>,
 ) -> Awaited<Vec<String>> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
-    let own = own(service);
-    let ready = own.iter().map(|key| (key, "Ready"));
-    for (key, type_) in [(&bus, "ClusterAvailable")].into_iter().chain(ready) {
-        let waiting =
-            |why: &str| Progress::waiting("WaitingForMessaging", format!("waits for {key}{why}"));
-        match world.condition(key, type_) {
-            Seen::Found(Some(condition)) if condition.status == "True" => {}
-            Seen::Found(Some(condition)) if !condition.message.is_empty() => {
-                return Err(waiting(&format!(": {}", condition.message)));
-            }
-            Seen::Found(_) | Seen::Missing => return Err(waiting("")),
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
-        }
+    holds(&bus, "ClusterAvailable", WAITING, world)?;
+    for key in own(service) {
+        holds(&key, "Ready", WAITING, world)?;
     }
     // What the user was made with; the Secret may have changed since.
     let name = format!("{}-user-credentials", service.name);

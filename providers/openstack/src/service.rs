@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
-use c5c3_api::parts::{Autoscaling, Common, Resources, ServiceStatus};
+use c5c3_api::parts::{Autoscaling, Common, CredentialsRef, Resources, ServiceStatus};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
@@ -132,6 +132,22 @@ impl<'a> Service<'a> {
         Manifest {
             metadata: self.metadata(),
             spec,
+        }
+    }
+
+    /// The Secret with user and password of a server, and the key of the password: what is given, or what they are called
+    /// where nothing is.
+    pub(crate) fn credentials<'r>(
+        &self,
+        given: Option<&'r CredentialsRef>,
+        server: &str,
+    ) -> (String, &'r str) {
+        match given {
+            Some(reference) => (reference.name.clone(), &reference.key),
+            None => (
+                format!("{}-{server}-credentials", self.about.name),
+                "password",
+            ),
         }
     }
 
