@@ -65,10 +65,7 @@ impl Image {
             files: Vec::new(),
             arguments: &[],
         };
-        Ok(Self {
-            name: "docker.io/library/tiny:lab".to_owned(),
-            layout: recipe.on_debian()?,
-        })
+        recipe.published("lab")
     }
 
     /// `<package>:debian`: the programs of a package of Debian.
@@ -82,10 +79,7 @@ impl Image {
             files: Vec::new(),
             arguments: &[("PACKAGE", package)],
         };
-        Ok(Self {
-            name: format!("docker.io/library/{package}:debian"),
-            layout: recipe.on_debian()?,
-        })
+        recipe.published("debian")
     }
 
     /// `judges:lab`: the `openstack` client and Tempest.
@@ -112,10 +106,7 @@ impl Image {
             files: vec![format!("{name}.txt")],
             arguments: &[("REQUIREMENTS", name)],
         };
-        Ok(Self {
-            name: format!("docker.io/library/{name}:lab"),
-            layout: recipe.on_debian()?,
-        })
+        recipe.published("lab")
     }
 
     /// The MariaDB that mariadb-operator makes pods of.
@@ -150,10 +141,7 @@ impl Image {
             files,
             arguments: &[],
         };
-        Ok(Self {
-            name: format!("docker.io/library/{name}:{tag}"),
-            layout: recipe.on_debian()?,
-        })
+        recipe.published(tag)
     }
 
     /// Everything that a cloud of a release runs: MariaDB, Memcached, and the services that there are images of.
@@ -226,6 +214,14 @@ impl Image {
 }
 
 impl Recipe<'_> {
+    /// The image, by its name and this tag.
+    fn published(&self, tag: &str) -> Result<Image> {
+        Ok(Image {
+            name: format!("docker.io/library/{}:{tag}", self.name),
+            layout: self.on_debian()?,
+        })
+    }
+
     /// Builds the image on Debian, if it isn't in the cache yet.
     fn on_debian(&self) -> Result<PathBuf> {
         let fingerprint = self.fingerprint()?;

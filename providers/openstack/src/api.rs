@@ -14,10 +14,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
 
-use crate::front::{BEHIND, Front};
+use crate::front::Front;
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
 use crate::service::Service;
 use crate::tls::Certificate;
+use crate::uwsgi::{self, READY};
 use crate::{files, metrics};
 
 /// How long a pod that goes still answers, in seconds: so long may it take until nobody sends it anything any more.
@@ -28,20 +29,11 @@ const GRACE: i64 = 60;
 pub const CERTIFICATE: &str = "/etc/tls";
 /// What the port is called that the API answers on.
 pub(crate) const API: &str = "api";
-/// Path that a pod answers when it reaches its database.
-const READY: &str = "/ready";
 /// What a Deployment says of its progress when its pods are those that are wanted
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
 const ROLLED: &str = "NewReplicaSetAvailable";
 /// How long new pods may take until one more of them is ready, before somebody should be told.
 const START: SignedDuration = SignedDuration::from_secs(60);
-/// Processes of each replica, and threads of each process.
-const PROCESSES: (&str, &str) = ("2", "4");
-
-/// How often chores are done, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
-/// requests of its own, or a HorizontalPodAutoscaler couldn't count.
-const CHORES: &str = "-2 -1 -1 -1 -1";
-
 /// The API of a service.
 pub struct Api {
     /// What it sees, besides its certificate. The command is uwsgi's.
@@ -80,11 +72,8 @@ impl Api {
     ) -> Result<(), Failure> {
         let labels = service.selector();
         let mut program = self.program.clone();
-        program.command = command(service, self.front.is_some(), certificate.is_some());
-        for chore in &self.chores {
-            program.command.push("--cron".to_owned());
-            program.command.push(format!("{CHORES} {chore}"));
-        }
+        program.command = uwsgi::command(service, self.front.is_some(), certificate.is_some());
+        program.command.extend(uwsgi::chores(&self.chores));
         let mut annotations = self.annotations.clone();
         if let Some(certificate) = certificate {
             program = program.mount(
@@ -320,61 +309,6 @@ fn annotations(deployment: &Live<Deployment>) -> BTreeMap<String, String> {
     metadata
         .and_then(|metadata| metadata.annotations.clone())
         .unwrap_or_default()
-}
-
-/// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
-fn command(service: &Service<'_>, behind: bool, encrypted: bool) -> Vec<String> {
-    let port = service.about.port;
-    let socket = match (behind, encrypted) {
-        (true, _) => ["--socket".to_owned(), format!("127.0.0.1:{BEHIND}")],
-        (false, true) => [
-            "--https-socket".to_owned(),
-            format!(":{port},{CERTIFICATE}/tls.crt,{CERTIFICATE}/tls.key"),
-        ],
-        (false, false) => ["--http-socket".to_owned(), format!(":{port}")],
-    };
-    let module = format!("{}:application", service.about.module);
-    let ready = format!("{READY}={}/{}", service.about.folder, files::READY);
-    let (processes, threads) = PROCESSES;
-    let rest = [
-        "--module",
-        &module,
-        "--mount",
-        &ready,
-        "--manage-script-name",
-        // For the root alone uwsgi then leaves out a variable that Glance's router needs.
-        "--route",
-        "^/$ addvar:SCRIPT_NAME=",
-        "--single-interpreter",
-        "--master",
-        "--processes",
-        processes,
-        "--threads",
-        threads,
-        "--enable-threads",
-        "--thunder-lock",
-        // Each process opens connections of its own.
-        "--lazy-apps",
-        "--need-app",
-        // Tokens in headers are long.
-        "--buffer-size",
-        "65535",
-        "--add-header",
-        "Connection: close",
-        // Without it SIGTERM reloads; with it requests that have begun come to their end.
-        "--hook-master-start",
-        "unix_signal:15 gracefully_kill_them_all",
-        "--disable-logging",
-        "--log-4xx",
-        "--log-5xx",
-    ];
-    let uwsgi = ["uwsgi".to_owned()];
-    uwsgi
-        .into_iter()
-        .chain(socket)
-        .chain(rest.map(str::to_owned))
-        .chain(metrics::options(service))
-        .collect()
 }
 
 /// Goes on for a while when its pod goes.

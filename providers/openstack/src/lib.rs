@@ -34,6 +34,7 @@ mod schedule;
 mod secret;
 mod service;
 mod tls;
+mod uwsgi;
 mod workload;
 
 pub use access::KeystoneAccess;
