@@ -179,7 +179,7 @@ impl Cluster {
         })
     }
 
-    /// What the story calls it.
+    /// What the scenario calls it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -192,7 +192,7 @@ impl Cluster {
     pub async fn acting_as(&self, service_account: &str) -> Result<Self> {
         let (namespace, account) = service_account
             .split_once('/')
-            .context("a service account is told by namespace/name")?;
+            .context("a service account is named namespace/name")?;
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(24 * 60 * 60),

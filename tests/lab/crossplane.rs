@@ -137,7 +137,7 @@ impl Crossplane {
         })
     }
 
-    /// Tells Crossplane that the function of that name answers at an address, `ip:port`, as if a package had brought it.
+    /// Registers with Crossplane that the function of that name answers at an address, `ip:port`, as if a package had brought it.
     ///
     /// # Errors
     /// When the management cluster refuses.

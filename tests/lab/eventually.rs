@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use crate::machine::Ended;
 use crate::say::say;
 
-/// Whoever watches a story wants to know what it waits for, but not of every moment.
+/// Whoever watches a scenario wants to know what it waits for, but not of every moment.
 const WORTH_SAYING: Duration = Duration::from_secs(5);
 
 const PAUSE: Duration = Duration::from_millis(200);

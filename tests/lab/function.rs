@@ -1,4 +1,4 @@
-//! The composition function under test, a process that a story may kill and start again.
+//! The composition function under test, a process that a scenario may kill and start again.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Starts it, waits until it listens, and tells Crossplane where.
+    /// Starts it, waits until it listens, and registers its address with Crossplane.
     ///
     /// # Errors
     /// When it can't be started or registered.

@@ -1,6 +1,6 @@
 //! Gardener's API server behind another cluster's, so that this cluster serves Shoots as a garden does.
 //!
-//! It decodes, defaults, admits and validates as Gardener does. Nobody makes machines of a Shoot: a story writes the status
+//! It decodes, defaults, admits and validates as Gardener does. Nobody makes machines of a Shoot: a scenario writes the status
 //! that Gardener would.
 
 use std::time::Duration;

@@ -162,7 +162,7 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
     add(flags.as_bytes());
     add(&succeeded(
         go(folder).arg("version").output(),
-        "tell its version",
+        "print its version",
     )?);
     Ok(digits(hash))
 }

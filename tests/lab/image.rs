@@ -21,14 +21,14 @@ const DEBIAN: [&str; 2] = ["bookworm", "http://deb.debian.org/debian"];
 /// What the services of a cloud need besides themselves.
 const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
 
-/// The tag of the MariaDB that mariadb-operator is told to run.
+/// The tag of the MariaDB that mariadb-operator runs.
 pub(crate) const MARIADB: &str = "11.4.5";
 
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
 
-/// The release of OpenStack that stories run, the one that they upgrade Keystone to, and the one that a claim asks for.
-const STORIES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
+/// The release of OpenStack that scenarios run, the one that they upgrade Keystone to, and the one that a claim asks for.
+const SCENARIO_RELEASES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
 
 /// Whom this machine trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
@@ -156,7 +156,7 @@ impl Image {
             .collect()
     }
 
-    /// Builds every image that stories use.
+    /// Builds every image that scenarios use.
     ///
     /// # Errors
     /// On the first that fails.
@@ -167,7 +167,7 @@ impl Image {
         Self::ceph()?;
         Self::judges()?;
         Self::s3()?;
-        let [release, next, claimed] = STORIES;
+        let [release, next, claimed] = SCENARIO_RELEASES;
         Self::of_cloud(release)?;
         Self::of_cloud(claimed)?;
         Self::of_service("keystone", next).map(drop)

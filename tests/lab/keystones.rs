@@ -1,5 +1,5 @@
-//! Keystones, played: as many as there are control planes, where the real one would take minutes each. Of their API there is
-//! what our operator asks and calls; the real one is for the stories of a single control plane.
+//! Keystones, simulated: as many as there are control planes, where the real one would take minutes each. Of their API there is
+//! what our operator asks and calls; the real one is for the scenarios of a single control plane.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::machine::Machine;
 use crate::serve::Server;
 
-/// Keystones at one address, told apart by the first part of the path.
+/// Keystones at one address, distinguished by the first part of the path.
 pub(crate) struct Keystones {
     url: String,
     _server: Server,

@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::provider::Provider;
 use crate::tools::Tool;
 
-/// Everything a story acts on.
+/// Everything a scenario acts on.
 pub struct Lab {
     /// The machine it all runs on.
     pub machine: Arc<Machine>,

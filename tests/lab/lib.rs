@@ -1,6 +1,6 @@
-//! Real API servers, Crossplane and providers on one bare machine, and what a story needs to act on them.
+//! Real API servers, Crossplane and providers on one bare machine, and what a scenario needs to act on them.
 //!
-//! A story is a `#[test]` in `tests/stories`, told once for each generation of Crossplane:
+//! A scenario is a `#[test]` in `tests/scenarios`, run once for each generation of Crossplane:
 //!
 //! ```no_run
 //! use lab::{FunctionProgram, Kind, Release, Result, eventually, is, kind, minutes};
@@ -10,7 +10,7 @@
 //!
 //! # fn main() -> Result<()> {
 //! // #[test] fn a_tenant_gets_a_cloud_on_1_20() -> Result<()>
-//! lab::story(Release::V1_20, FunctionProgram::c5c3()?, async |lab| {
+//! lab::in_lab(Release::V1_20, FunctionProgram::c5c3()?, async |lab| {
 //!     lab.provider.give_kubeconfig("st-pool-a", &lab.storage).await?;
 //!     lab.management.apply_files("compositions/v1").await?;
 //!     lab.management.apply("{apiVersion: v1, kind: Namespace, metadata: {name: customer-a}}").await?;
@@ -26,8 +26,8 @@
 //! # }
 //! ```
 //!
-//! - [`story`] gives a [`Lab`]: the clusters `management`, `control_plane`, `hypervisor`, `storage` and `garden`,
-//!   `crossplane`, `provider`, and the `function`. [`on_a_bare_machine`] gives only a [`Machine`], for stories that start
+//! - [`in_lab`] gives a [`Lab`]: the clusters `management`, `control_plane`, `hypervisor`, `storage` and `garden`,
+//!   `crossplane`, `provider`, and the `function`. [`on_a_bare_machine`] gives only a [`Machine`], for scenarios that start
 //!   less, a single [`Cluster`] for instance.
 //! - A [`Cluster`] applies, gets, lists, edits and deletes by [`Kind`] and name, `namespace/name` where there is a
 //!   namespace; unknown fields are refused. [`Cluster::client`] serves for everything else.
@@ -35,16 +35,16 @@
 //!   every request that a cluster answered, by whom.
 //! - An [`Operator`] is a real one of others, run on a [`Cluster`], and [`Keystone`] a real one too.
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
-//!   there. Without, what pods would do is for the story to play, by [`Cluster::set_status`] for instance. A [`Cloud`] is
+//!   there. Without, what pods would do is for the scenario to simulate, by [`Cluster::set_status`] for instance. A [`Cloud`] is
 //!   such a cluster with all that OpenStack's services need besides themselves, and our operators. A [`Ceph`] runs there, too.
 //! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made.
-//! - A [`Site`] is a cluster in which everybody but our operator is played, for stories of very many control planes, or of
+//! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
 //!   time is up; [`throughout`] is for what must stay.
 //! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
-//! - Each story has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
-//!   failed story shows the ends of all logs and keeps its folder.
+//! - Each scenario has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
+//!   failed scenario shows the ends of all logs and keeps its folder.
 //! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead. So are images, from
 //!   Containerfiles, Debian and PyPI.
 
@@ -80,10 +80,10 @@ mod probe;
 mod provider;
 mod python;
 mod say;
+mod scenario;
 mod serve;
 mod shoots;
 mod site;
-mod story;
 pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
@@ -109,6 +109,6 @@ pub use operator::Operator;
 pub use others::Others;
 pub use pki::{Authority, Identity};
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
+pub use scenario::{in_lab, on_a_bare_machine};
 pub use shoots::shoot_faults;
 pub use site::{Replicas, Site};
-pub use story::{on_a_bare_machine, story};

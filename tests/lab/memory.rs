@@ -1,4 +1,4 @@
-//! Memory, which decides how many stories are told at once.
+//! Memory, which decides how many scenarios run at once.
 
 use std::fs::{self, File, TryLockError};
 

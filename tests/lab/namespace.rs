@@ -49,7 +49,7 @@ pub(crate) fn enter() -> Result<()> {
 pub(crate) fn outside<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T> {
     thread::scope(|scope| {
         let worked = scope.spawn(|| {
-            // The process's own namespace is that of its first thread, which tells no story.
+            // The process's own namespace is that of its first thread, which runs no scenario.
             let (here, there) = ("/proc/thread-self/ns/net", "/proc/self/ns/net");
             if fs::read_link(here)? != fs::read_link(there)? {
                 setns(File::open(there)?, CloneFlags::CLONE_NEWNET)

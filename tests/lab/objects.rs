@@ -1,4 +1,4 @@
-//! What a story does with a cluster: apply, look, change, delete.
+//! What a scenario does with a cluster: apply, look, change, delete.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::definitions::{read, read_folder};
 
-/// An API version and kind, to be a constant of the story.
+/// An API version and kind, to be a constant of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// As in a manifest, for instance `ceph.rook.io/v1`.

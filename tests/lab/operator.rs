@@ -31,7 +31,7 @@ pub struct Operator {
     readiness: Readiness,
 }
 
-/// How an operator tells that it runs.
+/// How an operator reports that it runs.
 #[derive(Clone, Copy)]
 enum Readiness {
     /// `/readyz` on this port answers.
@@ -91,7 +91,7 @@ impl Operator {
             .flag("metrics-bind-address", loopback(metrics))
             .env("KUBECONFIG", cluster.kubeconfig_file())
             .env("OPERATOR_NAMESPACE", NAMESPACE)
-            // It can't be told to do without a lease. With a short one, it is soon back after it was killed.
+            // It can't run without a lease. With a short one, it is soon back after it was killed.
             .env("LEASE_DURATION", "4")
             .env("RENEW_DEADLINE", "3")
             .env("RETRY_PERIOD", "1");

@@ -1,4 +1,4 @@
-//! The operators of others, played: whatever ours waits for comes up at once. For stories with so many control planes that
+//! The operators of others, simulated: whatever ours waits for comes up at once. For scenarios with so many control planes that
 //! the real ones would take hours; each says what the real one says, which the API server checks by its kinds.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const AT_ONCE: usize = 4;
 /// How long to wait before a status is written once more that was refused.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Which operator is played for a kind.
+/// Which operator is simulated for a kind.
 #[derive(Clone, Copy)]
 enum Part {
     Kubernetes,
@@ -90,36 +90,38 @@ const PARTS: [(Part, Kind); 20] = [
     ),
 ];
 
-/// The operators of others, played until this is dropped.
+/// The operators of others, simulated until this is dropped.
 pub struct Others {
-    _players: JoinSet<()>,
+    _simulators: JoinSet<()>,
 }
 
 impl Others {
-    /// Begins to play. The kinds must be installed.
+    /// Begins to simulate them. The kinds must be installed.
     ///
     /// # Errors
     /// When a kind isn't served.
-    pub async fn play(machine: &Machine, cluster: &Cluster) -> Result<Self> {
+    pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         let keystones = Arc::new(Keystones::start(machine).await?);
-        let mut players = JoinSet::new();
+        let mut simulators = JoinSet::new();
         for (part, kind) in PARTS {
             let (resource, _) = cluster.resource(kind.api_version, kind.kind).await?;
-            let player = Arc::new(Player {
+            let simulator = Arc::new(Simulator {
                 part,
                 kind,
                 resource,
                 client: cluster.client(),
                 keystones: Arc::clone(&keystones),
             });
-            players.spawn(player.play());
+            simulators.spawn(simulator.run());
         }
-        Ok(Self { _players: players })
+        Ok(Self {
+            _simulators: simulators,
+        })
     }
 }
 
-/// Plays one operator for one kind.
-struct Player {
+/// Simulates one operator for one kind.
+struct Simulator {
     part: Part,
     kind: Kind,
     resource: ApiResource,
@@ -127,18 +129,18 @@ struct Player {
     keystones: Arc<Keystones>,
 }
 
-impl Player {
-    async fn play(self: Arc<Self>) {
+impl Simulator {
+    async fn run(self: Arc<Self>) {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.resource);
         let seen = watcher(api, watcher::Config::default())
             .default_backoff()
             .applied_objects();
         seen.for_each_concurrent(AT_ONCE, move |seen| {
-            let player = Arc::clone(&self);
+            let simulator = Arc::clone(&self);
             async move {
                 // Whatever broke the watch, it begins anew.
                 if let Ok(object) = seen {
-                    player.come_up(&object).await;
+                    simulator.come_up(&object).await;
                 }
             }
         })

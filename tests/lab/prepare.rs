@@ -1,4 +1,4 @@
-//! Builds the lab's tools and images ahead of the stories: `cargo run --package lab`.
+//! Builds the lab's tools and images ahead of the scenarios: `cargo run --package lab`.
 
 fn main() -> anyhow::Result<()> {
     lab::tools::prepare()?;

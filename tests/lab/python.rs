@@ -97,7 +97,7 @@ fn fingerprint(requirements: &Path) -> Result<String> {
     );
     hash.update(succeeded(
         Command::new("python3").arg("--version").output(),
-        "tell its version",
+        "print its version",
     )?);
     Ok(digits(hash))
 }

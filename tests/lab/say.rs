@@ -1,4 +1,4 @@
-//! Telling whoever watches how things go.
+//! Progress messages.
 
 use std::fmt::Arguments;
 use std::io::{self, Write};

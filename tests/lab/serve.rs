@@ -1,4 +1,4 @@
-//! HTTP servers of a story itself.
+//! HTTP servers of a scenario itself.
 
 use std::convert::Infallible;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! A control plane cluster in which everybody but our operator is played.
+//! A control plane cluster in which everything but our operator is simulated.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::others::Others;
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
-/// A control plane cluster in which everybody but our operator is played.
+/// A control plane cluster in which everything but our operator is simulated.
 pub struct Site {
     /// The machine it is on.
     pub machine: Arc<Machine>,
@@ -35,7 +35,7 @@ pub enum Replicas {
 }
 
 impl Site {
-    /// Starts the cluster, installs all kinds, and begins to play. The operator is built but not started.
+    /// Starts the cluster, installs all kinds, and begins to simulate. The operator is built but not started.
     ///
     /// # Errors
     /// When something can't be built, installed or started.
@@ -45,14 +45,14 @@ impl Site {
         let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
         cluster.install_control_plane_kinds().await?;
         Ok(Self {
-            _others: Others::play(machine, &cluster).await?,
+            _others: Others::simulate(machine, &cluster).await?,
             machine: Arc::clone(machine),
             cluster,
             program,
         })
     }
 
-    /// The cluster as an account of its own sees it, which may do everything: so that an audit tells who is who.
+    /// The cluster as an account of its own sees it, which may do everything: so that an audit shows who is who.
     ///
     /// # Errors
     /// When it can't be made.
@@ -90,7 +90,7 @@ impl Site {
             .arg("c5c3")
             .flag("address", format!("127.0.0.1:{port}"))
             .flag("kubeconfig", cluster.kubeconfig_file())
-            // Of whom a Lease tells.
+            // The holder of the Lease.
             .env("HOSTNAME", process);
         program = match replicas {
             Replicas::One => program.arg("--alone"),

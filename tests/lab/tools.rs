@@ -26,7 +26,7 @@ pub enum Tool {
     Kubelet,
     /// Leads to Services on a node.
     KubeProxy,
-    /// Tells the addresses of Services; see `tests/tools/coredns/coredns`.
+    /// Resolves the addresses of Services; see `tests/tools/coredns/coredns`.
     CoreDns,
     /// Crossplane 1.20's core.
     CrossplaneV1,
@@ -59,7 +59,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Every tool, in the order in which they are best built: what most stories need first.
+    /// Every tool, in the order in which they are best built: what most scenarios need first.
     pub const ALL: [Tool; 21] = [
         Tool::Etcd,
         Tool::KubeApiserver,
@@ -348,7 +348,7 @@ pub fn keystone() -> Result<PathBuf> {
     python::environment("keystone")
 }
 
-/// Builds every tool and downloads every module, so that no story has to wait for one.
+/// Builds every tool and downloads every module, so that no scenario has to wait for one.
 ///
 /// # Errors
 /// On the first that fails.

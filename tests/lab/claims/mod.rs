@@ -53,7 +53,7 @@ pub struct Site<'a> {
     pub lab: &'a Lab,
     /// What is installed.
     pub generation: Generation,
-    /// What is behind the storage cluster where our operators and pods run; without it all of that is played.
+    /// What is behind the storage cluster where our operators and pods run; without it all of that is simulated.
     pub ceph: Option<Ceph>,
 }
 

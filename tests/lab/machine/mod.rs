@@ -1,4 +1,4 @@
-//! The bare machine that a story runs on: a folder, ports, and processes that never outlive it.
+//! The bare machine that a scenario runs on: a folder, ports, and processes that never outlive it.
 
 mod program;
 
@@ -27,7 +27,7 @@ use crate::say::say;
 /// How often to look whether a program has come to its end.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How many lines, and how much of a line, a failed story shows of the log of a process that ended by itself.
+/// How many lines, and how much of a line, a failed scenario shows of the log of a process that ended by itself.
 const TAIL: usize = 20;
 const WIDTH: usize = 240;
 
@@ -106,8 +106,8 @@ impl Machine {
         let _ = self.resolution.set(file);
     }
 
-    /// Starts a program under a name, its output going to `<name>.log` in the folder. It dies with the story's thread,
-    /// even when the story is killed.
+    /// Starts a program under a name, its output going to `<name>.log` in the folder. It dies with the scenario's thread,
+    /// even when the scenario is killed.
     ///
     /// # Errors
     /// When one of that name still runs, or it can't be started.
@@ -145,7 +145,7 @@ impl Machine {
         let child = match child {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 bail!(
-                    "the lab ties processes to their story by `setpriv`: `apt-get install util-linux`"
+                    "the lab ties processes to their scenario by `setpriv`: `apt-get install util-linux`"
                 )
             }
             other => other.with_context(|| format!("cannot start {name}"))?,
@@ -252,7 +252,7 @@ impl Machine {
         end(&mut processes.into_values().collect::<Vec<_>>())
     }
 
-    /// What a failed story needs to show: the end of every log, and which processes have ended by themselves.
+    /// What a failed scenario needs to show: the end of every log, and which processes have ended by themselves.
     pub(crate) fn autopsy(&self) -> Result<String> {
         let mut ended = Vec::new();
         for (name, process) in self.processes().iter_mut() {

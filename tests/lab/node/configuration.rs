@@ -35,7 +35,7 @@ impl Place {
         let name = machine
             .file_name()
             .and_then(|name| name.to_str())
-            .context("the story's folder has no name")?;
+            .context("the scenario's folder has no name")?;
         let folder = machine.join("node");
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
@@ -51,7 +51,7 @@ impl Place {
         &self.folder
     }
 
-    /// Name of the control group that all pods are in; no other story's.
+    /// Name of the control group that all pods are in; no other scenario's.
     pub(super) fn control_group(&self) -> &str {
         &self.control_group
     }
@@ -154,7 +154,7 @@ pub(super) fn kubelet(place: &Place, certificates: &Path) -> Result<PathBuf> {
             "podLogsDir": place.logs,
             "serializeImagePulls": false,
             "registryPullQPS": 0,
-            // Stories wait for a changed Secret to reach its pods.
+            // Scenarios wait for a changed Secret to reach its pods.
             "syncFrequency": "10s",
             "evictionHard": limits,
             "imageGCHighThresholdPercent": 100,

@@ -49,7 +49,7 @@ const PROCESS: &str = "node";
 /// A node of a cluster: a kubelet with containerd, Services that lead to pods and are found by their names, and a
 /// registry that pods have their images from, whatever registry they name.
 ///
-/// Everything of it ends with it, pods, mounts and control groups, even when the story is killed. A machine has at most
+/// Everything of it ends with it, pods, mounts and control groups, even when the scenario is killed. A machine has at most
 /// one.
 pub struct Node {
     machine: Arc<Machine>,
@@ -118,7 +118,7 @@ impl Node {
     pub async fn logs(&self, pod: &str) -> Result<String> {
         let (namespace, pod) = pod
             .split_once('/')
-            .context("a pod is told by namespace/name")?;
+            .context("a pod is named namespace/name")?;
         let pods: Api<Pod> = Api::namespaced(self.cluster.client(), namespace);
         Ok(pods.logs(pod, &LogParams::default()).await?)
     }
@@ -153,7 +153,7 @@ impl Node {
         Ok(files)
     }
 
-    /// A folder of this machine's which goes with the story: a volume for pods that outlasts them.
+    /// A folder of this machine's which goes with the scenario: a volume for pods that outlasts them.
     ///
     /// # Errors
     /// When it can't be made, or be given to the user of this ID.

@@ -14,7 +14,7 @@ use super::READY;
 
 const NAME: &str = "registry";
 
-/// A registry on loopback, which goes with the story.
+/// A registry on loopback, which goes with the scenario.
 pub(super) struct Registry {
     url: String,
     host: String,

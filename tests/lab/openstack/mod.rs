@@ -1,4 +1,4 @@
-//! The real OpenStack services of one release, as judges of what they read: configuration files and policies.
+//! The real OpenStack services of one release, which validate what they read: configuration files and policies.
 
 mod table;
 

@@ -21,7 +21,7 @@ pub struct Options {
 }
 
 /// Runs the steps up to the first that fails, and prints how long each took and how many tests passed and failed. The
-/// lab's stories know nothing of each other: one that fails doesn't keep the next from being told.
+/// lab's scenarios know nothing of each other: one that fails doesn't keep the next from running.
 ///
 /// # Errors
 /// When a step fails; the message has the command that runs this step alone.
@@ -74,7 +74,7 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
         return Ok(());
     }
 
-    let stories = stories(root)?;
+    let scenarios = scenarios(root)?;
     run.step(&Step::cargo("instruction budget", &["xtask", "bench"]))?;
     run.step(&Step::cargo(
         "lab tools",
@@ -91,35 +91,39 @@ fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
         "lab itself",
         &["test", "--locked", "--package", "lab", "--lib", "--bins"],
     ))?;
-    // The last link takes one core for minutes. The stories that need it come late; those before mostly wait.
+    // The last link takes one core for minutes. The scenarios that need it come late; those before mostly wait.
     let build = Build::Release.arguments();
     let shipped = run.begin(Step::cargo("program as it is shipped", &build))?;
     let mut failed: Vec<String> = Vec::new();
-    for story in &stories {
-        failed.extend(tell(run, story).err().map(|error| error.to_string()));
+    for scenario in &scenarios {
+        failed.extend(
+            run_scenario(run, scenario)
+                .err()
+                .map(|error| error.to_string()),
+        );
     }
     failed.extend(shipped.end().err().map(|error| error.to_string()));
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 
-fn tell(run: &mut Run, story: &str) -> Result<()> {
+fn run_scenario(run: &mut Run, scenario: &str) -> Result<()> {
     run.step(&Step::cargo(
-        &format!("lab: {story}"),
+        &format!("lab: {scenario}"),
         &[
             "test",
             "--locked",
             "--package",
             "lab",
             "--test",
-            story,
+            scenario,
             "--no-fail-fast",
         ],
     ))
 }
 
-/// The names of the lab's stories, each a test program of its own.
-fn stories(root: &Path) -> Result<Vec<String>> {
+/// The names of the lab's scenarios, each a test program of its own.
+fn scenarios(root: &Path) -> Result<Vec<String>> {
     let arguments = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
     let output = c5c3_program::cargo()
         .args(arguments)
@@ -133,17 +137,17 @@ fn stories(root: &Path) -> Result<Vec<String>> {
     );
     let workspace: Value =
         serde_json::from_slice(&output.stdout).context("cargo metadata wrote no JSON")?;
-    let stories: Vec<_> = members(&workspace["packages"])
+    let scenarios: Vec<_> = members(&workspace["packages"])
         .filter(|package| package["name"] == "lab")
         .flat_map(|lab| members(&lab["targets"]))
         .filter(|target| members(&target["kind"]).any(|kind| kind == "test"))
         .filter_map(|target| target["name"].as_str().map(str::to_owned))
         .collect();
     ensure!(
-        !stories.is_empty(),
-        "the package lab has no [[test]] in tests/Cargo.toml: its stories belong there"
+        !scenarios.is_empty(),
+        "the package lab has no [[test]] in tests/Cargo.toml: its scenarios belong there"
     );
-    Ok(stories)
+    Ok(scenarios)
 }
 
 fn members(list: &Value) -> impl Iterator<Item = &Value> {

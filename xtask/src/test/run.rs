@@ -241,17 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_meanwhile_is_told_when_it_fails() {
+    fn background_step_reports_its_failure() {
         let run = Run::new(Path::new("."));
         let begin = |arguments: &[&str]| run.begin(Step::cargo("meanwhile", arguments));
         assert!(begin(&["--version"]).and_then(Begun::end).is_ok());
         let error = begin(&["no-such-subcommand"]).and_then(Begun::end);
-        let told = error
+        let message = error
             .expect_err("cargo knows no such subcommand")
             .to_string();
         assert!(
-            told.contains("to see it alone, run: cargo no-such-subcommand\n"),
-            "{told}"
+            message.contains("to see it alone, run: cargo no-such-subcommand\n"),
+            "{message}"
         );
     }
 }

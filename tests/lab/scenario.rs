@@ -1,0 +1,95 @@
+//! Runs a scenario on a thread, a namespace and a machine of its own, which are closed whatever happens.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+use tokio::runtime;
+
+use crate::crossplane::Release;
+use crate::function::FunctionProgram;
+use crate::lab::Lab;
+use crate::machine::Machine;
+use crate::memory;
+use crate::namespace;
+use crate::say::say;
+
+/// Runs a scenario in a whole lab: four clusters, the garden, Crossplane of one release, and a function.
+///
+/// # Errors
+/// The scenario's, or what kept the lab from starting.
+pub fn in_lab(
+    release: Release,
+    program: FunctionProgram,
+    run: impl AsyncFnOnce(&Lab) -> Result<()> + Send + 'static,
+) -> Result<()> {
+    let _room = memory::room()?;
+    on_a_bare_machine(async move |machine| {
+        let started = Instant::now();
+        let lab = Lab::start(machine, release, program).await?;
+        say(format_args!(
+            "ready after {} s",
+            started.elapsed().as_secs()
+        ));
+        run(&lab).await
+    })
+}
+
+/// Runs a scenario on a machine with nothing on it yet.
+///
+/// Everything of it, the scenario's own connections included, is in one network namespace. When the scenario ends, well or
+/// badly, every process is stopped. A failed one shows the end of each log and leaves its folder behind.
+///
+/// # Errors
+/// The scenario's, or what kept it from running.
+pub fn on_a_bare_machine<T>(
+    run: impl AsyncFnOnce(Arc<Machine>) -> Result<T> + Send + 'static,
+) -> Result<T>
+where
+    T: Send + 'static,
+{
+    let name = thread::current().name().unwrap_or("scenario").to_owned();
+    // One thread for all of it: processes are tied to the thread that starts them, and the namespace is the thread's.
+    let running = thread::Builder::new()
+        .name(name.clone())
+        .spawn(move || -> Result<T> {
+            namespace::enter()?;
+            let mut folder = folder(&name)?;
+            let machine = Arc::new(Machine::new(folder.path())?);
+            let runtime = runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .context("cannot start a runtime")?;
+            let outcome =
+                panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(machine.clone()))));
+            if !matches!(outcome, Ok(Ok(_))) {
+                folder.disable_cleanup(true);
+                say(format_args!(
+                    "everything is kept in {}\n{}",
+                    folder.path().display(),
+                    machine.autopsy().unwrap_or_default()
+                ));
+            }
+            drop(runtime);
+            machine.close()?;
+            outcome.unwrap_or_else(|panicked| panic::resume_unwind(panicked))
+        });
+    match running.context("cannot start a thread")?.join() {
+        Ok(outcome) => outcome,
+        Err(panicked) => panic::resume_unwind(panicked),
+    }
+}
+
+fn folder(scenario: &str) -> Result<TempDir> {
+    let scenario: String = scenario
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    tempfile::Builder::new()
+        .prefix(&format!("c5c3-lab-{scenario}-"))
+        .tempdir()
+        .context("cannot make a temporary folder")
+}

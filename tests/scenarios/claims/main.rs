@@ -1,0 +1,40 @@
+//! Tenants and platform teams on a real Crossplane: pools first, then two tenants who share them, and what goes wrong.
+
+mod deletion;
+mod refusals;
+mod tenants;
+
+use lab::{FunctionProgram, Lab, Release, Result};
+
+use lab::claims::{Generation, Site};
+
+#[test]
+fn claims_on_1_20() -> Result<()> {
+    whole_scenario(Release::V1_20, Generation::Claims)
+}
+
+#[test]
+fn namespaced_resources_on_2_4() -> Result<()> {
+    whole_scenario(Release::V2_4, Generation::Namespaced)
+}
+
+#[test]
+fn claims_on_2_4() -> Result<()> {
+    lab::in_lab(Release::V2_4, FunctionProgram::c5c3()?, async |lab| {
+        let site = Site::build(lab, Generation::Claims).await?;
+        tenants::share_pools(&site).await
+    })
+}
+
+fn whole_scenario(release: Release, generation: Generation) -> Result<()> {
+    lab::in_lab(release, FunctionProgram::c5c3()?, async move |lab: &Lab| {
+        let site = Site::build(lab, generation).await?;
+        tenants::share_pools(&site).await?;
+        tenants::change(&site).await?;
+        tenants::survive(&site).await?;
+        refusals::name_taken(&site).await?;
+        refusals::dedicated(&site).await?;
+        deletion::in_order(&site).await?;
+        deletion::of_a_pool_in_use(&site).await
+    })
+}

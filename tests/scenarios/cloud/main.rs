@@ -1,0 +1,105 @@
+//! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator, K-ORC and cert-manager, each as it is, make all
+//! of it.
+
+mod changes;
+mod claim;
+mod path;
+
+use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use serde_json::json;
+
+const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
+
+/// The user that MariaDB runs as, and the one that every service does.
+const DATABASE_USER: u32 = 999;
+const SERVICE_USER: u32 = 42424;
+
+#[test]
+fn a_control_plane_becomes_a_cloud() -> Result<()> {
+    // Built before anything waits for them.
+    let images = [
+        Image::mariadb()?,
+        Image::memcached()?,
+        Image::of_service("keystone", "2025.2")?,
+        Image::of_service("glance", "2025.2")?,
+        Image::of_service("placement", "2025.2")?,
+    ];
+    lab::on_a_bare_machine(async move |machine| {
+        let mut cloud = Cloud::bare(&machine, &images).await?;
+        cloud.cluster.install_control_plane_kinds().await?;
+        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
+        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
+        let _cert_manager = Operator::cert_manager(&machine, &cloud.cluster).await?;
+        for operator in ["c5c3", "keystone", "glance", "placement"] {
+            cloud.install(&machine, operator).await?;
+        }
+        cloud.volume("databases", "1Gi", DATABASE_USER).await?;
+        cloud.volume("images", "20Gi", SERVICE_USER).await?;
+
+        cloud
+            .cluster
+            .apply(include_str!("control-plane.yaml"))
+            .await?;
+        issuer(&cloud, machine.authority().identity()).await?;
+        eventually("the control plane is Ready", minutes(12), async || {
+            is(
+                &cloud
+                    .cluster
+                    .get(CONTROL_PLANE, "openstack/production")
+                    .await?,
+                "Ready",
+            )
+        })
+        .await?;
+
+        path::report(&cloud.cluster.audit()?)?;
+        keeps_images(&cloud, "images").await?;
+        let version = does(&cloud, "placement", "placement").await?;
+        ensure!(version.trim() == "v1.0", "Placement has version {version}");
+        changes::all(&cloud).await?;
+        cloud.roles_suffice()
+    })
+}
+
+/// Lets cert-manager sign with a certificate.
+async fn issuer(cloud: &Cloud, authority: &Identity) -> Result<()> {
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "authority", "namespace": "openstack"},
+        "type": "kubernetes.io/tls",
+        "stringData": {"tls.crt": authority.certificate, "tls.key": authority.key},
+    });
+    cloud.cluster.apply(&secret.to_string()).await?;
+    let issuer = json!({
+        "apiVersion": "cert-manager.io/v1",
+        "kind": "Issuer",
+        "metadata": {"name": "site", "namespace": "openstack"},
+        "spec": {"ca": {"secretName": "authority"}},
+    });
+    cloud.cluster.apply(&issuer.to_string()).await.map(drop)
+}
+
+/// Has the client do one of its tasks in a pod of this Job, and gives what it says.
+async fn does(cloud: &Cloud, job: &str, task: &str) -> Result<String> {
+    cloud
+        .give("client", "client.py", include_str!("../node/client.py"))
+        .await?;
+    let manifest = include_str!("../node/client.yaml")
+        .replace("JOB", job)
+        .replace("TASK", task)
+        .replace("PLACE", cloud.namespace())
+        .replace("name: admin,", "name: keystone-admin-credentials,");
+    cloud.cluster.apply(&manifest).await?;
+    cloud.says(job).await
+}
+
+/// Stores an image and fetches it again.
+async fn keeps_images(cloud: &Cloud, job: &str) -> Result<()> {
+    let algorithm = does(cloud, job, "images").await?;
+    ensure!(
+        algorithm.trim() == "sha512",
+        "images are hashed by {algorithm}"
+    );
+    Ok(())
+}

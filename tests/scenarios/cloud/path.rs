@@ -1,0 +1,201 @@
+//! What a control plane waits for on its way to Ready: others, or us.
+
+use std::fmt::Write;
+
+use jiff::{SignedDuration, Timestamp};
+use lab::{Context, Request, Result, ensure};
+
+/// What our own share of the way may take, in seconds.
+const OURS: f64 = 3.0;
+
+/// How programs of ours are called by the API server.
+const OUR_OPERATORS: &str = "system:serviceaccount:c5c3-system:";
+
+/// Objects of a kind, as kubectl names it, whose names begin with the same.
+type Objects = (&'static str, &'static str);
+
+/// Something that we go on with, as soon as the last of what it waits for is there.
+struct Step {
+    what: &'static str,
+    /// The last word of others about these counts, ...
+    awaited: &'static [Objects],
+    /// ... until one of these is made.
+    made: Objects,
+    /// Who has to answer us meanwhile, if somebody does: that time isn't ours alone.
+    asked: Option<&'static str>,
+}
+
+/// The way of Keystone, of the catalogue, and then of Glance and Placement, which go side by side.
+const STEPS: [Step; 13] = [
+    Step {
+        what: "MariaDB",
+        awaited: &[("controlplanes", "production")],
+        made: ("mariadbs", "openstack-db"),
+        asked: None,
+    },
+    Step {
+        what: "Keystone",
+        awaited: &[
+            ("mariadbs", "openstack-db"),
+            ("statefulsets", "openstack-memcached"),
+        ],
+        made: ("keystones", "keystone"),
+        asked: None,
+    },
+    Step {
+        what: "Keystone's tables",
+        awaited: &[
+            ("databases", "keystone"),
+            ("users.k8s.mariadb.com", "keystone"),
+            ("grants", "keystone"),
+        ],
+        made: ("jobs", "keystone-db-sync"),
+        asked: None,
+    },
+    Step {
+        what: "Keystone's first entries and pods",
+        awaited: &[("jobs", "keystone-db-sync")],
+        made: ("jobs", "keystone-bootstrap"),
+        asked: None,
+    },
+    Step {
+        what: "the catalogue",
+        awaited: &[("jobs", "keystone-bootstrap"), ("deployments", "keystone")],
+        made: ("domains", "default"),
+        asked: None,
+    },
+    Step {
+        what: "K-ORC's own credential",
+        awaited: &[("users.openstack.k-orc.cloud", "admin"), ("roles", "admin")],
+        made: ("applicationcredentials", "k-orc"),
+        asked: None,
+    },
+    Step {
+        what: "users of the services",
+        awaited: &[
+            ("applicationcredentials", "k-orc"),
+            ("secrets", "k-orc-clouds-yaml"),
+        ],
+        made: ("users.openstack.k-orc.cloud", "placement"),
+        asked: Some("Keystone"),
+    },
+    Step {
+        what: "their credentials",
+        awaited: &[
+            ("users.openstack.k-orc.cloud", "glance"),
+            ("users.openstack.k-orc.cloud", "placement"),
+        ],
+        made: ("applicationcredentials", "placement-1"),
+        asked: Some("Keystone"),
+    },
+    Step {
+        what: "Glance and Placement",
+        awaited: &[
+            ("applicationcredentials", "glance-1"),
+            ("applicationcredentials", "placement-1"),
+        ],
+        made: ("placements", "placement"),
+        asked: None,
+    },
+    Step {
+        what: "Glance's tables",
+        awaited: &[
+            ("databases", "glance"),
+            ("users.k8s.mariadb.com", "glance"),
+            ("grants", "glance"),
+        ],
+        made: ("jobs", "glance-db-sync"),
+        asked: None,
+    },
+    Step {
+        what: "Placement's tables",
+        awaited: &[
+            ("databases", "placement"),
+            ("users.k8s.mariadb.com", "placement"),
+            ("grants", "placement"),
+        ],
+        made: ("jobs", "placement-db-sync"),
+        asked: None,
+    },
+    Step {
+        what: "Glance's pods",
+        awaited: &[("jobs", "glance-db-sync")],
+        made: ("deployments", "glance"),
+        asked: None,
+    },
+    Step {
+        what: "Placement's pods",
+        awaited: &[("jobs", "placement-db-sync")],
+        made: ("deployments", "placement"),
+        asked: None,
+    },
+];
+
+/// Reports how long each part took, and how much of it was ours.
+pub fn report(requests: &[Request]) -> Result<()> {
+    let writes: Vec<&Request> = requests.iter().filter(|request| request.writes()).collect();
+    let begun = made(&writes, ("controlplanes", "production"))?;
+    let mut table = String::from("          at    others      ours\n");
+    let (mut before, mut ours) = (begun, SignedDuration::ZERO);
+    for step in &STEPS {
+        let made = made(&writes, step.made)?;
+        let said = step
+            .awaited
+            .iter()
+            .filter_map(|objects| said(&writes, *objects, made));
+        let said = said
+            .max()
+            .with_context(|| format!("nobody has said anything of what {} waits for", step.what))?;
+        let reaction = made.duration_since(said);
+        writeln!(
+            table,
+            "{:>10.1} s {:>7.1} s {:>7.2} s  {}{}",
+            made.duration_since(begun).as_secs_f64(),
+            said.duration_since(before).as_secs_f64().max(0.0),
+            reaction.as_secs_f64(),
+            step.what,
+            step.asked
+                .map(|asked| format!(" (with {asked}'s answers)"))
+                .unwrap_or_default(),
+        )?;
+        if step.asked.is_none() {
+            ours += reaction;
+        }
+        before = made;
+    }
+    println!("{table}");
+    let ours = ours.as_secs_f64();
+    ensure!(
+        ours < OURS,
+        "{ours:.2} s of the way are ours, and {OURS} s are allowed:\n{table}"
+    );
+    Ok(())
+}
+
+/// When the first of them was made.
+fn made(writes: &[&Request], objects: Objects) -> Result<Timestamp> {
+    let first = writes
+        .iter()
+        .find(|write| write.code == 201 && is_of(write, objects));
+    let first = first.with_context(|| format!("no {} {} was made", objects.0, objects.1))?;
+    Ok(first.time)
+}
+
+/// When others have said the last of them until then; whoever made it says something, too.
+fn said(writes: &[&Request], objects: Objects, until: Timestamp) -> Option<Timestamp> {
+    let others = writes.iter().filter(|write| {
+        is_of(write, objects) && !write.user.starts_with(OUR_OPERATORS) && write.code < 300
+    });
+    others
+        .map(|write| write.time)
+        .filter(|time| *time < until)
+        .max()
+}
+
+/// Whether a request is about one of them, in the control plane's namespace.
+fn is_of(request: &Request, (kind, name): Objects) -> bool {
+    let plural = request.resource.split('/').next().unwrap_or_default();
+    let own = request.name.strip_prefix("openstack/");
+    (plural == kind || format!("{plural}.{}", request.group) == kind)
+        && own.is_some_and(|own| own.starts_with(name))
+}

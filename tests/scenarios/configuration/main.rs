@@ -1,0 +1,146 @@
+//! Configuration files and policies, validated by the services that read them: Keystone, Glance and Placement of every release.
+//! And what our own operators accept of what users add, compared with them.
+
+mod rendered;
+mod resources;
+mod validated;
+
+use std::fs;
+use std::path::Path;
+
+use lab::{ConfigurationFile, OpenStack, Result, Wrong, ensure, tables};
+use provider_openstack::Release;
+
+use rendered::rendered;
+use resources::resources;
+
+/// What every example, every size and every choice of a resource renders is what the services of a release read.
+fn is_read(year: u16, half: u8) -> Result<()> {
+    let openstack = OpenStack::of(Release::new(year, half))?;
+    let rendered = rendered(&resources()?, openstack.release)?;
+    let files: Vec<ConfigurationFile> = rendered.files.into_iter().collect();
+    ensure!(files.len() > 20, "only {} files", files.len());
+    for (file, faults) in files.iter().zip(openstack.faults(&files)?) {
+        ensure!(faults.is_empty(), "{file:?} has {faults:?}");
+    }
+    ensure!(rendered.policies.len() == 3, "{:?}", rendered.policies);
+    for (service, rules) in &rendered.policies {
+        let complaints = openstack.policy_complaints(service, rules)?;
+        ensure!(complaints.is_none(), "{service} of {rules}: {complaints:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_rendered_is_read_by_2025_1() -> Result<()> {
+    is_read(2025, 1)
+}
+
+#[test]
+fn what_is_rendered_is_read_by_2025_2() -> Result<()> {
+    is_read(2025, 2)
+}
+
+#[test]
+fn what_is_rendered_is_read_by_2026_1() -> Result<()> {
+    is_read(2026, 1)
+}
+
+#[test]
+fn what_is_rendered_is_read_by_2026_2() -> Result<()> {
+    is_read(2026, 2)
+}
+
+/// The check finds every kind of fault: else its silence would mean nothing.
+#[test]
+fn a_file_with_mistakes_is_found_out() -> Result<()> {
+    let openstack = OpenStack::of(Release::new(2026, 1))?;
+    let mistakes = [
+        ("keystone", "[cache]\nmemcach_servers = a\n", Wrong::Unknown),
+        ("keystone", "[cahce]\nenabled = true\n", Wrong::Unknown),
+        ("keystone", "[DEFAULT]\nlog_config = a\n", Wrong::Renamed),
+        (
+            "keystone",
+            "[token]\ncache_on_issue = true\n",
+            Wrong::Deprecated,
+        ),
+        ("keystone", "[token]\nexpiration = 1h\n", Wrong::Value),
+        ("keystone", "[cache]\nbackend = redis\n", Wrong::Value),
+        (
+            "keystone",
+            "[database]\nconnection = a\nconnection = b\n",
+            Wrong::Value,
+        ),
+        (
+            "placement",
+            "[keystone_authtoken]\nauth_type = v3appcred\n",
+            Wrong::Auth,
+        ),
+        (
+            "placement",
+            "[keystone_authtoken]\nauth_type = v3applicationcredential\nauth_url = http://a\n",
+            Wrong::Auth,
+        ),
+        (
+            "glance",
+            "[keystone_authtoken]\nauth_type = password\nauth_url = http://a\nusrname = a\n",
+            Wrong::Unknown,
+        ),
+        (
+            "glance",
+            "[DEFAULT]\nenabled_backends = fast:s3\n[fast]\ns3_store_hots = a\n",
+            Wrong::Unknown,
+        ),
+        (
+            "glance",
+            "[DEFAULT]\nenabled_backends = rbd\n",
+            Wrong::Value,
+        ),
+        ("placement", "nonsense\n", Wrong::File),
+    ];
+    let files = mistakes.map(|(service, text, _)| ConfigurationFile {
+        service,
+        text: text.to_owned(),
+    });
+    for ((service, text, wrong), faults) in mistakes.into_iter().zip(openstack.faults(&files)?) {
+        let found = faults.iter().any(|fault| fault.what == wrong);
+        ensure!(
+            found,
+            "{service} doesn't say that {text:?} is {wrong:?}: {faults:?}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn the_tables_are_what_the_services_say() -> Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../providers/openstack/options");
+    let tables = tables()?;
+    ensure!(
+        tables.len() == fs::read_dir(&folder)?.count(),
+        "{:?}",
+        tables.keys()
+    );
+    for (name, text) in tables {
+        ensure!(
+            fs::read_to_string(folder.join(&name))? == text,
+            "{name} isn't what the services say: run `cargo run -p lab --bin lab-tables`"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn operators_validate_values_as_the_oldest_services_do() -> Result<()> {
+    validated::values(Release::new(2025, 1))
+}
+
+#[test]
+fn operators_validate_values_as_the_newest_services_do() -> Result<()> {
+    validated::values(Release::new(2026, 2))
+}
+
+#[test]
+fn operators_validate_policies_as_oslo_does() -> Result<()> {
+    validated::policies(Release::new(2026, 2))
+}

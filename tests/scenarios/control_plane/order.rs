@@ -1,0 +1,123 @@
+//! The graph, walked: each part is held back in turn, and exactly what needs it waits.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use lab::{Machine, Operator, Result, ensure, eventually, minutes, seconds, throughout};
+use provider_control_plane::graph::{GRAPH, Node, Step};
+use provider_control_plane::services;
+use serde_json::json;
+
+use crate::simulated::{Simulation, kind_of};
+use crate::site::{CONTROL_PLANE, Site, credential, small};
+
+/// Fine when, for each part that doesn't come up, all that doesn't need it does, and what needs it isn't made.
+///
+/// The catalogue is somebody else's here: each control plane would need a Keystone of its own.
+pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
+    let site = Site::open(&machine).await?;
+    let held: Vec<Node> = seen().map(|step| step.node).collect();
+    let simulation = Simulation {
+        keystone: None,
+        infrastructure_runs: false,
+        held: held.iter().map(|node| (namespace(*node), *node)).collect(),
+    };
+    let mut spec = small();
+    spec["korc"] = json!({ "enabled": false });
+    for node in &held {
+        let namespace = namespace(*node);
+        site.namespace(&namespace).await?;
+        let users = services::ALL
+            .iter()
+            .map(|service| service.keystone_credentials());
+        let others = ["cortex", "tempest"].map(|name| format!("{name}-keystone-credentials"));
+        for name in users.chain(others) {
+            let values = credential("made-by-somebody-else");
+            site.secret(&namespace, &name, values).await?;
+        }
+        site.control_plane(&namespace, spec.clone()).await?;
+    }
+
+    eventually(
+        "all comes up that waits for nothing held back",
+        minutes(5),
+        async || {
+            site.operator.check()?;
+            simulation.step(&site.cluster).await?;
+            for node in &held {
+                for step in seen() {
+                    let waits = waits_for(step.node, *node);
+                    if !waits && !exists(&site, step.node, *node).await? {
+                        lab::bail!(
+                            "{} isn't there though only {} is held back",
+                            step.name,
+                            node.step().name
+                        );
+                    }
+                }
+                let namespace = namespace(*node);
+                let control_plane = site
+                    .cluster
+                    .get(CONTROL_PLANE, &format!("{namespace}/{namespace}"))
+                    .await?;
+                let ready = lab::condition(&control_plane, "Ready");
+                ensure!(
+                    ready == Some("False"),
+                    "Ready is {ready:?} though {} isn't",
+                    node.step().name
+                );
+            }
+            Ok(())
+        },
+    )
+    .await?;
+    throughout("nothing comes up that waits", seconds(5), async || {
+        simulation.step(&site.cluster).await?;
+        for node in &held {
+            for step in seen().filter(|step| waits_for(step.node, *node)) {
+                ensure!(
+                    !exists(&site, step.node, *node).await?,
+                    "{} is there though {} isn't ready",
+                    step.name,
+                    node.step().name
+                );
+            }
+        }
+        Ok(())
+    })
+    .await?;
+    site.cluster.allowed_all(&Operator::user("c5c3"))
+}
+
+/// All parts but the catalogue, of which nothing is made here.
+fn seen() -> impl Iterator<Item = &'static Step> {
+    GRAPH.iter().filter(|step| step.node != Node::Catalogue)
+}
+
+/// The control plane in which a part is held back.
+fn namespace(held: Node) -> String {
+    format!("without-{}", held.step().name)
+}
+
+async fn exists(site: &Site, node: Node, held: Node) -> Result<bool> {
+    let step = node.step();
+    let (Some(kind), Some((_, name))) = (kind_of(step), step.objects.first()) else {
+        lab::bail!("{} has no kind", step.name)
+    };
+    let name = format!("{}/{name}", namespace(held));
+    Ok(site.cluster.find(kind, &name).await?.is_some())
+}
+
+/// Whether a part needs another, directly or by what it needs.
+fn waits_for(node: Node, other: Node) -> bool {
+    let mut needed = BTreeSet::new();
+    let mut next = vec![node];
+    while let Some(node) = next.pop() {
+        for need in node.step().needs {
+            if needed.insert(*need) {
+                next.push(*need);
+            }
+        }
+    }
+    needed.contains(&other)
+}

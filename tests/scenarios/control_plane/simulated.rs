@@ -1,0 +1,166 @@
+//! The parts that nobody here runs: pods, Valkey's operator, and the operators of the services. The test simulates them, a
+//! round at a time.
+
+use std::collections::BTreeSet;
+
+use kube::ResourceExt;
+use lab::{Cluster, DynamicObject, Kind, Result, kind};
+use provider_control_plane::graph::{GRAPH, Node, Step};
+use serde_json::{Value, json};
+
+pub const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
+const ENDPOINTS: Kind = kind("v1", "Endpoints");
+
+/// What the test simulates.
+pub struct Simulation {
+    /// URL of the Keystone that runs; none: the status only says so.
+    pub keystone: Option<String>,
+    /// Whether MariaDB's and RabbitMQ's own operators run: then only their pods are simulated.
+    pub infrastructure_runs: bool,
+    /// Parts that don't come up, by the namespace of their control plane.
+    pub held: BTreeSet<(String, Node)>,
+}
+
+impl Simulation {
+    /// One round: whatever exists and isn't held back comes up.
+    pub async fn step(&self, cluster: &Cluster) -> Result<()> {
+        if self.infrastructure_runs {
+            self.pods(cluster).await?;
+        }
+        for step in &GRAPH {
+            if self.infrastructure_runs && matches!(step.node, Node::MariaDb | Node::RabbitMq) {
+                continue;
+            }
+            let Some(kind) = kind_of(step) else {
+                continue;
+            };
+            for object in cluster.list(kind, "").await? {
+                let namespace = object.namespace().unwrap_or_default();
+                if !self.held.contains(&(namespace, step.node)) {
+                    come_up(cluster, kind, &object, self.status(step, &object)).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every pod is ready, and RabbitMQ's Service has one behind it.
+    async fn pods(&self, cluster: &Cluster) -> Result<()> {
+        for object in cluster.list(STATEFUL_SET, "").await? {
+            // First, because RabbitMQ's operator looks once it hears of the pods, and then is stuck at not having any.
+            if object.name_any() == "openstack-rabbitmq-server" {
+                let endpoints = json!({
+                    "apiVersion": ENDPOINTS.api_version,
+                    "kind": ENDPOINTS.kind,
+                    "metadata": {
+                        "name": "openstack-rabbitmq",
+                        "namespace": object.namespace(),
+                        // Of the Service, without which RabbitMQ's operator doesn't see them.
+                        "labels": { "app.kubernetes.io/part-of": "rabbitmq" },
+                    },
+                    "subsets": [{ "addresses": [{ "ip": "10.0.0.1" }], "ports": [{ "port": 5672 }] }],
+                });
+                cluster.apply(&endpoints.to_string()).await?;
+            }
+            let step = Node::Memcached.step();
+            come_up(cluster, STATEFUL_SET, &object, self.status(step, &object)).await?;
+        }
+        Ok(())
+    }
+
+    /// What its operator says of an object that is as wanted.
+    fn status(&self, step: &Step, object: &DynamicObject) -> Value {
+        let generation = object.metadata.generation;
+        let replicas = object.data["spec"]["replicas"].as_u64().unwrap_or(1);
+        let ready = json!([{
+            "type": "Ready",
+            "status": "True",
+            "reason": "Ready",
+            "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }]);
+        match step.node {
+            Node::MariaDb => json!({ "conditions": ready }),
+            Node::RabbitMq => {
+                let condition = |type_: &str| json!({ "type": type_, "status": "True" });
+                json!({
+                    "observedGeneration": generation,
+                    "conditions": [condition("AllReplicasReady"), condition("ClusterAvailable")],
+                })
+            }
+            Node::Valkey => {
+                json!({ "state": "Ready", "observedGeneration": generation, "conditions": ready })
+            }
+            Node::Memcached => json!({
+                "observedGeneration": generation,
+                "replicas": replicas,
+                "readyReplicas": replicas,
+                "updatedReplicas": replicas,
+                "currentReplicas": replicas,
+                "availableReplicas": replicas,
+            }),
+            Node::Keystone => json!({
+                "conditions": observed(ready, generation),
+                "endpoint": self.keystone.as_deref().unwrap_or("http://keystone:5000"),
+                "release": object.data["spec"]["release"],
+            }),
+            Node::Ovn | Node::Tempest => json!({ "conditions": observed(ready, generation) }),
+            _ => json!({
+                "conditions": observed(ready, generation),
+                "release": object.data["spec"]["release"],
+            }),
+        }
+    }
+}
+
+fn observed(mut conditions: Value, generation: Option<i64>) -> Value {
+    conditions[0]["observedGeneration"] = json!(generation);
+    conditions
+}
+
+/// The kind whose first object says how a part is; none for the catalogue.
+pub fn kind_of(step: &Step) -> Option<Kind> {
+    let (resource, _) = step.objects.first()?;
+    Some(match step.node {
+        Node::MariaDb => kind("k8s.mariadb.com/v1alpha1", "MariaDB"),
+        Node::RabbitMq => kind("rabbitmq.com/v1beta1", "RabbitmqCluster"),
+        Node::Valkey => kind("cache.cs.sap.com/v1alpha1", "Valkey"),
+        Node::Memcached => STATEFUL_SET,
+        Node::Keystone => kind("keystone.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Catalogue => return None,
+        Node::Glance => kind("glance.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Placement => kind("placement.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Ovn => kind("ovn.c5c3.io/v1alpha1", resource.kind),
+        Node::Nova => kind("nova.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Neutron => kind("neutron.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Cinder => kind("cinder.openstack.c5c3.io/v1alpha1", resource.kind),
+        Node::Cortex => kind("cortex.c5c3.io/v1alpha1", resource.kind),
+        Node::Tempest => kind("tempest.openstack.c5c3.io/v1alpha1", resource.kind),
+    })
+}
+
+/// Writes a status where it isn't so yet.
+async fn come_up(
+    cluster: &Cluster,
+    kind: Kind,
+    object: &DynamicObject,
+    status: Value,
+) -> Result<()> {
+    let said = &object.data["status"];
+    let is_so = status
+        .as_object()
+        .is_some_and(|status| status.iter().all(|(key, value)| said[key] == *value));
+    if is_so || object.metadata.deletion_timestamp.is_some() {
+        return Ok(());
+    }
+    let name = format!(
+        "{}/{}",
+        object.namespace().unwrap_or_default(),
+        object.name_any()
+    );
+    match cluster.set_status(kind, &name, status).await {
+        // It may have gone since it was listed.
+        Err(_) if cluster.find(kind, &name).await?.is_none() => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}

@@ -1,0 +1,252 @@
+//! A hundred control planes at once, and the minute after.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use lab::{
+    Build, Machine, Replicas, Request, Result, Site, ensure, eventually, minutes, seconds,
+    throughout,
+};
+use serde_json::{Value, json};
+
+use crate::budget::Budget;
+use crate::page::Page;
+use crate::process::Process;
+use crate::seen::Seen;
+use crate::start::to_first_reconcile;
+
+const OPERATOR: &str = "c5c3-operator";
+
+const COUNT: usize = 100;
+
+/// How many are applied at once.
+const AT_ONCE: usize = 8;
+
+/// Runs it.
+pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
+    let site = Site::open(&machine, Build::Release).await?;
+    let account = site.account(OPERATOR).await?;
+    let mut budget = Budget::default();
+
+    apply(&site, &["first".to_owned()]).await?;
+    let start = to_first_reconcile(&site, &account).await?;
+    budget.limit(
+        "start to first reconcile",
+        milliseconds(start),
+        300.0,
+        " ms",
+    );
+
+    let names: Vec<String> = (0..COUNT)
+        .map(|number| format!("many-{number:03}"))
+        .collect();
+    let port = site.start(OPERATOR, &account, Replicas::One)?;
+    let process = Process::of(&machine, OPERATOR)?;
+    let seen = Seen::begin(&site.cluster);
+    rests(&machine, port).await?;
+    budget.report("memory before", process.memory()?, " MB");
+
+    let began = Instant::now();
+    let applied = apply(&site, &names).await?;
+    eventually("all are Ready", minutes(5), async || {
+        machine.check(OPERATOR)?;
+        seen.are_ready(COUNT)
+    })
+    .await?;
+    budget.report(
+        "all from apply to Ready",
+        began.elapsed().as_secs_f64(),
+        " s",
+    );
+    let mut waited: Vec<Duration> = names
+        .iter()
+        .filter_map(|name| Some(seen.ready(name)? - *applied.get(name)?))
+        .collect();
+    waited.sort();
+    for share in [50, 95] {
+        let waited = waited[(COUNT * share).div_ceil(100) - 1].as_secs_f64();
+        budget.report(&format!("p{share} from apply to Ready"), waited, " s");
+    }
+
+    rests(&machine, port).await?;
+    let (before, worked) = (asked(&site)?.len(), process.worked()?);
+    tokio::time::sleep(minutes(1)).await;
+    let after = asked(&site)?;
+    let minute = &after[before..];
+    let writes = minute.iter().filter(|request| request.writes()).count();
+    budget.limit("writes in the minute after", writes as f64, 0.0, "");
+    budget.limit(
+        "reads in the minute after",
+        (minute.len() - writes) as f64,
+        0.0,
+        "",
+    );
+    let worked_idle = process.worked()? - worked;
+    budget.report(
+        "processor time in the minute after",
+        milliseconds(worked_idle),
+        " ms",
+    );
+    budget.limit("memory", process.memory()?, 40.0, " MB");
+    budget.report("memory at its peak", process.peak()?, " MB");
+
+    let page = Page::at(port).await?;
+    let reconciles = page.sum("operator_reconciles_total");
+    budget.report("reconciles", reconciles, "");
+    let p95 = page.quantile("operator_reconcile_processor_seconds", 0.95)?;
+    budget.limit(
+        "p95 of the processor time of a reconcile",
+        p95 * 1e3,
+        50.0,
+        " ms",
+    );
+    let each = milliseconds(worked) / reconciles;
+    budget.limit(
+        "processor time of the whole process a reconcile",
+        each,
+        50.0,
+        " ms",
+    );
+
+    few_writes(&mut budget, &names, &seen, &after);
+    machine.kill(OPERATOR)?;
+    // Which reads every Secret that these ask for, as far as eight at once can.
+    let again = to_first_reconcile(&site, &account).await?;
+    budget.report(
+        "start to first reconcile, among a hundred",
+        milliseconds(again),
+        " ms",
+    );
+    budget.check()
+}
+
+/// Every part that there is, with as little of each as may be.
+fn spec() -> Value {
+    json!({
+        "openStackRelease": "2025.2",
+        "infrastructure": {
+            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
+            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
+            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
+            "memcached": { "replicas": 1, "memory": "64Mi" },
+        },
+        "cortex": { "enabled": true },
+        "tempest": { "enabled": true },
+        "global": { "tls": { "enabled": false } },
+    })
+}
+
+/// Applies ControlPlanes of these names, and the Secrets that are their users' to make; says when each was.
+async fn apply(site: &Site, names: &[String]) -> Result<BTreeMap<String, Instant>> {
+    let spec = spec();
+    let applied = stream::iter(names).map(async |name| {
+        let moment = Instant::now();
+        site.control_plane(name, &spec).await?;
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": { "name": "cortex-db-credentials", "namespace": name },
+            "stringData": { "password": "given" },
+        });
+        site.cluster.apply(&secret.to_string()).await?;
+        Ok((name.clone(), moment))
+    });
+    applied.buffer_unordered(AT_ONCE).try_collect().await
+}
+
+/// Waits until an operator asks for nothing any more.
+async fn rests(machine: &Machine, port: u16) -> Result<()> {
+    eventually("it rests", minutes(1), async || {
+        machine.check(OPERATOR)?;
+        let calls = Page::at(port).await?.sum("operator_api_calls_total");
+        throughout("it rests", seconds(2), async || {
+            let more = Page::at(port).await?.sum("operator_api_calls_total") - calls;
+            ensure!(calls > 0.0 && more == 0.0, "{more} calls more");
+            Ok(())
+        })
+        .await
+    })
+    .await
+}
+
+/// What the operator asked for so far, but for watches.
+fn asked(site: &Site) -> Result<Vec<Request>> {
+    let user = format!("system:serviceaccount:default:{OPERATOR}");
+    let mut asked = site.cluster.audit()?;
+    asked.retain(|request| request.user == user && request.verb != "watch");
+    Ok(asked)
+}
+
+/// Of each ControlPlane: no more writes than it has objects and conditions changed.
+fn few_writes(budget: &mut Budget, names: &[String], seen: &Seen, asked: &[Request]) {
+    let mut written: BTreeMap<&str, Written> = BTreeMap::new();
+    for request in asked.iter().filter(|request| request.writes()) {
+        if let Some((namespace, _)) = request.name.split_once('/') {
+            written.entry(namespace).or_default().add(request);
+        }
+    }
+    let each: Vec<(&Written, usize)> = names
+        .iter()
+        .filter_map(|name| Some((written.get(name.as_str())?, seen.transitions(name))))
+        .collect();
+    let mean = |count: &dyn Fn(&(&Written, usize)) -> usize| {
+        each.iter().map(count).sum::<usize>() as f64 / names.len() as f64
+    };
+    budget.report(
+        "objects of a ControlPlane",
+        mean(&|(written, _)| written.objects.len()),
+        "",
+    );
+    budget.report(
+        "transitions of its conditions",
+        mean(&|(_, transitions)| *transitions),
+        "",
+    );
+    budget.report("writes for it", mean(&|(written, _)| written.all), "");
+    budget.report(
+        "of them statuses",
+        mean(&|(written, _)| written.statuses),
+        "",
+    );
+    budget.report("of them Events", mean(&|(written, _)| written.events), "");
+    let few = each
+        .iter()
+        .filter(|(written, transitions)| written.all <= written.objects.len() + transitions);
+    let many = names.len() - few.count();
+    budget.limit(
+        "ControlPlanes with more writes than objects and transitions",
+        many as f64,
+        0.0,
+        "",
+    );
+}
+
+/// What was written for a ControlPlane.
+#[derive(Default)]
+struct Written<'a> {
+    all: usize,
+    statuses: usize,
+    events: usize,
+    /// The ControlPlane among them, of which it is the finalizer.
+    objects: BTreeSet<(&'a str, &'a str, &'a str)>,
+}
+
+impl<'a> Written<'a> {
+    fn add(&mut self, request: &'a Request) {
+        self.all += 1;
+        match request.resource.as_str() {
+            "events" => self.events += 1,
+            "controlplanes/status" => self.statuses += 1,
+            resource => {
+                self.objects
+                    .insert((request.group.as_str(), resource, request.name.as_str()));
+            }
+        }
+    }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

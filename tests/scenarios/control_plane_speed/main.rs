@@ -1,0 +1,16 @@
+//! What a hundred control planes cost: in one cluster, by one process as it is shipped, and with everything else simulated, which
+//! is ready at once.
+
+mod budget;
+mod hundred;
+mod page;
+mod process;
+mod seen;
+mod start;
+
+use lab::Result;
+
+#[test]
+fn a_hundred_control_planes_cost_what_they_may() -> Result<()> {
+    lab::on_a_bare_machine(hundred::come_up_and_rest)
+}

@@ -1,0 +1,93 @@
+//! Rotations, looked at on another day. The API server writes down when a credential was made and can't be given another time; so the
+//! real composer looks at the real objects, with another date on its clock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use lab::{Cluster, Context, Result, kind};
+use provider_composer::{
+    Carried, Composer, Key, Operator, Outside, ResourceKind, Seen, Source, Subject, World,
+};
+use provider_control_plane::rotation::CredentialRotationComposer;
+use serde_json::Value;
+
+use crate::ROTATION;
+use crate::catalogue::NAMESPACE;
+
+/// The objects of one namespace, as they were read.
+struct Snapshot(BTreeMap<Key, Arc<Value>>);
+
+impl Source for Snapshot {
+    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
+        self.0
+            .get(key)
+            .map_or(Seen::Missing, |object| Seen::Found(Arc::clone(object)))
+    }
+
+    fn objects(
+        &self,
+        kind: ResourceKind,
+        _: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Seen<Vec<Arc<Value>>> {
+        let of_kind = self.0.iter().filter(|(key, _)| key.kind == kind);
+        let labelled = of_kind.filter(|(_, object)| {
+            let has = |(label, value): (&String, &String)| {
+                object["metadata"]["labels"][label] == value.as_str()
+            };
+            labels.iter().all(has)
+        });
+        Seen::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
+    }
+
+    fn outside(&self, _: &Outside) -> Seen<Arc<Value>> {
+        Seen::Missing
+    }
+}
+
+/// Looks at the rotation once, so many days from now, and writes down what it says.
+pub async fn look(cluster: &Cluster, days: i64) -> Result<()> {
+    let rotation =
+        Key::of::<Subject<<CredentialRotationComposer as Composer>::Spec>>(NAMESPACE, "glance");
+    let mut objects = BTreeMap::new();
+    for used in CredentialRotationComposer.uses() {
+        let ResourceKind {
+            group,
+            version,
+            kind: name,
+            ..
+        } = used.kind;
+        let api_version: &'static str = match group {
+            "" => version,
+            _ => used.kind.api_version().leak(),
+        };
+        for object in cluster.list(kind(api_version, name), "").await? {
+            let object = serde_json::to_value(object)?;
+            let key = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+            if key("namespace") == NAMESPACE {
+                objects.insert(
+                    Key::new(used.kind, NAMESPACE, key("name")),
+                    Arc::new(object),
+                );
+            }
+        }
+    }
+    let snapshot = Snapshot(objects);
+    let now = Timestamp::now() + SignedDuration::from_hours(24 * days);
+    let world = World::new(&snapshot, now);
+    let resource = snapshot.0.get(&rotation).context("there is no rotation")?;
+    let mut status = Carried(CredentialRotationComposer)
+        .answer(resource, &world)?
+        .status;
+    // A status is merged: what it says no more is taken out of it.
+    for (field, _) in resource["status"].as_object().into_iter().flatten() {
+        if status.get(field).is_none() {
+            status[field] = Value::Null;
+        }
+    }
+    cluster
+        .set_status(ROTATION, "openstack/glance", status)
+        .await
+        .map(drop)
+}

@@ -1,0 +1,163 @@
+//! An operator that runs within a scenario, and what it asked the API server for.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use c5c3_api::custom_resource;
+use c5c3_api::secret_aggregate::SecretAggregateSpec;
+use lab::{Cluster, Context, Machine, Result, bail, ensure, eventually, seconds};
+use provider_composer::Operator;
+use provider_runtime::{Driver, Leadership, Options, carry};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// An operator that runs within this scenario. Dropped, it is killed.
+pub struct Running {
+    task: JoinHandle<()>,
+    stop: Option<oneshot::Sender<()>>,
+    address: SocketAddr,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Running {
+    /// Starts operators that act as a service account of the cluster, and waits until they are ready.
+    pub async fn start(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        operators: Vec<Box<dyn Operator>>,
+        drivers: Vec<Box<dyn Driver>>,
+        leadership: Leadership,
+    ) -> Result<Self> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, machine.port()));
+        let (stop, stopped) = oneshot::channel();
+        let client = cluster.client();
+        let task = tokio::spawn(async move {
+            let options = Options {
+                address: Some(address),
+                leadership,
+                ..Options::default()
+            };
+            let stopped = async { stopped.await.unwrap_or_default() };
+            if let Err(error) = carry(operators, drivers, client, &options, stopped).await {
+                eprintln!("{error}");
+            }
+        });
+        let running = Self {
+            task,
+            stop: Some(stop),
+            address,
+        };
+        eventually("the operator is ready", seconds(20), async || {
+            running.page("/readyz").await.map(drop)
+        })
+        .await?;
+        Ok(running)
+    }
+
+    /// Ends it as SIGTERM does.
+    pub async fn stop(mut self) -> Result<()> {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        for _ in 0..100 {
+            if self.task.is_finished() {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        bail!("it doesn't stop")
+    }
+
+    /// The sum of a metric over all labels that contain a text.
+    pub async fn metric(&self, name: &str, label: &str) -> Result<f64> {
+        let page = self.page("/metrics").await?;
+        let lines = page
+            .lines()
+            .filter(|line| line.starts_with(name) && line.contains(label));
+        let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+        Ok(values.sum())
+    }
+
+    async fn page(&self, path: &str) -> Result<String> {
+        let mut connection = TcpStream::connect(self.address).await?;
+        connection
+            .write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())
+            .await?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await?;
+        ensure!(
+            answer.split(' ').nth(1) == Some("200"),
+            "{path} answers {answer}"
+        );
+        Ok(answer)
+    }
+}
+
+/// The kind that trial composes, and a service account that may do everything.
+pub async fn prepare(cluster: &Cluster, account: &str) -> Result<Cluster> {
+    cluster
+        .apply(&custom_resource::<SecretAggregateSpec>().to_string())
+        .await?;
+    cluster
+        .apply(&format!(
+            "\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: {account}, namespace: default}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: {account}}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}
+subjects: [{{kind: ServiceAccount, name: {account}, namespace: default}}]
+"
+        ))
+        .await?;
+    cluster.acting_as(&format!("default/{account}")).await
+}
+
+/// What an account asked for, but for watches, Leases, events, and whether a kind is there by now.
+pub fn asked(cluster: &Cluster, account: &str) -> Result<Vec<lab::Request>> {
+    let user = format!("system:serviceaccount:default:{account}");
+    let mut asked = cluster.audit()?;
+    asked.retain(|request| {
+        request.user == user
+            && request.verb != "watch"
+            && !(request.verb == "list" && request.code == 404)
+            && !matches!(request.resource.as_str(), "leases" | "events")
+    });
+    Ok(asked)
+}
+
+/// The same, of one object.
+pub fn writes(cluster: &Cluster, account: &str, resource: &str, name: &str) -> Result<usize> {
+    let asked = asked(cluster, account)?;
+    let writes = asked
+        .iter()
+        .filter(|request| request.writes() && request.resource == resource && request.name == name);
+    Ok(writes.count())
+}
+
+/// Waits until the operator does nothing any more.
+pub async fn quiet(cluster: &Cluster, account: &str) -> Result<usize> {
+    let mut before = asked(cluster, account)?.len();
+    for _ in 0..30 {
+        tokio::time::sleep(seconds(2)).await;
+        let now = asked(cluster, account)?.len();
+        if now == before {
+            return Ok(now);
+        }
+        before = now;
+    }
+    let last = asked(cluster, account)?
+        .pop()
+        .context("nothing was asked")?;
+    bail!("it never comes to rest: {last:?}")
+}

@@ -1,0 +1,159 @@
+//! What is not there or not allowed is said, and nothing is deleted for it.
+
+use lab::{
+    Cluster, Kind, Machine, Program, Result, bail, ensure, eventually, is, kind, minutes, seconds,
+};
+use provider_runtime::Leadership;
+use serde_json::json;
+
+use crate::carried::{Running, prepare};
+use crate::trial::trial;
+use crate::{CONFIG_MAP, DEPLOYMENT, MANIFEST, TRIAL, annotate, cluster, deface, said, undone};
+
+const LATE: Kind = kind("lab.c5c3.io/v1", "Late");
+
+#[test]
+fn what_is_not_there_or_not_allowed_is_said_and_deletes_nothing() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| {
+        let (cluster, account) = cluster(&machine, "trial").await?;
+        let running =
+            Running::start(&machine, &account, trial(), Vec::new(), Leadership::Alone).await?;
+        cluster.apply(MANIFEST).await?;
+        annotate(
+            &cluster,
+            "one",
+            json!({"late": "hello", "deployment": "yes"}),
+        )
+        .await?;
+        eventually("the missing kind is said", seconds(20), async || {
+            let one = cluster.get(TRIAL, "default/one").await?;
+            let ready = said(&one.data, "Ready")?;
+            let message = ready["message"].as_str().unwrap_or_default();
+            ensure!(
+                ready["reason"] == "NotApplied" && message.contains("lates.lab.c5c3.io"),
+                "{ready}"
+            );
+            cluster.get(CONFIG_MAP, "default/first").await.map(drop)
+        })
+        .await?;
+        cluster.apply(LATE_DEFINITION).await?;
+        eventually("it goes on by itself", seconds(40), async || {
+            cluster.get(LATE, "default/late").await?;
+            is(&cluster.get(TRIAL, "default/one").await?, "Ready")
+        })
+        .await?;
+
+        not_allowed(&cluster).await?;
+        restarted(&machine, &cluster).await?;
+        running.stop().await
+    })
+}
+
+/// The right to read ConfigMaps and Deployments is taken away while one of each is wanted no more.
+async fn not_allowed(cluster: &Cluster) -> Result<()> {
+    cluster
+        .delete(
+            kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+            "trial",
+        )
+        .await?;
+    cluster.apply(LESS_RIGHTS).await?;
+    // Watches go on with the rights that they began with: the next one is refused.
+    cluster
+        .edit(
+            kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+            "lates.lab.c5c3.io",
+            json!({"metadata": {"annotations": {"note": "x"}}}),
+        )
+        .await?;
+    annotate(cluster, "one", json!({"deployment": null})).await?;
+    eventually("what is not allowed is said", seconds(30), async || {
+        let one = cluster.get(TRIAL, "default/one").await?;
+        let failed = said(&one.data, "Ready");
+        let deployment = cluster.get(DEPLOYMENT, "default/deployed").await?;
+        ensure!(
+            deployment.metadata.deletion_timestamp.is_none(),
+            "it was deleted"
+        );
+        failed.map(drop)
+    })
+    .await?;
+    cluster.get(CONFIG_MAP, "default/first").await?;
+    prepare(cluster, "trial").await?;
+    eventually("the Deployment goes when it may", seconds(60), async || {
+        cluster.gone(DEPLOYMENT, "default/deployed").await?;
+        is(&cluster.get(TRIAL, "default/one").await?, "Ready")
+    })
+    .await
+}
+
+/// An API server that is killed and started again is no reason for an event.
+async fn restarted(machine: &Machine, cluster: &Cluster) -> Result<()> {
+    let since =
+        said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?["lastTransitionTime"]
+            .clone();
+    let name = format!("kube-apiserver-{}", cluster.name());
+    let Some(process) = machine.running().get(&name).copied() else {
+        bail!("no {name} runs")
+    };
+    let line = std::fs::read(format!("/proc/{process}/cmdline"))?;
+    let line = String::from_utf8(line)?;
+    let mut words = line.split_terminator('\0');
+    let mut program = Program::new(words.next().unwrap_or_default());
+    for word in words {
+        program = program.arg(word);
+    }
+    machine.kill(&name)?;
+    machine.start(&name, &program)?;
+    eventually("the API server is back", minutes(2), async || {
+        cluster.get(CONFIG_MAP, "default/first").await.map(drop)
+    })
+    .await?;
+    deface(cluster).await?;
+    eventually("the operator is back too", minutes(1), async || {
+        undone(cluster).await
+    })
+    .await?;
+    let ready = said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?;
+    ensure!(
+        ready["status"] == "True" && ready["lastTransitionTime"] == since,
+        "{ready}"
+    );
+    Ok(())
+}
+
+const LATE_DEFINITION: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lates.lab.c5c3.io}
+spec:
+  group: lab.c5c3.io
+  scope: Namespaced
+  names: {kind: Late, plural: lates, singular: late}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, properties: {text: {type: string}}}
+";
+
+/// All that is needed, but nothing of Deployments.
+const LESS_RIGHTS: &str = "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: less}
+rules:
+  - {apiGroups: [c5c3.io], resources: [secretaggregates, secretaggregates/status], verbs: [get, list, watch, patch, update]}
+  - {apiGroups: ['', lab.c5c3.io], resources: [configmaps, secrets, lates], verbs: [get, list, watch, patch, create]}
+  - {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: less}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: less}
+subjects: [{kind: ServiceAccount, name: trial, namespace: default}]
+";

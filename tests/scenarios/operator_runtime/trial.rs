@@ -1,0 +1,190 @@
+//! A small operator to try the runtime with. What it composes is set by the resource: a ConfigMap for each source, a
+//! Secret with a password for the target, and by annotations whatever else there is to try.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::{
+    Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress, Resource,
+    ResourceKind, Retention, Seen, Subject, Use, World,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// A kind that comes late.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Late {
+    spec: LateSpec,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct LateSpec {
+    text: String,
+}
+
+impl Resource for Late {
+    const KIND: ResourceKind = ResourceKind::namespaced("lab.c5c3.io", "v1", "Late", "lates");
+}
+
+/// Its parts may go in any order, or only one after the other.
+pub struct Trial<const ORDERED: bool>;
+
+/// The operator whose parts go in any order.
+pub fn trial() -> Vec<Box<dyn Operator>> {
+    vec![Box::new(Carried(Trial::<false>))]
+}
+
+/// The operator whose parts go one after the other, the last source first.
+pub fn ordered() -> Vec<Box<dyn Operator>> {
+    vec![Box::new(Carried(Trial::<true>))]
+}
+
+impl<const ORDERED: bool> Composer for Trial<ORDERED> {
+    type Spec = SecretAggregateSpec;
+    type Status = SecretAggregateStatus;
+    const OPERATOR: &'static str = "trial-operator";
+    const ORDERED_DELETION: bool = ORDERED;
+
+    fn uses(&self) -> Vec<Use> {
+        vec![
+            Use::composes(ConfigMap::KIND),
+            Use::composes(Secret::KIND),
+            Use::composes(Deployment::KIND),
+            Use::composes(Late::KIND),
+        ]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<SecretAggregateSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<SecretAggregateStatus, Failure> {
+        let namespace = subject.namespace();
+        let annotations = &subject.metadata.annotations;
+        let names = subject
+            .spec
+            .sources
+            .iter()
+            .map(|source| source.secret_ref.name.as_str());
+        if ORDERED && subject.is_deleted() {
+            let left = names.filter(|name| {
+                !world
+                    .object(&Key::of::<ConfigMap>(namespace, name))
+                    .is_missing()
+            });
+            let left: Vec<&str> = left.collect();
+            for name in left.iter().rev().skip(1) {
+                composition.keep(Key::of::<ConfigMap>(namespace, name));
+            }
+            return Ok(SecretAggregateStatus::default());
+        }
+        if let Some(wrong) = annotations.get("fails") {
+            return Err(Failure::new(
+                "Invalid",
+                format!("take the annotation fails away: {wrong}"),
+            ));
+        }
+        for name in names {
+            let mut data = BTreeMap::from([("key".to_owned(), "value".to_owned())]);
+            if let Some(extra) = annotations.get("extra") {
+                data.insert("extra".to_owned(), extra.clone());
+            }
+            composition.apply(namespace, name, &map(data))?;
+        }
+        if let Some(elsewhere) = annotations.get("elsewhere") {
+            composition.apply(elsewhere, "there", &map(BTreeMap::new()))?;
+        }
+        let target = &subject.spec.target.name;
+        composition.generate(namespace, target, Generated::credentials("trial"));
+        if annotations.contains_key("for-a-while") {
+            let brief = Generated {
+                retention: Retention::WhileWanted,
+                ..Generated::credentials("brief")
+            };
+            composition.generate(namespace, "brief", brief);
+        }
+        let has_password = |secret: Secret| {
+            secret
+                .data
+                .is_some_and(|data| data.contains_key("password"))
+        };
+        let made = match world
+            .get::<Secret>(namespace, target)
+            .map(|secret| has_password(secret.body))
+        {
+            Seen::Found(true) => Progress::Ready,
+            Seen::Found(false) => {
+                Progress::failed("NoPassword", format!("Secret {target} has no password"))
+            }
+            Seen::Missing => {
+                Progress::waiting("WaitingForSecret", format!("waits for Secret {target}"))
+            }
+            Seen::Unread(message) => Progress::Unknown { message },
+        };
+        composition.conditions.set("SourcesResolved", &made);
+        if annotations.contains_key("deployment") {
+            composition.apply(namespace, "deployed", &deployment()?)?;
+        }
+        if let Some(text) = annotations.get("late") {
+            composition.apply(
+                namespace,
+                "late",
+                &Late {
+                    spec: LateSpec { text: text.clone() },
+                },
+            )?;
+        }
+        if let Some(question) = annotations.get("asks") {
+            let outside = |content: &str| Outside {
+                system: "trial",
+                content: content.to_owned(),
+            };
+            let progress = match world.outside(outside(question)) {
+                Seen::Found(answer) if *answer == "done" => Progress::Ready,
+                Seen::Found(_) => {
+                    composition.call(outside("do"));
+                    Progress::waiting("Calling", "calls trial")
+                }
+                Seen::Missing => Progress::waiting("Missing", "trial knows nothing"),
+                Seen::Unread(message) => Progress::Unknown { message },
+            };
+            composition.conditions.set("TrialReady", &progress);
+        }
+        Ok(SecretAggregateStatus::default())
+    }
+}
+
+fn map(data: BTreeMap<String, String>) -> ConfigMap {
+    ConfigMap {
+        data: Some(data),
+        ..ConfigMap::default()
+    }
+}
+
+/// With quantities and ports that the API server writes in its own way.
+fn deployment() -> Result<Deployment, Failure> {
+    let deployment = json!({
+        "spec": {
+            "replicas": 1,
+            "selector": { "matchLabels": { "app": "deployed" } },
+            "template": {
+                "metadata": { "labels": { "app": "deployed" } },
+                "spec": {
+                    "volumes": [{ "name": "tmp", "emptyDir": {} }],
+                    "containers": [{
+                        "name": "main",
+                        "image": "main:1",
+                        "ports": [{ "containerPort": 80 }],
+                        "resources": { "requests": { "cpu": "1000m", "memory": "1024Mi" } },
+                        "volumeMounts": [{ "name": "tmp", "mountPath": "/tmp" }],
+                    }],
+                },
+            },
+        },
+    });
+    serde_json::from_value(deployment)
+        .map_err(|error| Failure::new("NotComposed", error.to_string()))
+}

@@ -1,0 +1,340 @@
+//! The packages, as real command line tools push them and real package managers install them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use kube::ResourceExt;
+use lab::tools::{Module, Tool};
+use lab::{
+    Cluster, Context, Crossplane, DynamicObject, Etcd, Kind, Machine, Program, Release, Result,
+    SYSTEM, bail, ensure, eventually, is, kind,
+};
+use serde_json::json;
+
+/// Each scenario has a network of its own, so each has a registry of this address.
+const REGISTRY: &str = "127.0.0.1:5000";
+const VERSION: &str = "v1.2.3";
+
+const SOON: Duration = Duration::from_secs(30);
+const INSTALLED: Duration = Duration::from_secs(120);
+
+const CONFIGURATION: Kind = kind("pkg.crossplane.io/v1", "Configuration");
+const FUNCTION: Kind = kind("pkg.crossplane.io/v1", "Function");
+const PROVIDER: Kind = kind("pkg.crossplane.io/v1", "Provider");
+const FUNCTION_REVISION: Kind = kind("pkg.crossplane.io/v1", "FunctionRevision");
+const PROVIDER_REVISION: Kind = kind("pkg.crossplane.io/v1", "ProviderRevision");
+const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
+const CLAIM_DEFINITION: Kind = kind(
+    "apiextensions.crossplane.io/v1",
+    "CompositeResourceDefinition",
+);
+const NAMESPACED_DEFINITION: Kind = kind(
+    "apiextensions.crossplane.io/v2",
+    "CompositeResourceDefinition",
+);
+
+/// What tenants apply, whatever the package.
+const TENANT_KINDS: [Kind; 4] = [
+    kind("c5c3.io/v1alpha1", "OpenStackCluster"),
+    kind("crossplane.c5c3.io/v1alpha1", "ControlPlaneCluster"),
+    kind("crossplane.c5c3.io/v1alpha1", "HypervisorCluster"),
+    kind("crossplane.c5c3.io/v1alpha1", "StorageCluster"),
+];
+
+#[test]
+fn claims_install_on_crossplane_1_20() -> Result<()> {
+    let packages = packages()?;
+    lab::on_a_bare_machine(async move |machine| {
+        let etcd = Etcd::start(&machine)?;
+        let management = Cluster::start(&machine, &etcd, "management").await?;
+        Crossplane::start(&machine, &management, Release::V1_20).await?;
+        serve(&machine, Tool::CrankV1, packages).await?;
+        install(
+            &machine,
+            &management,
+            Release::V1_20,
+            "configuration-c5c3-v1",
+        )
+        .await?;
+        offers(&management, CLAIM_DEFINITION).await
+    })
+}
+
+#[test]
+fn claims_install_on_crossplane_2() -> Result<()> {
+    let packages = packages()?;
+    lab::on_a_bare_machine(async move |machine| {
+        let etcd = Etcd::start(&machine)?;
+        let management = Cluster::start(&machine, &etcd, "management").await?;
+        Crossplane::start(&machine, &management, Release::V2_4).await?;
+        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        install(
+            &machine,
+            &management,
+            Release::V2_4,
+            "configuration-c5c3-v1",
+        )
+        .await?;
+        offers(&management, CLAIM_DEFINITION).await
+    })
+}
+
+#[test]
+fn namespaced_resources_install_on_crossplane_2_as_the_install_page_says() -> Result<()> {
+    let packages = packages()?;
+    lab::on_a_bare_machine(async move |machine| {
+        let etcd = Etcd::start(&machine)?;
+        let management = Cluster::start(&machine, &etcd, "management").await?;
+        Crossplane::start(&machine, &management, Release::V2_4).await?;
+        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        install(
+            &machine,
+            &management,
+            Release::V2_4,
+            "configuration-c5c3-v2",
+        )
+        .await?;
+        offers(&management, NAMESPACED_DEFINITION).await?;
+
+        let page = fs::read_to_string("../docs/install.md")?;
+        let manifests: Vec<&str> = page
+            .split("```yaml\n")
+            .skip(1)
+            .filter_map(|rest| rest.split("```").next())
+            .collect();
+        ensure!(manifests.len() >= 4, "the install page lost its manifests");
+        for manifest in manifests {
+            management.apply(manifest).await?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
+    let packages = packages()?;
+    lab::on_a_bare_machine(async move |machine| {
+        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        let image = format!("{REGISTRY}/c5c3/function-c5c3:{VERSION}");
+        run(Command::new(Tool::Crane.path()?).args(["validate", "--remote", &image]))?;
+
+        let files = machine.folder().join("image");
+        let archive = machine.folder().join("image.tar");
+        fs::create_dir_all(&files)?;
+        run(Command::new(Tool::Crane.path()?)
+            .args(["export", &image])
+            .arg(&archive))?;
+        run(Command::new("tar")
+            .arg("-xf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(&files))?;
+        let version = run(Command::new("chroot")
+            .arg(&files)
+            .args(["/c5c3", "--version"]))?;
+        ensure!(
+            version.starts_with("c5c3 "),
+            "the program says it is {version:?}"
+        );
+        Ok(())
+    })
+}
+
+/// The packages for that registry. They are built outside of the scenarios' networks, once for all.
+fn packages() -> Result<&'static Path> {
+    static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
+    let build = || -> Result<PathBuf> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+        run(c5c3_program::cargo()
+            .args(["xtask", "package", "--version", VERSION])
+            .args(["--registry", &format!("{REGISTRY}/c5c3")])
+            .args(["--provider-kubernetes"])
+            .arg(format!("{REGISTRY}/contrib/provider-kubernetes"))
+            .arg("--output")
+            .arg(&folder))?;
+        Ok(folder)
+    };
+    match BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))) {
+        Ok(folder) => Ok(folder),
+        Err(error) => bail!("{error}"),
+    }
+}
+
+/// Starts a registry and pushes everything to it, by a command line tool of Crossplane's.
+async fn serve(machine: &Machine, cli: Tool, packages: &Path) -> Result<()> {
+    let program = Program::new(Tool::Crane.path()?)
+        .arg("registry")
+        .arg("serve")
+        .flag("address", REGISTRY);
+    machine.start("registry", &program)?;
+    eventually("the registry listens", SOON, async || {
+        machine.check("registry")?;
+        Ok(tokio::net::TcpStream::connect(REGISTRY).await.map(drop)?)
+    })
+    .await?;
+
+    let provider = machine.folder().join("provider-kubernetes.xpkg");
+    run(Command::new(cli.path()?)
+        .args(["xpkg", "build", "--package-root"])
+        .arg(Module::ProviderKubernetes.folder()?.join("package"))
+        .arg("--package-file")
+        .arg(&provider))?;
+    push(cli, &provider, "contrib/provider-kubernetes:v1.2.1")?;
+    for name in [
+        "function-c5c3",
+        "configuration-c5c3-v1",
+        "configuration-c5c3-v2",
+    ] {
+        let file = packages.join(name).with_extension("xpkg");
+        push(cli, &file, &format!("c5c3/{name}:{VERSION}"))?;
+    }
+    Ok(())
+}
+
+fn push(cli: Tool, file: &Path, reference: &str) -> Result<()> {
+    run(Command::new(cli.path()?)
+        .args(["xpkg", "push", "--package-files"])
+        .arg(file)
+        .arg(format!("{REGISTRY}/{reference}")))
+    .map(drop)
+}
+
+/// Installs a configuration, and waits until it is healthy and what it depends on is there.
+async fn install(
+    machine: &Machine,
+    management: &Cluster,
+    release: Release,
+    configuration: &str,
+) -> Result<()> {
+    let package = json!({
+        "apiVersion": CONFIGURATION.api_version,
+        "kind": CONFIGURATION.kind,
+        "metadata": {"name": "packaged"},
+        "spec": {"package": format!("{REGISTRY}/c5c3/{configuration}:{VERSION}")},
+    });
+    management.apply(&package.to_string()).await?;
+    for (packages, revisions, name) in [
+        (FUNCTION, FUNCTION_REVISION, "c5c3-function-c5c3"),
+        (PROVIDER, PROVIDER_REVISION, "contrib-provider-kubernetes"),
+    ] {
+        certify(machine, management, release, revisions, name).await?;
+        eventually(&format!("{name} is installed"), INSTALLED, async || {
+            machine.check("crossplane")?;
+            is(&management.get(packages, name).await?, "Installed")?;
+            let unpacked = match release {
+                Release::V1_20 => "Healthy",
+                Release::V2_4 => "RevisionHealthy",
+            };
+            is(&revision(management, revisions, name).await?, unpacked)
+        })
+        .await?;
+    }
+    eventually("the configuration is healthy", INSTALLED, async || {
+        machine.check("crossplane")?;
+        is(&management.get(CONFIGURATION, "packaged").await?, "Healthy")
+    })
+    .await
+}
+
+/// Gives a package its certificate, as whoever runs packages in place of Crossplane has to; this lab does.
+async fn certify(
+    machine: &Machine,
+    management: &Cluster,
+    release: Release,
+    revisions: Kind,
+    name: &str,
+) -> Result<()> {
+    let identity = machine.authority().server(&[name])?;
+    let secret = format!("{name}-tls-server");
+    let certificate = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": secret, "namespace": SYSTEM},
+        "stringData": {
+            "ca.crt": machine.authority().certificate(),
+            "tls.crt": identity.certificate,
+            "tls.key": identity.key,
+        },
+    });
+    management.apply(&certificate.to_string()).await?;
+    if release == Release::V2_4 {
+        let revision = eventually(&format!("{name} is found"), INSTALLED, async || {
+            machine.check("crossplane")?;
+            revision(management, revisions, name).await
+        })
+        .await?;
+        let status = json!({ "tlsServerSecretName": secret });
+        management
+            .set_status(revisions, &revision.name_any(), status)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The only revision of a package.
+async fn revision(management: &Cluster, revisions: Kind, package: &str) -> Result<DynamicObject> {
+    let label = format!("pkg.crossplane.io/package={package}");
+    let found = management.list(revisions, &label).await?;
+    found
+        .into_iter()
+        .next()
+        .with_context(|| format!("{package} has no revision"))
+}
+
+/// Fine when the four kinds are served, each composed by a function that is installed.
+async fn offers(management: &Cluster, definition: Kind) -> Result<()> {
+    eventually("the definitions are established", SOON, async || {
+        let definitions = management.list(definition, "").await?;
+        ensure!(
+            definitions.len() == TENANT_KINDS.len(),
+            "{} definitions",
+            definitions.len()
+        );
+        definitions
+            .iter()
+            .try_for_each(|definition| is(definition, "Established"))
+    })
+    .await?;
+    for kind in TENANT_KINDS {
+        management.list(kind, "").await?;
+    }
+
+    let mut composed = BTreeSet::new();
+    for composition in management.list(COMPOSITION, "").await? {
+        let spec = &composition.data["spec"];
+        let composite = spec["compositeTypeRef"]["kind"]
+            .as_str()
+            .context("a composition of nothing")?;
+        composed.insert(composite.trim_start_matches('X').to_owned());
+        for step in spec["pipeline"]
+            .as_array()
+            .context("a composition without a pipeline")?
+        {
+            let function = step["functionRef"]["name"]
+                .as_str()
+                .context("a step without a function")?;
+            is(&management.get(FUNCTION, function).await?, "Installed")?;
+        }
+    }
+    ensure!(
+        composed == TENANT_KINDS.map(|kind| kind.kind.to_owned()).into(),
+        "composed are {composed:?}"
+    );
+    Ok(())
+}
+
+fn run(command: &mut Command) -> Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
