@@ -55,7 +55,8 @@ pub async fn plant_garden(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> 
         .flag("authentication-kubeconfig", kubeconfig)
         .flag("authorization-kubeconfig", kubeconfig)
         .flag("cluster-identity", "lab")
-        .flag("disable-admission-plugins", UNSERVED);
+        .flag("disable-admission-plugins", UNSERVED)
+        .flag("feature-gates", "InPlaceNodeUpdates=true");
     machine.start("gardener-apiserver", &program)?;
 
     let service = json!({

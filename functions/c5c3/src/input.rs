@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::manifest::external_secrets::StoreRef;
-use crate::manifest::gardener::{Maintenance, Networking};
+use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy};
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
 #[derive(Clone, Debug, Deserialize)]
@@ -109,8 +109,11 @@ pub struct GardenerPreset {
     pub secret_binding: String,
     /// Gardener's extension for the infrastructure.
     pub provider: String,
-    /// Operating system image of the machines.
-    pub machine_image: Option<String>,
+    /// Operating system of the machines. Pools on bare metal need its version too.
+    pub machine_image: Option<MachineImage>,
+    /// How machines are updated. Without it pools on bare metal are updated in place, machine by machine as an operator
+    /// selects them, and control plane clusters are replaced one after the other.
+    pub update_strategy: Option<UpdateStrategy>,
     /// Zones by region; without them the infrastructure chooses.
     #[serde(default)]
     pub zones: BTreeMap<String, Vec<String>>,

@@ -41,6 +41,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
                     "node-role.kubernetes.io/openstack-control-plane".to_owned(),
                     String::new(),
                 )]),
+                bare_metal: false,
             },
             highly_available: spec.high_availability,
         },

@@ -60,6 +60,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
                 maximum: spec.max_workers.max(workers),
                 volume: None,
                 labels: node_labels(spec),
+                bare_metal: true,
             },
             highly_available: true,
         },

@@ -6,9 +6,10 @@ use function_protocol::{Fatal, Response};
 
 use super::Cluster;
 use crate::composed::Composed;
+use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Machine, MachineImage, Provider,
-    Shoot, ShootControlPlane, ShootStatus, Volume, Worker,
+    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Machine, Provider, Shoot,
+    ShootControlPlane, ShootStatus, UpdateStrategy, Volume, Worker,
 };
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::fitted;
@@ -24,6 +25,12 @@ const LONGEST: usize = 21;
 
 /// Without it Gardener refuses to delete a Shoot. Whoever deletes the claim has confirmed.
 const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
+
+/// Keeps Gardener's cluster autoscaler from deleting machines that run no pods; hypervisors and disks are in use without.
+const KEEP_NODE: (&str, &str) = (
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+    "true",
+);
 
 /// What differs between the Shoots of the three kinds.
 pub struct Wanted<'a> {
@@ -53,6 +60,8 @@ pub struct Workers<'a> {
     pub volume: Option<&'a str>,
     /// Labels of the nodes.
     pub labels: BTreeMap<String, String>,
+    /// Whether the machines hold servers or data, so that Gardener may neither replace nor delete them by itself.
+    pub bare_metal: bool,
 }
 
 impl Cluster<'_> {
@@ -64,6 +73,19 @@ impl Cluster<'_> {
     ) -> Result<Observation<ShootStatus>, Fatal> {
         let gardener = &self.presets.gardener;
         let worker = wanted.worker;
+        if worker.bare_metal {
+            gardener.check_bare_metal()?;
+        }
+        let strategy = match gardener.update_strategy {
+            Some(strategy) => strategy,
+            None if worker.bare_metal => UpdateStrategy::ManualInPlaceUpdate,
+            None => UpdateStrategy::AutoRollingUpdate,
+        };
+        // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
+        let (max_surge, max_unavailable) = match strategy {
+            UpdateStrategy::AutoRollingUpdate => (1, 0),
+            UpdateStrategy::AutoInPlaceUpdate | UpdateStrategy::ManualInPlaceUpdate => (0, 1),
+        };
         let zones = gardener
             .zones
             .get(wanted.region)
@@ -87,20 +109,19 @@ impl Cluster<'_> {
                     name: worker.name,
                     machine: Machine {
                         type_: worker.machine.to_owned(),
-                        image: gardener
-                            .machine_image
-                            .clone()
-                            .map(|name| MachineImage { name }),
+                        image: gardener.machine_image.clone(),
                     },
+                    update_strategy: strategy,
                     minimum: worker.minimum,
                     maximum: worker.maximum,
-                    max_surge: 1,
-                    max_unavailable: 0,
+                    max_surge,
+                    max_unavailable,
                     volume: worker.volume.map(|size| Volume {
                         size: size.to_owned(),
                     }),
                     zones,
                     labels: worker.labels,
+                    annotations: worker.bare_metal.then_some(KEEP_NODE).into_iter().collect(),
                 }],
             },
             maintenance: gardener.maintenance.clone(),
@@ -129,6 +150,26 @@ impl Cluster<'_> {
             self.creation(),
             ShootStatus::is_up,
         )
+    }
+}
+
+impl GardenerPreset {
+    /// Bare metal keeps servers and disks, so nothing may replace it without a person.
+    fn check_bare_metal(&self) -> Result<(), Fatal> {
+        let problem = if self.maintenance.auto_update.machine_image_version {
+            "maintenance.autoUpdate.machineImageVersion is true; set it to false"
+        } else if self
+            .machine_image
+            .as_ref()
+            .is_none_or(|image| image.version.is_none())
+        {
+            "machineImage has no version; give the one that machines have"
+        } else {
+            return Ok(());
+        };
+        Err(Fatal::new(format!(
+            "the Composition's input lets Gardener replace bare metal, with the servers and data on it: gardener.{problem}"
+        )))
     }
 }
 

@@ -66,6 +66,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
                     "node-role.kubernetes.io/storage".to_owned(),
                     String::new(),
                 )]),
+                bare_metal: true,
             },
             highly_available: true,
         },

@@ -163,8 +163,18 @@ pub struct CephCluster {
     pub mon: Mon,
     /// The managers.
     pub mgr: Mgr,
+    /// How Rook protects daemons while nodes are drained.
+    pub disruption_management: DisruptionManagement,
     /// The disks.
     pub storage: CephStorage,
+}
+
+/// How Rook protects daemons while nodes are drained.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DisruptionManagement {
+    /// Whether Rook lets one failure domain be drained at a time, and the next when all data are whole again.
+    pub manage_pod_budgets: bool,
 }
 
 /// Release of Ceph.

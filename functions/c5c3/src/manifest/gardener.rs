@@ -84,6 +84,8 @@ pub struct Worker {
     pub name: &'static str,
     /// What the machines are.
     pub machine: Machine,
+    /// How machines get a new operating system or minor version of Kubernetes.
+    pub update_strategy: UpdateStrategy,
     /// Fewest machines.
     pub minimum: u32,
     /// Most machines.
@@ -101,6 +103,20 @@ pub struct Worker {
     /// Labels of the nodes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// Annotations of the nodes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<&'static str, &'static str>,
+}
+
+/// How machines get a new operating system or minor version of Kubernetes (Gardener's GEP-31).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UpdateStrategy {
+    /// Gardener replaces each machine by a new one.
+    AutoRollingUpdate,
+    /// Gardener drains and updates one machine after the other, and keeps them.
+    AutoInPlaceUpdate,
+    /// Gardener drains and updates the machines that a person selects, and keeps them.
+    ManualInPlaceUpdate,
 }
 
 /// Type and image of a machine.
@@ -115,10 +131,13 @@ pub struct Machine {
 }
 
 /// Operating system of a machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MachineImage {
     /// Name in the CloudProfile.
     pub name: String,
+    /// Version in the CloudProfile. Without it Gardener takes the newest when the cluster is created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// A disk.

@@ -93,6 +93,69 @@ fn a_shoot_whose_name_gardener_would_refuse_is_shortened() {
     );
 }
 
+#[rstest]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn gardener_never_replaces_or_deletes_bare_metal_by_itself(#[case] file: &str) {
+    let outcome = pool(file).run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    let worker = &spec["provider"]["workers"][0];
+    assert_eq!(
+        json!([
+            spec["maintenance"]["autoUpdate"],
+            worker["machine"]["image"],
+            worker["updateStrategy"],
+            worker["maxSurge"],
+            worker["maxUnavailable"],
+            worker["annotations"]
+        ]),
+        json!([
+            {"kubernetesVersion": true, "machineImageVersion": false},
+            {"name": "gardenlinux", "version": "1877.0.0"},
+            "ManualInPlaceUpdate",
+            0,
+            1,
+            {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+        ])
+    );
+}
+
+#[rstest]
+#[case("/gardener/maintenance/autoUpdate/machineImageVersion", json!(true),
+    "maintenance.autoUpdate.machineImageVersion is true; set it to false")]
+#[case("/gardener/machineImage", json!({"name": "gardenlinux"}),
+    "machineImage has no version; give the one that machines have")]
+fn an_input_that_lets_gardener_replace_bare_metal_is_refused(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] problem: &str,
+) {
+    let mut call = pool("st-pool-a");
+    *call.input.as_mut().unwrap().pointer_mut(field).unwrap() = value;
+    let outcome = call.run();
+    assert_eq!(
+        outcome.fatal,
+        Some(format!(
+            "the Composition's input lets Gardener replace bare metal, with the servers and data on it: gardener.{problem}"
+        ))
+    );
+}
+
+#[test]
+fn control_plane_machines_are_replaced_one_by_one() {
+    let outcome = pool("control-plane").run();
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(
+        json!([
+            worker["updateStrategy"],
+            worker["maxSurge"],
+            worker["maxUnavailable"],
+            worker["annotations"]
+        ]),
+        json!(["AutoRollingUpdate", 1, 0, null])
+    );
+}
+
 #[test]
 fn what_gardener_says_reaches_the_claim() {
     let call = pool("hv-pool-a");

@@ -14,6 +14,7 @@ import (
 	"github.com/gardener/gardener/pkg/apis/core/install"
 	"github.com/gardener/gardener/pkg/apis/core/validation"
 	"github.com/gardener/gardener/pkg/apiserver/features"
+	gardenerfeatures "github.com/gardener/gardener/pkg/features"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -21,6 +22,10 @@ import (
 
 func main() {
 	features.RegisterFeatureGates()
+	if err := gardenerfeatures.DefaultFeatureGate.Set("InPlaceNodeUpdates=true"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
 	// The decoder sets defaults and converts to the internal version, as the API server's does.

@@ -9,8 +9,8 @@ use function_protocol::Fatal;
 use crate::input::CephPreset;
 use crate::manifest::ObjectMeta;
 use crate::manifest::ceph::{
-    CephCluster, CephStorage, CephVersion, DeviceSet, Mgr, Mon, MonZone, StretchCluster,
-    VolumeClaim, VolumeClaimTemplate, VolumeRequest,
+    CephCluster, CephStorage, CephVersion, DeviceSet, DisruptionManagement, Mgr, Mon, MonZone,
+    StretchCluster, VolumeClaim, VolumeClaimTemplate, VolumeRequest,
 };
 use crate::quantity;
 
@@ -69,6 +69,9 @@ pub fn wanted(
             stretch_cluster,
         },
         mgr: Mgr { count: 2 },
+        disruption_management: DisruptionManagement {
+            manage_pod_budgets: true,
+        },
         storage: CephStorage {
             storage_class_device_sets: vec![DeviceSet {
                 name: device_class.to_owned(),
