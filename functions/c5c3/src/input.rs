@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::manifest::external_secrets::StoreRef;
 use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy};
+use crate::template::Template;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
 #[derive(Clone, Debug, Deserialize)]
@@ -121,6 +122,10 @@ pub struct GardenerPreset {
     pub networking: Networking,
     /// When Gardener may change clusters.
     pub maintenance: Maintenance,
+    /// What the extension takes for the infrastructure. `{nodes}` stands for the cluster's range of node addresses.
+    pub infrastructure_config: Option<Template>,
+    /// What the extension takes for the cluster's control plane; placeholders as in `infrastructureConfig`.
+    pub control_plane_config: Option<Template>,
     /// How many machines beyond the wanted ones a control plane cluster may grow to.
     #[serde(default = "headroom")]
     pub headroom: u32,

@@ -14,6 +14,7 @@ mod observed;
 pub mod openstack;
 mod pools;
 mod quantity;
+pub mod template;
 mod transitions;
 
 use std::time::Duration;

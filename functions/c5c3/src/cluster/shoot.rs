@@ -14,6 +14,7 @@ use crate::manifest::gardener::{
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::fitted;
 use crate::observed::Observation;
+use crate::template::Template;
 use crate::transitions;
 
 /// Name of the composed Shoot.
@@ -25,6 +26,10 @@ const LONGEST: usize = 21;
 
 /// Without it Gardener refuses to delete a Shoot. Whoever deletes the claim has confirmed.
 const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
+
+/// Extensions whose admission refuses a Shoot without infrastructureConfig or controlPlaneConfig (each extension's
+/// pkg/admission/validator/shoot.go).
+const NEED_CONFIG: [&str; 2] = ["ironcore-metal", "openstack"];
 
 /// Keeps Gardener's cluster autoscaler from deleting machines that run no pods; hypervisors and disks are in use without.
 const KEEP_NODE: (&str, &str) = (
@@ -73,6 +78,15 @@ impl Cluster<'_> {
     ) -> Result<Observation<ShootStatus>, Fatal> {
         let gardener = &self.presets.gardener;
         let worker = wanted.worker;
+        let values = [("{nodes}", Some(gardener.networking.nodes.as_str()))];
+        let config = |template: &Option<Template>, field: &str| match template {
+            Some(template) => Ok(Some(template.fill(&values))),
+            None if NEED_CONFIG.contains(&gardener.provider.as_str()) => Err(Fatal::new(format!(
+                "the Composition's input has no gardener.{field}, and Gardener refuses Shoots of provider {} without one",
+                gardener.provider
+            ))),
+            None => Ok(None),
+        };
         if worker.bare_metal {
             gardener.check_bare_metal()?;
         }
@@ -105,6 +119,11 @@ impl Cluster<'_> {
             networking: gardener.networking.clone(),
             provider: Provider {
                 type_: gardener.provider.clone(),
+                infrastructure_config: config(
+                    &gardener.infrastructure_config,
+                    "infrastructureConfig",
+                )?,
+                control_plane_config: config(&gardener.control_plane_config, "controlPlaneConfig")?,
                 workers: vec![Worker {
                     name: worker.name,
                     machine: Machine {

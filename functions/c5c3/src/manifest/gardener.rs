@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Kind;
 
@@ -68,10 +69,17 @@ pub struct Networking {
 
 /// Infrastructure and machines.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Provider {
     /// Name of Gardener's extension.
     #[serde(rename = "type")]
     pub type_: String,
+    /// What the extension takes for the infrastructure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure_config: Option<Value>,
+    /// What the extension takes for the cluster's control plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane_config: Option<Value>,
     /// Groups of machines.
     pub workers: Vec<Worker>,
 }

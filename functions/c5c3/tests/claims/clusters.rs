@@ -157,6 +157,46 @@ fn control_plane_machines_are_replaced_one_by_one() {
 }
 
 #[test]
+fn shoot_has_the_configuration_that_its_provider_needs() {
+    let outcome = pool("control-plane").run();
+    let provider = &outcome.manifest("shoot")["spec"]["provider"];
+    let api_version = "openstack.provider.extensions.gardener.cloud/v1alpha1";
+    assert_eq!(
+        json!([
+            provider["infrastructureConfig"],
+            provider["controlPlaneConfig"]
+        ]),
+        json!([
+            {"apiVersion": api_version, "kind": "InfrastructureConfig", "floatingPoolName": "FloatingIP-external",
+             "networks": {"workers": "10.180.0.0/16"}},
+            {"apiVersion": api_version, "kind": "ControlPlaneConfig", "loadBalancerProvider": "amphora"},
+        ])
+    );
+}
+
+#[rstest]
+#[case("control-plane", "openstack", "infrastructureConfig")]
+#[case("control-plane", "openstack", "controlPlaneConfig")]
+#[case("hv-pool-a", "ironcore-metal", "infrastructureConfig")]
+fn shoot_without_the_configuration_that_its_provider_needs_is_refused(
+    #[case] file: &str,
+    #[case] provider: &str,
+    #[case] field: &str,
+) {
+    let mut call = pool(file);
+    let gardener = call.input.as_mut().unwrap()["gardener"]
+        .as_object_mut()
+        .unwrap();
+    gardener.remove(field);
+    assert_eq!(
+        call.run().fatal,
+        Some(format!(
+            "the Composition's input has no gardener.{field}, and Gardener refuses Shoots of provider {provider} without one"
+        ))
+    );
+}
+
+#[test]
 fn what_gardener_says_reaches_the_claim() {
     let call = pool("hv-pool-a");
     let first = call.run();
