@@ -45,7 +45,7 @@ impl Composer for Stepwise {
         let drawn = world.get::<Secret>(subject.namespace(), "drawn");
         let progress = match (drawn, world.outside(ask())) {
             (Seen::Found(_), Seen::Found(answer)) if *answer == json!(true) => {
-                composition.apply(subject.namespace(), "made", &ConfigMap::default())?;
+                composition.apply(subject.namespace(), "made", &ConfigMap::default());
                 Progress::Ready
             }
             (Seen::Found(_), _) => {

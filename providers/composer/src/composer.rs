@@ -125,12 +125,10 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
         })?;
         let mut composition = Composition::default();
         let status = self.0.compose(&subject, world, &mut composition)?;
-        let mut status = serde_json::to_value(status).map_err(|error| {
-            Failure::new(
-                "NotComposed",
-                format!("the status can't be written: {error}"),
-            )
-        })?;
+        let mut status = composition.json("the status", &status);
+        if let Some(failure) = composition.failure.take() {
+            return Err(failure);
+        }
         let hold = std::mem::take(&mut composition.conditions);
         let failed = hold.failed();
         let conditions = hold.written(

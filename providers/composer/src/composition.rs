@@ -1,6 +1,7 @@
 //! What a composer wants.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -22,44 +23,41 @@ pub struct Composition {
     pub(crate) kept: BTreeSet<Key>,
     pub(crate) calls: Vec<Outside>,
     pub(crate) wake: Option<Timestamp>,
+    /// Why something can't be written as JSON.
+    pub(crate) failure: Option<Failure>,
     /// What holds of the subject.
     pub conditions: Conditions,
 }
 
 impl Composition {
-    /// Wants an object as given. Name and namespace, the owner's labels and its ownerReference are put in; the body's own
-    /// labels and annotations stay.
-    ///
-    /// # Errors
-    /// The body is nothing that JSON can hold.
-    pub fn apply<T: Resource + Serialize>(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        body: &T,
-    ) -> Result<Key, Failure> {
+    /// Adds an object to the desired state. Name and namespace, the owner's labels and its ownerReference are added; the
+    /// body's own labels and annotations stay.
+    pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) -> Key {
         let key = Key::of::<T>(namespace, name);
-        let body = serde_json::to_value(body).map_err(|error| {
-            Failure::new("NotComposed", format!("{key} can't be written: {error}"))
-        })?;
+        let body = self.json(&key, body);
         self.objects.insert(key.clone(), body);
-        Ok(key)
+        key
     }
 
-    /// Wants an object as given, without an owner: it stays as long as nobody deletes it, because what it stands for, a
-    /// volume's data for instance, can't be made again.
-    ///
-    /// # Errors
-    /// The body is nothing that JSON can hold.
+    /// Adds an object without an owner to the desired state: it stays until somebody deletes it, because what it stands
+    /// for, for instance the data on a volume, can't be created again.
     pub fn apply_lasting<T: Resource + Serialize>(
         &mut self,
         namespace: &str,
         name: &str,
         body: &T,
-    ) -> Result<Key, Failure> {
-        let key = self.apply(namespace, name, body)?;
-        self.lasting.insert(key.clone());
-        Ok(key)
+    ) {
+        let key = self.apply(namespace, name, body);
+        self.lasting.insert(key);
+    }
+
+    /// Returns a value as JSON. What JSON can't hold fails the whole reconcile, once the composer has returned.
+    pub fn json(&mut self, what: impl Display, value: &impl Serialize) -> Value {
+        serde_json::to_value(value).unwrap_or_else(|error| {
+            let message = format!("{what} can't be written as JSON: {error}");
+            self.failure = Some(Failure::new("NotComposed", message));
+            Value::Null
+        })
     }
 
     /// Wants a Secret with values that are made once.

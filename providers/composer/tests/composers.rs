@@ -37,8 +37,8 @@ impl Composer for Small {
             data: Some(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
             ..ConfigMap::default()
         };
-        composition.apply(subject.namespace(), "here", &map)?;
-        composition.apply("elsewhere", "there", &map)?;
+        composition.apply(subject.namespace(), "here", &map);
+        composition.apply("elsewhere", "there", &map);
         composition.generate(subject.namespace(), "made", Generated::credentials("nova"));
         let progress = match world.object(&Key::of::<Secret>(subject.namespace(), "waited-for")) {
             Seen::Found(_) => Progress::Ready,

@@ -57,7 +57,7 @@ impl Composer for ControlPlaneComposer {
         let rollout = Rollout::decide(&recipe, &survey, world.now())?;
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
-                compose(step, tags, &recipe, &mut survey, world, composition)?;
+                compose(step, tags, &recipe, &mut survey, world, composition);
             }
         }
         if let Some(moment) = rollout.wake {
@@ -122,25 +122,25 @@ fn compose(
     survey: &mut Survey,
     world: &World<'_>,
     composition: &mut Composition,
-) -> Result<(), Failure> {
+) {
     let Some(sight) = survey.get(&step.node) else {
-        return Ok(());
+        return;
     };
     if sight.is_taken {
-        return Ok(());
+        return;
     }
     if let Seen::Unread(_) = sight.object {
         for key in step.keys(recipe.namespace()) {
             composition.keep(key);
         }
-        return Ok(());
+        return;
     }
     let exists = sight.may_exist();
     let blocker = blocker(step, recipe, survey).filter(|_| !exists);
     if let Some(need) = blocker {
         let progress = held(step, need, survey);
         note(step, progress, survey);
-        return Ok(());
+        return;
     }
     let secrets = [
         recipe.passwords(step.node, world, composition),
@@ -148,12 +148,11 @@ fn compose(
     ];
     let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
-        recipe.node(step.node, tags, composition)?;
+        recipe.node(step.node, tags, composition);
     }
     if let Some(progress) = lacking {
         note(step, progress, survey);
     }
-    Ok(())
 }
 
 /// The first need of a node that isn't ready.

@@ -2,7 +2,7 @@
 
 use c5c3_api::glance::{ImageBackend, ImageStorage};
 use c5c3_api::parts::Rbd;
-use provider_composer::{Composition, Failure, Progress, World};
+use provider_composer::{Composition, Progress, World};
 use provider_openstack::{
     Awaited, Files, Jobs, Program, Section, Service, Source, Task, Values, digest,
 };
@@ -126,20 +126,17 @@ impl Pool {
 
 /// Looks whether Glance's users can open the pools of all stores, once for each pool, user and key, and again while one can't.
 /// None where no store is in Ceph; the first that isn't reached speaks for all.
-///
-/// # Errors
-/// A Job can't be written.
 pub fn connected(
     storage: &ImageStorage,
     stores: &[Awaited<Store>],
     jobs: &Jobs<'_>,
     composition: &mut Composition,
-) -> Result<Option<Progress>, Failure> {
+) -> Option<Progress> {
     let mut all: Option<Progress> = None;
     for (described, store) in storage.stores().zip(stores) {
         let reached = match store {
             Ok(store) => match &store.place {
-                Place::Rbd(pool) => jobs.once(&pool.look(), composition)?,
+                Place::Rbd(pool) => jobs.once(&pool.look(), composition),
                 Place::File(_) | Place::S3(_) => continue,
             },
             Err(awaited) if described.backend == ImageBackend::Rbd => {
@@ -152,7 +149,7 @@ pub fn connected(
             all = Some(reached);
         }
     }
-    Ok(all)
+    all
 }
 
 /// Whether there is a key in each part of a keyring, where there are parts

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
     About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Owned, Policy, Program,
-    Scale, Service, Source, Workload, progress, uses,
+    Scale, Service, Source, Workload, all, progress, uses,
 };
 
 use store::Store;
@@ -65,26 +65,14 @@ impl Composer for Glance {
         };
         let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition)?;
+        let database = Database::resolve(&service, &spec.database, world, composition);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
         let stores = store::resolve(&service, &spec.storage, world, composition)?;
-        let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition)?;
+        let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
-        let workload = match (&database, &access, &stores, &ground.policy) {
-            (Ok(database), Ok(access), Ok(stores), Ok(policy)) => Ok(workload(
-                &service,
-                spec.cache.as_ref(),
-                database,
-                access,
-                stores,
-                policy,
-                composition,
-            )?),
-            (Err(awaited), _, _, _)
-            | (_, _, Err(awaited), _)
-            | (_, Err(awaited), _, _)
-            | (_, _, _, Err(awaited)) => Err(awaited.clone()),
-        };
+        let parts = all((&database, &stores, &access, &ground.policy));
+        let workload =
+            parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, composition));
         let status = ground.run(progress(&database), workload, world, composition)?;
         if let Some(connected) = connected {
             composition.conditions.set("CephConnected", &connected);
@@ -96,17 +84,14 @@ impl Composer for Glance {
 fn workload(
     service: &Service<'_>,
     cache: Option<&ImageCache>,
-    database: &Database,
-    access: &KeystoneAccess,
-    stores: &[Store],
-    policy: &Policy,
+    (database, stores, access, policy): (&Database, &Vec<Store>, &KeystoneAccess, &Policy),
     composition: &mut Composition,
-) -> Result<Workload, Failure> {
+) -> Workload {
     let mut files = Files::default();
     let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
-    let files = files.compose(service, composition)?;
+    let files = files.compose(service, composition);
     let program = Program::default().mount("config", ABOUT.folder, files.source());
     let file = format!("{}/{CONFIG}", ABOUT.folder);
     let manage = |command: &[&str]| {
@@ -123,7 +108,7 @@ fn workload(
         Some(cache) => cache::mount(cache, api),
         None => api,
     };
-    Ok(Workload {
+    Workload {
         chores: cache.map(|_| cache::chore(&file)).into_iter().collect(),
         front: None,
         migrations: Migrations {
@@ -135,7 +120,7 @@ fn workload(
         },
         program: reachable(service, api),
         application_credential: Some(access.id().to_owned()),
-    })
+    }
 }
 
 /// Tells a replica its own address, which another one asks for what was staged here.

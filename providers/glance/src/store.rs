@@ -63,7 +63,7 @@ pub struct Keys {
 /// The stores of a Glance, beginning with the usual one. Volumes are made, and stay when the Glance goes.
 ///
 /// # Errors
-/// A store isn't described, two are called the same, or a volume can't be written.
+/// A store isn't described, or two have the same name.
 pub fn resolve(
     service: &Service<'_>,
     storage: &ImageStorage,
@@ -207,7 +207,8 @@ impl Place {
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
-                folder(service, suffix, &volume, composition).map(|folder| Ok(Self::File(folder)))
+                let folder = folder(service, suffix, &volume, composition);
+                Ok(Ok(Self::File(folder)))
             }
         }
     }
@@ -242,7 +243,7 @@ fn folder(
     suffix: &str,
     volume: &Volume<20>,
     composition: &mut Composition,
-) -> Result<Folder, Failure> {
+) -> Folder {
     let folder = Folder {
         volume: format!("images{suffix}"),
         path: format!("{IMAGES}{suffix}"),
@@ -268,6 +269,6 @@ fn folder(
         }),
         ..PersistentVolumeClaim::default()
     };
-    composition.apply_lasting(service.namespace, &folder.claim, &claim)?;
-    Ok(folder)
+    composition.apply_lasting(service.namespace, &folder.claim, &claim);
+    folder
 }

@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
-use provider_composer::{Composition, Failure, Progress, World};
+use provider_composer::{Composition, Progress, World};
 use provider_openstack::{Awaited, Jobs, Program, Service, Task, Values, digest};
 
 use crate::file;
@@ -12,9 +12,6 @@ const BOOTSTRAP: &str = "bootstrap";
 
 /// Makes what an empty Keystone lacks, and gives the first user the password of its Secret, whenever that changes. Nothing
 /// that is there is made again (<https://docs.openstack.org/keystone/latest/admin/bootstrap.html>).
-///
-/// # Errors
-/// The Job can't be written.
 pub fn bootstrap(
     service: &Service<'_>,
     spec: &KeystoneSpec,
@@ -22,7 +19,7 @@ pub fn bootstrap(
     program: Awaited<&Program>,
     world: &World<'_>,
     composition: &mut Composition,
-) -> Result<Progress, Failure> {
+) -> Progress {
     let reference = &spec.bootstrap.admin_password_secret_ref;
     let values = Values::read(
         world,
@@ -38,7 +35,7 @@ pub fn bootstrap(
         (Ok(password), Ok(program)) => (password, program),
         (Err(progress), _) | (_, Err(progress)) => {
             jobs.keep(&[BOOTSTRAP], composition);
-            return Ok(progress);
+            return progress;
         }
     };
     let (user, region) = (&spec.bootstrap.admin_user, &spec.bootstrap.region);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composition, Failure, Generated, GeneratedValue, Key, Live, Progress, Retention, Seen, World,
+    Composition, Generated, GeneratedValue, Key, Live, Progress, Retention, Seen, World,
 };
 use provider_openstack::{Awaited, Service};
 
@@ -124,16 +124,13 @@ impl Keys {
 
     /// Turns the keys as the rules say, and says whether the pods can have them. A new key is made first, and shown to the
     /// pods when it is there.
-    ///
-    /// # Errors
-    /// The Secret can't be written.
     pub fn turn(
         self,
         service: &Service<'_>,
         rules: &Rules<'_>,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Progress, Failure> {
+    ) -> Progress {
         let now = world.now();
         let next = match &self.ring {
             Some(ring) => ring.turned(rules, now),
@@ -170,32 +167,29 @@ impl Keys {
             );
         }
         let Some(ring) = shown else {
-            return Ok(Progress::waiting(
+            return Progress::waiting(
                 "WaitingForKeys",
                 format!(
                     "waits for Secret {} to be made",
                     self.purpose.single(service, 1)
                 ),
-            ));
+            );
         };
         if let Some(due) = ring.due(rules, now) {
             composition.wake_at(due);
         }
-        composition.apply(
-            service.namespace,
-            &self.purpose.mounted(service),
-            &self.mounted(service, &ring)?,
-        )?;
-        Ok(Progress::Ready)
+        let secret = self.mounted(service, &ring, composition);
+        composition.apply(service.namespace, &self.purpose.mounted(service), &secret);
+        Progress::Ready
     }
 
-    fn mounted(&self, service: &Service<'_>, ring: &Keyring) -> Result<Secret, Failure> {
-        let written = serde_json::to_string(ring).map_err(|error| {
-            Failure::new(
-                "NotComposed",
-                format!("the keys' times can't be written: {error}"),
-            )
-        })?;
+    fn mounted(
+        &self,
+        service: &Service<'_>,
+        ring: &Keyring,
+        composition: &mut Composition,
+    ) -> Secret {
+        let written = composition.json("the keys' times", ring).to_string();
         let mut metadata = service.metadata();
         metadata.annotations = Some(BTreeMap::from([(KEYRING.to_owned(), written)]));
         let files = ring.files().into_iter();
@@ -205,12 +199,12 @@ impl Keys {
                 ByteString(self.values.get(&number)?.clone()),
             ))
         });
-        Ok(Secret {
+        Secret {
             metadata,
             data: Some(data.collect()),
             type_: Some("Opaque".to_owned()),
             ..Secret::default()
-        })
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl Composer for Keystone {
         };
         let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition)?
+        let database = Database::resolve(&service, &spec.database, world, composition)
             .and_then(Database::plain);
         let identities = Identities::resolve(&service, &spec.federation, world);
         let configured = configured(
@@ -74,10 +74,10 @@ impl Composer for Keystone {
             &ground.policy,
             world,
         );
-        let program = match &configured {
-            Ok((_, files)) => Ok(program(&service, files, composition)?),
-            Err(awaited) => Err(awaited.clone()),
-        };
+        let config = configured
+            .as_ref()
+            .map(|(_, files)| program(&service, files, composition));
+        let program = config.map_err(Clone::clone);
         let config = configured.as_ref().ok().map(|(config, _)| config);
         let tokens = rotation::tokens(&service, &spec.fernet, config, world, composition)?;
         let usable = program.as_ref().ok();
@@ -102,7 +102,7 @@ impl Composer for Keystone {
                     )),
                 });
         let bootstrapped =
-            bootstrap::bootstrap(&service, spec, &ground.jobs, migrated, world, composition)?;
+            bootstrap::bootstrap(&service, spec, &ground.jobs, migrated, world, composition);
         composition.conditions.set("Bootstrapped", &bootstrapped);
         Ok(status)
     }
@@ -132,21 +132,17 @@ fn configured(
 }
 
 /// What every program of Keystone sees.
-fn program(
-    service: &Service<'_>,
-    files: &Files,
-    composition: &mut Composition,
-) -> Result<Program, Failure> {
-    let config = files.compose(service, composition)?;
+fn program(service: &Service<'_>, files: &Files, composition: &mut Composition) -> Program {
+    let config = files.compose(service, composition);
     let keys = |purpose: Purpose| Source::Secret(purpose.mounted(service));
-    Ok(Program::default()
+    Program::default()
         .mount("config", ABOUT.folder, config.source())
         .mount("fernet-keys", config::FERNET_KEYS, keys(Purpose::Tokens))
         .mount(
             "credential-keys",
             config::CREDENTIAL_KEYS,
             keys(Purpose::Credentials),
-        ))
+        )
 }
 
 fn workload(

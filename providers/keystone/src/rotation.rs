@@ -18,7 +18,7 @@ const CREDENTIAL_KEYS: usize = 3;
 /// where `maxActiveKeys` has no room for that, the next rotation is put off.
 ///
 /// # Errors
-/// The schedule is none, there is no room for three keys, or the Secret can't be written.
+/// The schedule is none, or maxActiveKeys is less than three.
 pub fn tokens(
     service: &Service<'_>,
     fernet: &Fernet,
@@ -53,7 +53,7 @@ pub fn tokens(
     let lifetime = config.map(lifetime);
     let spent = |since| settled(since).checked_add(lifetime?).ok();
     let most = usize::try_from(fernet.max_active_keys).unwrap_or(usize::MAX);
-    keys.turn(
+    let progress = keys.turn(
         service,
         &Rules {
             schedule: &schedule,
@@ -62,7 +62,8 @@ pub fn tokens(
         },
         world,
         composition,
-    )
+    );
+    Ok(progress)
 }
 
 /// How long a token may be asked about: until it expires, and by services, which finish what they began, for some time
@@ -78,9 +79,6 @@ fn lifetime(config: &Config) -> SignedDuration {
 
 /// Turns the keys that credentials in the database are encrypted with. After each turn a Job encrypts all of them with the
 /// new key; only then a key that nothing needs any more goes.
-///
-/// # Errors
-/// The Secret or the Job can't be written.
 pub fn credentials(
     service: &Service<'_>,
     jobs: &Jobs<'_>,
@@ -102,9 +100,7 @@ pub fn credentials(
         .ring()
         .filter(|ring| ring.has_older() && ring.is_settled(world.now()));
     let migrated = match (turned, program, service.installed) {
-        (Some(ring), Some(program), Some(_)) => {
-            jobs.once(&migration(ring, program), composition)?
-        }
+        (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), composition),
         _ => Progress::Ready,
     };
     let done =
@@ -115,7 +111,7 @@ pub fn credentials(
         most: CREDENTIAL_KEYS,
         spent: &spent,
     };
-    let shown = keys.turn(service, &rules, world, composition)?;
+    let shown = keys.turn(service, &rules, world, composition);
     Ok(match (&shown, &migrated) {
         // Old keys are still there while the Job works, so nothing is missing.
         (Progress::Ready, Progress::Failed { .. }) => migrated,

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Seen, World};
 
 use crate::front::Front;
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
@@ -60,16 +60,13 @@ pub struct Rollout {
 
 impl Api {
     /// Wants the API's pods.
-    ///
-    /// # Errors
-    /// The Deployment can't be written.
     pub fn compose(
         &self,
         service: &Service<'_>,
         certificate: Option<&Certificate>,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    ) {
         let labels = service.selector();
         let mut program = self.program.clone();
         program.command = uwsgi::command(service, self.front.is_some(), certificate.is_some());
@@ -159,8 +156,7 @@ impl Api {
             },
             ..Deployment::default()
         };
-        composition.apply(service.namespace, service.name, &deployment)?;
-        Ok(())
+        composition.apply(service.namespace, service.name, &deployment);
     }
 }
 

@@ -13,7 +13,7 @@ impl Service<'_> {
     /// Wants more replicas when there is much to do, if there may be more.
     ///
     /// # Errors
-    /// The bounds exclude each other, the use of CPU has no measure, or the object can't be written.
+    /// The bounds exclude each other, or replicas request no CPU.
     pub(crate) fn autoscale(&self, composition: &mut Composition) -> Result<(), Failure> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return Ok(());
@@ -60,7 +60,7 @@ impl Service<'_> {
             },
             ..HorizontalPodAutoscaler::default()
         };
-        composition.apply(self.namespace, self.name, &autoscaler)?;
+        composition.apply(self.namespace, self.name, &autoscaler);
         Ok(())
     }
 

@@ -13,6 +13,43 @@ pub fn progress<T>(awaited: &Awaited<T>) -> Progress {
     }
 }
 
+/// Several awaited things at once: [`all`] of a tuple.
+pub trait All {
+    /// What is there once all of them are.
+    type Output;
+    /// All of them, or how far the first that isn't there has come.
+    fn all(self) -> Awaited<Self::Output>;
+}
+
+macro_rules! tuples {
+    ($(($($type:ident $value:ident),+);)+) => {$(
+        impl<'a, $($type),+> All for ($(&'a Awaited<$type>,)+) {
+            type Output = ($(&'a $type,)+);
+
+            fn all(self) -> Awaited<Self::Output> {
+                let ($($value,)+) = self;
+                Ok(($($value.as_ref().map_err(Clone::clone)?,)+))
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A a, B b);
+    (A a, B b, C c);
+    (A a, B b, C c, D d);
+    (A a, B b, C c, D d, E e);
+    (A a, B b, C c, D d, E e, F f);
+}
+
+/// Waits for all of several things: `all((&database, &access))` is both, or the progress of the first that isn't there.
+///
+/// # Errors
+/// How far the first that isn't there has come.
+pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
+    awaited.all()
+}
+
 /// Fine once a condition of an object holds. Until then it is waited for, for a reason, with what the object says itself.
 pub(crate) fn holds(key: &Key, type_: &str, reason: &str, world: &World<'_>) -> Awaited<()> {
     let why = match world.condition(key, type_) {

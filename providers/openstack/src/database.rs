@@ -1,7 +1,7 @@
 //! Where a service keeps its data, and who it is there.
 
 use c5c3_api::parts;
-use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Seen, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Section;
@@ -41,15 +41,12 @@ pub struct DatabaseServer {
 impl Database {
     /// The database of a service. One in this cluster is made, with its user and what that user may do; one elsewhere is
     /// somebody else's. A database and its user stay when the service goes.
-    ///
-    /// # Errors
-    /// An object can't be written.
     pub fn resolve(
         service: &Service<'_>,
         wanted: &parts::Database,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Awaited<Self>, Failure> {
+    ) -> Awaited<Self> {
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "db");
         let name = wanted.database.as_deref().unwrap_or(service.about.name);
         let values = Values::read(
@@ -62,7 +59,7 @@ impl Database {
             Ok(account) => account,
             Err(progress) => {
                 keep(service, composition);
-                return Ok(Err(progress));
+                return Err(progress);
             }
         };
         let server = match elsewhere(wanted, &account) {
@@ -76,16 +73,16 @@ impl Database {
                     name: secret,
                     key: key.to_owned(),
                 };
-                compose(service, cluster, name, &account.user, key, composition)?;
+                compose(service, cluster, name, &account.user, key, composition);
                 managed(service, cluster, world)
             }
         };
-        Ok(server.map(|server| Self {
+        server.map(|server| Self {
             server,
             name: name.to_owned(),
             user: account.user,
             password: account.password,
-        }))
+        })
     }
 
     /// Says in a service's configuration where its data is
@@ -230,7 +227,7 @@ fn compose(
     user: &str,
     password: SecretKey,
     composition: &mut Composition,
-) -> Result<(), Failure> {
+) {
     let server = Named {
         name: cluster.to_owned(),
     };
@@ -243,7 +240,7 @@ fn compose(
         collate: "utf8mb4_general_ci".to_owned(),
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted));
     let wanted = mariadb::User {
         maria_db_ref: server.clone(),
         name: user.to_owned(),
@@ -252,7 +249,7 @@ fn compose(
         max_user_connections: CONNECTIONS,
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted));
     let wanted = mariadb::Grant {
         maria_db_ref: server,
         privileges: vec!["ALL PRIVILEGES".to_owned()],
@@ -262,8 +259,7 @@ fn compose(
         host: "%".to_owned(),
         cleanup_policy: skip,
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
-    Ok(())
+    composition.apply(namespace, name, &service.manifest(wanted));
 }
 
 /// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it

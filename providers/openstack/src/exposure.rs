@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Seen, World};
 
 use crate::awaited::Awaited;
 use crate::manifest::Manifest;
@@ -29,23 +29,20 @@ impl Service<'_> {
     }
 
     /// Wants what clients outside come in by, if they shall, and says whether they can.
-    ///
-    /// # Errors
-    /// An object can't be written.
     pub(crate) fn let_in(
         &self,
         certificate: &Awaited<Option<Certificate>>,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Option<Progress>, Failure> {
+    ) -> Option<Progress> {
         let Some(exposure) = &self.common.expose else {
-            return Ok(None);
+            return None;
         };
         if let Some(ingress) = &exposure.ingress {
-            composition.apply(self.namespace, self.name, &self.ingress(exposure, ingress))?;
+            composition.apply(self.namespace, self.name, &self.ingress(exposure, ingress));
         }
         let Some(gateway) = &exposure.gateway else {
-            return Ok(Some(Progress::Ready));
+            return Some(Progress::Ready);
         };
         let hostname = exposure.hostname.clone();
         let spec = HttpRoute {
@@ -58,9 +55,9 @@ impl Service<'_> {
                 }],
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
-        self.trust(certificate, composition)?;
-        Ok(Some(accepted(self, gateway, world)))
+        composition.apply(self.namespace, self.name, &self.manifest(spec));
+        self.trust(certificate, composition);
+        Some(accepted(self, gateway, world))
     }
 
     fn ingress(&self, exposure: &Exposure, said: &parts::Ingress) -> Ingress {
@@ -105,22 +102,18 @@ impl Service<'_> {
     }
 
     /// Has Gateways speak TLS to the API where it does, and know whose certificate it has.
-    fn trust(
-        &self,
-        certificate: &Awaited<Option<Certificate>>,
-        composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    fn trust(&self, certificate: &Awaited<Option<Certificate>>, composition: &mut Composition) {
         let authority = self.named("authority");
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,
-            Ok(None) => return Ok(()),
+            Ok(None) => return,
             Err(_) => {
                 composition.keep(Key::of::<Manifest<BackendTlsPolicy>>(
                     self.namespace,
                     self.name,
                 ));
                 composition.keep(Key::of::<ConfigMap>(self.namespace, &authority));
-                return Ok(());
+                return;
             }
         };
         let target = |kind: &str, name: &str| Target {
@@ -140,7 +133,7 @@ impl Service<'_> {
                     data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
                     ..ConfigMap::default()
                 };
-                composition.apply(self.namespace, &authority, &map)?;
+                composition.apply(self.namespace, &authority, &map);
                 validation.ca_certificate_refs = vec![target("ConfigMap", &authority)];
             }
             None => validation.well_known = Some("System".to_owned()),
@@ -149,8 +142,7 @@ impl Service<'_> {
             target_refs: vec![target("Service", self.name)],
             validation,
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
-        Ok(())
+        composition.apply(self.namespace, self.name, &self.manifest(spec));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{Composition, Failure, Key, Live, Resource, World};
+use provider_composer::{Composition, Key, Live, Resource, World};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -65,14 +65,7 @@ impl Files {
     }
 
     /// Wants the object, with what the readiness probe asks.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn compose(
-        &self,
-        service: &Service<'_>,
-        composition: &mut Composition,
-    ) -> Result<Mounted, Failure> {
+    pub fn compose(&self, service: &Service<'_>, composition: &mut Composition) -> Mounted {
         let mut texts = self.texts.clone();
         texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
         let parts = texts
@@ -92,7 +85,7 @@ impl Files {
                     type_: Some("Opaque".to_owned()),
                     ..Secret::default()
                 };
-                composition.apply(service.namespace, &name, &secret)?;
+                composition.apply(service.namespace, &name, &secret);
             }
             false => {
                 let map = ConfigMap {
@@ -101,13 +94,13 @@ impl Files {
                     immutable: Some(true),
                     ..ConfigMap::default()
                 };
-                composition.apply(service.namespace, &name, &map)?;
+                composition.apply(service.namespace, &name, &map);
             }
         }
-        Ok(Mounted {
+        Mounted {
             name,
             secret: self.secret,
-        })
+        }
     }
 }
 

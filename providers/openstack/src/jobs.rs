@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Failure, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Seen, World};
 
 use crate::digest::digest;
 use crate::files;
@@ -82,35 +82,32 @@ impl<'a> Jobs<'a> {
 
     /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew after some
     /// time, or as soon as it would be another one, because what it uses has changed; one that runs is never broken off.
-    ///
-    /// # Errors
-    /// The Job can't be written.
-    pub fn once(&self, task: &Task, composition: &mut Composition) -> Result<Progress, Failure> {
+    pub fn once(&self, task: &Task, composition: &mut Composition) -> Progress {
         if let Seen::Unread(message) = &self.seen {
-            return Ok(Progress::Unknown {
+            return Progress::Unknown {
                 message: message.clone(),
-            });
+            };
         }
         let mut same = self.found().filter(|job| is_for(job, task));
         if let Some(done) = same.clone().find(|job| has(job, "Complete")) {
             composition.keep(self.key(done));
-            return Ok(Progress::Ready);
+            return Progress::Ready;
         }
         if let Some(running) = same.find(|job| runs(job)) {
             let waits = self.waits(running, composition);
-            return Ok(self.fails(task, running).unwrap_or(waits));
+            return self.fails(task, running).unwrap_or(waits);
         }
         let mut others = self.found().filter(|job| is_kin(job, task) && runs(job));
         if let Some(other) = others.find(|job| !composition.wants(&self.key(job))) {
-            return Ok(self.waits(other, composition));
+            return self.waits(other, composition);
         }
-        let job = self.job(task)?;
+        let job = self.job(task, composition);
         let name = job.metadata.name.clone().unwrap_or_default();
         let found = self.found().find(|job| job.metadata.name == name);
         let Some((message, since)) = found.and_then(failure) else {
-            composition.apply(self.service.namespace, &name, &job)?;
+            composition.apply(self.service.namespace, &name, &job);
             let fails = found.and_then(|job| self.fails(task, job));
-            return Ok(fails.unwrap_or_else(|| self.starts(&name, found, composition)));
+            return fails.unwrap_or_else(|| self.starts(&name, found, composition));
         };
         // Without it the Job goes, and the next time it is made anew.
         let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
@@ -118,14 +115,14 @@ impl<'a> Jobs<'a> {
             composition.keep(Key::of::<Job>(self.service.namespace, &name));
             composition.wake_at(again);
         }
-        Ok(Progress::failed(
+        Progress::failed(
             "JobFailed",
             format!(
                 "Job {name} failed ({message}): {}; it is tried again at {}, or as soon as what it uses changes",
                 self.hint(task, &name),
                 again.strftime("%H:%M UTC")
             ),
-        ))
+        )
     }
 
     /// Leaves the Jobs of some tasks as they are.
@@ -215,7 +212,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    fn job(&self, task: &Task) -> Result<Job, Failure> {
+    fn job(&self, task: &Task, composition: &mut Composition) -> Job {
         let mut pod = pod(self.service, &task.program, ResourceRequirements::default());
         pod.restart_policy = Some("Never".to_owned());
         let mut metadata = self.service.labelled(TASK, task.name);
@@ -236,23 +233,18 @@ impl<'a> Jobs<'a> {
             },
             ..JobSpec::default()
         };
-        let content = serde_json::to_string(&spec).map_err(|error| {
-            Failure::new(
-                "NotComposed",
-                format!("the Job of {} can't be written: {error}", task.name),
-            )
-        })?;
+        let content = composition.json(task.name, &spec).to_string();
         let name = format!(
             "{}-{}",
             task.name,
             digest([task.purpose.as_str(), &content])
         );
         metadata.name = Some(self.service.named(&name));
-        Ok(Job {
+        Job {
             metadata,
             spec: Some(spec),
             status: None,
-        })
+        }
     }
 }
 

@@ -39,7 +39,7 @@ mod workload;
 
 pub use access::KeystoneAccess;
 pub use api::CERTIFICATE;
-pub use awaited::{Awaited, progress};
+pub use awaited::{All, Awaited, all, progress};
 pub use cache::{cache, configure as configure_cache};
 pub use config::{Config, Section};
 pub use database::Database;

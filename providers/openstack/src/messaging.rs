@@ -2,7 +2,7 @@
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{Composition, Failure, Key, Progress, Resource, Use, World};
+use provider_composer::{Composition, Key, Progress, Resource, Use, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Config;
@@ -48,15 +48,12 @@ impl Messaging {
 
     /// The message bus of a service. In one in this cluster a virtual host is made, with a user and what that user may do; one
     /// elsewhere is somebody else's. They go with the service: what is in a virtual host is on its way.
-    ///
-    /// # Errors
-    /// An object can't be written.
     pub fn resolve(
         service: &Service<'_>,
         wanted: &parts::Messaging,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Awaited<Self>, Failure> {
+    ) -> Awaited<Self> {
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "rabbitmq");
         let vhost = wanted.vhost.as_deref().unwrap_or(service.about.name);
         let account = match Account::of(service, wanted, &secret, key, world) {
@@ -65,23 +62,23 @@ impl Messaging {
                 for key in own(service) {
                     composition.keep(key);
                 }
-                return Ok(Err(progress));
+                return Err(progress);
             }
         };
         let members = match account.elsewhere {
             Some(members) => Ok(members),
             None => {
                 let cluster = cluster(wanted);
-                compose(service, cluster, vhost, &secret, composition)?;
+                compose(service, cluster, vhost, &secret, composition);
                 managed(service, cluster, &account.password, world)
             }
         };
-        Ok(members.map(|members| Self {
+        members.map(|members| Self {
             members,
             vhost: vhost.to_owned(),
             user: account.user,
             password: account.password,
-        }))
+        })
     }
 
     /// Says in a service's configuration where its parts talk
@@ -223,7 +220,7 @@ fn compose(
     vhost: &str,
     secret: &str,
     composition: &mut Composition,
-) -> Result<(), Failure> {
+) {
     let named = |name: &str| Named {
         name: name.to_owned(),
     };
@@ -232,12 +229,12 @@ fn compose(
         name: vhost.to_owned(),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted));
     let wanted = User {
         import_credentials_secret: named(secret),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
+    composition.apply(namespace, name, &service.manifest(wanted));
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
@@ -249,6 +246,5 @@ fn compose(
         },
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted))?;
-    Ok(())
+    composition.apply(namespace, name, &service.manifest(wanted));
 }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Failure, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Seen, World};
 
 use crate::manifest::Manifest;
 use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
@@ -34,16 +34,13 @@ impl Service<'_> {
 
     /// Wants what Prometheus finds the metrics by, if it shall, and says whether it can. Where prometheus-operator isn't,
     /// the service serves all the same.
-    ///
-    /// # Errors
-    /// An object can't be written.
     pub(crate) fn monitor(
         &self,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Option<Progress>, Failure> {
+    ) -> Option<Progress> {
         if !self.is_monitored() {
-            return Ok(None);
+            return None;
         }
         let name = self.named(METRICS);
         // One of its own: whatever leads to the API from outside leads to no metrics.
@@ -62,18 +59,18 @@ impl Service<'_> {
             }),
             ..KubernetesService::default()
         };
-        composition.apply(self.namespace, &name, &service)?;
+        composition.apply(self.namespace, &name, &service);
 
         let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace, self.name);
         if let Seen::Unread(why) = world.object(&key) {
             composition.keep(key);
-            return Ok(Some(Progress::waiting(
+            return Some(Progress::waiting(
                 "NotMonitored",
                 format!(
                     "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the API \
                      serves all the same"
                 ),
-            )));
+            ));
         }
         let mut labels = self.selector();
         labels.insert(LEADS_TO.to_owned(), METRICS.to_owned());
@@ -84,8 +81,8 @@ impl Service<'_> {
                 port: METRICS.to_owned(),
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec))?;
-        Ok(Some(Progress::Ready))
+        composition.apply(self.namespace, self.name, &self.manifest(spec));
+        Some(Progress::Ready)
     }
 }
 

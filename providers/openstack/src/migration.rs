@@ -44,7 +44,7 @@ impl Migrations {
     /// Brings the database to the wanted release. An upgrade may be taken back until its last step begins.
     ///
     /// # Errors
-    /// A Job can't be written, or it is too late to go back.
+    /// It is too late to go back.
     pub fn compose(
         self,
         service: &Service<'_>,
@@ -82,7 +82,7 @@ impl Migrations {
             {
                 // An upgrade came to its end: there is nothing left to do for this image.
                 if let Some(contract) = &contract {
-                    jobs.once(contract, composition)?;
+                    jobs.once(contract, composition);
                 }
                 return Ok(Schema::at(service.release));
             }
@@ -95,7 +95,7 @@ impl Migrations {
                     ),
                 ));
             }
-            let progress = jobs.once(&sync, composition)?;
+            let progress = jobs.once(&sync, composition);
             let serves = progress.is_ready();
             if !serves {
                 jobs.keep_done(&[SYNC, CONTRACT], composition);
@@ -117,7 +117,7 @@ impl Migrations {
         // Whoever takes it back finds nothing left to do: the older program doesn't know the newer schema.
         jobs.keep_done(&[SYNC, CONTRACT], composition);
         for task in &upgrade {
-            let progress = jobs.once(task, composition)?;
+            let progress = jobs.once(task, composition);
             if !progress.is_ready() {
                 return Ok(Schema {
                     progress,
@@ -135,7 +135,7 @@ impl Migrations {
             }),
             None => Ok(Schema::at(service.release)),
             Some(contract) => {
-                let progress = jobs.once(&contract, composition)?;
+                let progress = jobs.once(&contract, composition);
                 let release = match progress.is_ready() {
                     true => service.release,
                     false => installed,

@@ -6,7 +6,7 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Failure};
+use provider_composer::Composition;
 
 use crate::metrics;
 use crate::pod::selector;
@@ -15,10 +15,7 @@ use crate::service::Service;
 impl Service<'_> {
     /// Wants what the API is reached by: a Service, a NetworkPolicy that lets nothing else through, and a
     /// PodDisruptionBudget.
-    ///
-    /// # Errors
-    /// An object can't be written.
-    pub fn expose(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub fn expose(&self, composition: &mut Composition) {
         let (labels, port) = (self.selector(), i32::from(self.about.port));
         let service = KubernetesService {
             metadata: self.metadata(),
@@ -34,7 +31,7 @@ impl Service<'_> {
             }),
             ..KubernetesService::default()
         };
-        composition.apply(self.namespace, self.name, &service)?;
+        composition.apply(self.namespace, self.name, &service);
         let metrics = self.is_monitored().then_some(metrics::PORT);
         let ports = [port].into_iter().chain(metrics.map(i32::from));
         let ports = ports.map(|port| NetworkPolicyPort {
@@ -53,7 +50,7 @@ impl Service<'_> {
                 ..NetworkPolicySpec::default()
             }),
         };
-        composition.apply(self.namespace, self.name, &network)?;
+        composition.apply(self.namespace, self.name, &network);
         let budget = PodDisruptionBudget {
             metadata: self.metadata(),
             spec: Some(PodDisruptionBudgetSpec {
@@ -63,7 +60,6 @@ impl Service<'_> {
             }),
             ..PodDisruptionBudget::default()
         };
-        composition.apply(self.namespace, self.name, &budget)?;
-        Ok(())
+        composition.apply(self.namespace, self.name, &budget);
     }
 }

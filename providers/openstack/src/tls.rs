@@ -1,6 +1,6 @@
 //! The certificate of a service's API.
 
-use provider_composer::{Composition, Failure, World};
+use provider_composer::{Composition, World};
 
 use crate::awaited::Awaited;
 use crate::digest::digest;
@@ -21,17 +21,14 @@ pub struct Certificate {
 
 impl Certificate {
     /// The certificate of a service, if its API is encrypted. Cert-manager makes and renews it where there is an issuer.
-    ///
-    /// # Errors
-    /// The Certificate can't be written.
     pub fn resolve(
         service: &Service<'_>,
         world: &World<'_>,
         composition: &mut Composition,
-    ) -> Result<Awaited<Option<Self>>, Failure> {
+    ) -> Awaited<Option<Self>> {
         let tls = &service.common.tls;
         if !tls.enabled {
-            return Ok(Ok(None));
+            return Ok(None);
         }
         let secret = secret(service.name, tls);
         if let Some(issuer) = &tls.issuer_ref {
@@ -52,9 +49,9 @@ impl Certificate {
                 },
                 issuer_ref: issuer.clone(),
             };
-            composition.apply(namespace, &secret, &service.manifest(spec))?;
+            composition.apply(namespace, &secret, &service.manifest(spec));
         }
-        Ok(read(service, secret, world).map(Some))
+        read(service, secret, world).map(Some)
     }
 }
 

@@ -51,7 +51,7 @@ impl<'a> Ground<'a> {
     /// Looks at what there is of a service, and exposes its API.
     ///
     /// # Errors
-    /// An object can't be written, a policy rule is none, or dependencies go in a circle.
+    /// A policy rule isn't valid, autoscaling's bounds exclude each other, or dependencies go in a circle.
     pub fn of(
         service: &'a Service<'a>,
         subject: ResourceKind,
@@ -59,10 +59,10 @@ impl<'a> Ground<'a> {
         composition: &mut Composition,
     ) -> Result<Self, Failure> {
         let policy = Policy::resolve(service, world)?;
-        service.expose(composition)?;
+        service.expose(composition);
         service.autoscale(composition)?;
-        let certificate = Certificate::resolve(service, world, composition)?;
-        let exposed = service.let_in(&certificate, world, composition)?;
+        let certificate = Certificate::resolve(service, world, composition);
+        let exposed = service.let_in(&certificate, world, composition);
         Ok(Self {
             jobs: Jobs::of(service, world),
             policy,
@@ -70,7 +70,7 @@ impl<'a> Ground<'a> {
             rollout: Rollout::of(service, world, composition),
             certificate,
             exposed,
-            monitored: service.monitor(world, composition)?,
+            monitored: service.monitor(world, composition),
             dependencies: dependencies(service, subject, world)?,
         })
     }
@@ -84,7 +84,7 @@ impl<'a> Ground<'a> {
     /// what runs stays as it is.
     ///
     /// # Errors
-    /// An object can't be written, or the release can't be reached any more.
+    /// The release can't be reached any more.
     pub fn run(
         &self,
         database: Progress,
@@ -148,7 +148,7 @@ impl<'a> Ground<'a> {
         }
         let reached = match (&api, &self.certificate) {
             (Ok(api), Ok(certificate)) => {
-                api.compose(service, certificate.as_ref(), world, composition)?;
+                api.compose(service, certificate.as_ref(), world, composition);
                 self.rollout.reached(&api.database)
             }
             (api, certificate) => {

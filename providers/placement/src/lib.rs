@@ -7,7 +7,7 @@ use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
     About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
-    Workload, progress, uses,
+    Workload, all, progress, uses,
 };
 
 /// What is always so of Placement.
@@ -49,16 +49,12 @@ impl Composer for Placement {
         };
         let service = Service::of(ABOUT, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<PlacementSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition)?;
+        let database = Database::resolve(&service, &spec.database, world, composition);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
-        let workload = match (&database, &access, &ground.policy) {
-            (Ok(database), Ok(access), Ok(policy)) => {
-                Ok(workload(&service, database, access, policy, composition)?)
-            }
-            (Err(awaited), _, _) | (_, Err(awaited), _) | (_, _, Err(awaited)) => {
-                Err(awaited.clone())
-            }
-        };
+        let workload =
+            all((&database, &access, &ground.policy)).map(|(database, access, policy)| {
+                workload(&service, database, access, policy, composition)
+            });
         ground.run(progress(&database), workload, world, composition)
     }
 }
@@ -69,19 +65,19 @@ fn workload(
     access: &KeystoneAccess,
     policy: &Policy,
     composition: &mut Composition,
-) -> Result<Workload, Failure> {
+) -> Workload {
     let mut files = Files::default();
     let mut config = config::placement_conf(service, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
-    let files = files.compose(service, composition)?;
+    let files = files.compose(service, composition);
     let program = Program::default().mount("config", ABOUT.folder, files.source());
     let file = format!("{}/{CONFIG}", ABOUT.folder);
     let manage = |command: &str| {
         let words = ["placement-manage", "--config-file", &file, "db", command];
         program.clone().command(words.map(str::to_owned))
     };
-    Ok(Workload {
+    Workload {
         chores: Vec::new(),
         front: None,
         migrations: Migrations {
@@ -94,5 +90,5 @@ fn workload(
         },
         program: program.variable("OS_PLACEMENT_CONFIG_DIR", ABOUT.folder),
         application_credential: Some(access.id().to_owned()),
-    })
+    }
 }

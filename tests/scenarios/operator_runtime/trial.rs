@@ -92,10 +92,10 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
             if let Some(extra) = annotations.get("extra") {
                 data.insert("extra".to_owned(), extra.clone());
             }
-            composition.apply(namespace, name, &map(data))?;
+            composition.apply(namespace, name, &map(data));
         }
         if let Some(elsewhere) = annotations.get("elsewhere") {
-            composition.apply(elsewhere, "there", &map(BTreeMap::new()))?;
+            composition.apply(elsewhere, "there", &map(BTreeMap::new()));
         }
         let target = &subject.spec.target.name;
         composition.generate(namespace, target, Generated::credentials("trial"));
@@ -126,7 +126,7 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
         };
         composition.conditions.set("SourcesResolved", &made);
         if annotations.contains_key("deployment") {
-            composition.apply(namespace, "deployed", &deployment()?)?;
+            composition.apply(namespace, "deployed", &deployment()?);
         }
         if let Some(text) = annotations.get("late") {
             composition.apply(
@@ -135,7 +135,7 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
                 &Late {
                     spec: LateSpec { text: text.clone() },
                 },
-            )?;
+            );
         }
         if let Some(question) = annotations.get("asks") {
             let outside = |content: &str| Outside {

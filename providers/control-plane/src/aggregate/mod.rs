@@ -42,7 +42,7 @@ impl Composer for SecretAggregateComposer {
                     type_: Some("Opaque".to_owned()),
                     ..Secret::default()
                 };
-                composition.apply(namespace, target, &secret)?;
+                composition.apply(namespace, target, &secret);
                 Progress::Ready
             }
             Err(progress) => {

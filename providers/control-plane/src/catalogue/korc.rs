@@ -63,12 +63,12 @@ impl<'a> Korc<'a> {
         let key = Key::of::<T>(namespace, name);
         match self.world.object(&key) {
             Seen::Found(object) => {
-                self.composition.apply(namespace, name, body)?;
+                self.composition.apply(namespace, name, body);
                 Ok(self.state(&key, &object))
             }
             Seen::Missing => {
                 if turn {
-                    self.composition.apply(namespace, name, body)?;
+                    self.composition.apply(namespace, name, body);
                 }
                 Ok(State {
                     id: None,

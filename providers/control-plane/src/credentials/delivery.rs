@@ -56,13 +56,13 @@ pub(crate) fn deliver(
         type_: Some("Opaque".to_owned()),
         ..Secret::default()
     };
-    composition.apply(namespace, &written, &secret)?;
+    composition.apply(namespace, &written, &secret);
     if let Some(store) = store {
         let path = format!("{namespace}/{}/{name}", recipe.subject.name());
         let push = PushSecret::new(store, &written, &path, &keys);
-        composition.apply(namespace, name, &push)?;
+        composition.apply(namespace, name, &push);
         let external = ExternalSecret::new(store, name, &path, &keys);
-        composition.apply(namespace, name, &external)?;
+        composition.apply(namespace, name, &external);
     }
     Ok(Progress::Ready)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use provider_composer::{Composition, Failure, Generated, GeneratedValue, Retention};
+use provider_composer::{Composition, Generated, GeneratedValue, Retention};
 
 use super::{MARIADB, placement, requirements};
 use crate::manifest::mariadb::{
@@ -18,7 +18,7 @@ const GALERA: u32 = 3;
 
 impl Recipe<'_> {
     /// Wants the MariaDB, and a password of root that is made once: it outlives the MariaDB, since its volumes do.
-    pub(crate) fn mariadb(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(crate) fn mariadb(&self, composition: &mut Composition) {
         let wanted = &self.spec().infrastructure.mariadb;
         let global = &self.spec().global;
         let labels = BTreeMap::from([
@@ -65,7 +65,6 @@ impl Recipe<'_> {
             priority_class_name: global.topology.priority_class_name.clone(),
             topology_spread_constraints: placement::spread(&global.topology, &labels),
         };
-        composition.apply(self.namespace(), MARIADB, &MariaDb { spec })?;
-        Ok(())
+        composition.apply(self.namespace(), MARIADB, &MariaDb { spec });
     }
 }

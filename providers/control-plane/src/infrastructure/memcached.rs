@@ -11,7 +11,7 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Failure};
+use provider_composer::Composition;
 use provider_openstack::confined;
 
 use super::{MEMCACHED, placement};
@@ -26,7 +26,7 @@ const CONNECTIONS: &str = "4096";
 
 impl Recipe<'_> {
     /// Wants Memcached: members with names of their own, since clients choose one by the key.
-    pub(crate) fn memcached(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(crate) fn memcached(&self, composition: &mut Composition) {
         let labels = BTreeMap::from([
             (
                 "app.kubernetes.io/instance".to_owned(),
@@ -52,7 +52,7 @@ impl Recipe<'_> {
             },
             ..StatefulSet::default()
         };
-        composition.apply(namespace, MEMCACHED, &set)?;
+        composition.apply(namespace, MEMCACHED, &set);
         let service = Service {
             metadata: metadata.clone(),
             spec: Some(ServiceSpec {
@@ -67,7 +67,7 @@ impl Recipe<'_> {
             }),
             ..Service::default()
         };
-        composition.apply(namespace, MEMCACHED, &service)?;
+        composition.apply(namespace, MEMCACHED, &service);
         let budget = PodDisruptionBudget {
             metadata,
             spec: Some(PodDisruptionBudgetSpec {
@@ -77,8 +77,7 @@ impl Recipe<'_> {
             }),
             ..PodDisruptionBudget::default()
         };
-        composition.apply(namespace, MEMCACHED, &budget)?;
-        Ok(())
+        composition.apply(namespace, MEMCACHED, &budget);
     }
 
     fn pod(&self, labels: &BTreeMap<String, String>) -> PodSpec {

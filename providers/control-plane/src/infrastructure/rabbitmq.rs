@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use provider_composer::{Composition, Failure};
+use provider_composer::Composition;
 
 use super::{RABBITMQ, placement, requirements};
 use crate::manifest::rabbitmq::{Configuration, Persistence, RabbitmqCluster, RabbitmqClusterSpec};
@@ -16,7 +16,7 @@ const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
 
 impl Recipe<'_> {
     /// Wants the RabbitmqCluster.
-    pub(crate) fn rabbitmq(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(crate) fn rabbitmq(&self, composition: &mut Composition) {
         let wanted = &self.spec().infrastructure.rabbitmq;
         let global = &self.spec().global;
         let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), RABBITMQ.to_owned())]);
@@ -34,8 +34,7 @@ impl Recipe<'_> {
             affinity: Some(placement::affinity(&global.topology, &labels)),
             tolerations: placement::tolerations(&global.topology),
         };
-        composition.apply(self.namespace(), RABBITMQ, &RabbitmqCluster { spec })?;
-        Ok(())
+        composition.apply(self.namespace(), RABBITMQ, &RabbitmqCluster { spec });
     }
 }
 

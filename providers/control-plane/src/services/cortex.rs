@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
 use c5c3_api::parts::CredentialsRef;
-use provider_composer::{Composition, Custom, Failure};
+use provider_composer::{Composition, Custom};
 use provider_openstack::table;
 
 use super::{CINDER, NOVA};
@@ -18,7 +18,7 @@ const PORT: u16 = 8080;
 
 impl Recipe<'_> {
     /// Wants Cortex.
-    pub(super) fn cortex(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(super) fn cortex(&self, composition: &mut Composition) {
         let (step, said) = (Node::Cortex.step(), self.cortex_component());
         let global = &self.spec().global;
         let usual = CortexSpec::default();
@@ -38,8 +38,7 @@ impl Recipe<'_> {
             depends_on: self.depends_on(step),
             ..usual
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
-        Ok(())
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// What Cortex schedules for.

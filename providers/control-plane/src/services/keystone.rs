@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
-use provider_composer::{Composition, Custom, Failure};
+use provider_composer::{Composition, Custom};
 use provider_openstack::table::Tags;
 
 use super::{ADMIN_CREDENTIALS, KEYSTONE};
@@ -12,11 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Keystone.
-    pub(super) fn keystone(
-        &self,
-        tags: &Tags,
-        composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    pub(super) fn keystone(&self, tags: &Tags, composition: &mut Composition) {
         let step = Node::Keystone.step();
         let KeystoneService {
             service,
@@ -41,8 +37,7 @@ impl Recipe<'_> {
             },
             common: self.common(step, tags.release, tags.keystone, &service.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
-        Ok(())
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 }
 

@@ -12,7 +12,7 @@ mod passwords;
 mod placement;
 mod tempest;
 
-use provider_composer::{Composition, Failure};
+use provider_composer::Composition;
 use provider_openstack::table::Tags;
 
 use crate::graph::Node;
@@ -135,19 +135,14 @@ pub(crate) fn keystone_credentials(name: &str) -> String {
 
 impl Recipe<'_> {
     /// Wants a node's objects, as they are with a release.
-    pub(crate) fn node(
-        &self,
-        node: Node,
-        tags: &Tags,
-        composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    pub(crate) fn node(&self, node: Node, tags: &Tags, composition: &mut Composition) {
         match node {
             Node::MariaDb => self.mariadb(composition),
             Node::RabbitMq => self.rabbitmq(composition),
             Node::Valkey => self.valkey(composition),
             Node::Memcached => self.memcached(composition),
             Node::Keystone => self.keystone(tags, composition),
-            Node::Catalogue => Ok(()),
+            Node::Catalogue => {}
             Node::Glance => self.glance(tags, composition),
             Node::Placement => self.placement(tags, composition),
             Node::Ovn => self.ovn(composition),

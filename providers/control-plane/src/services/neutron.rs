@@ -3,7 +3,7 @@
 use c5c3_api::neutron::{Ml2, NeutronSpec, Ovn};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
 use c5c3_api::parts::{Image, NamespacedRef};
-use provider_composer::{Composition, Custom, Failure};
+use provider_composer::{Composition, Custom};
 use provider_openstack::table::{self, Tags};
 
 use super::NEUTRON;
@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants the OVNCluster. Its databases have as many members as MariaDB: both need a majority.
-    pub(super) fn ovn(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(super) fn ovn(&self, composition: &mut Composition) {
         let step = Node::Ovn.step();
         let database = OvnDatabase {
             replicas: self.spec().infrastructure.mariadb.replicas.min(3),
@@ -27,16 +27,11 @@ impl Recipe<'_> {
             topology: self.spec().global.topology.clone(),
             ..OvnClusterSpec::default()
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
-        Ok(())
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// Wants Neutron.
-    pub(super) fn neutron(
-        &self,
-        tags: &Tags,
-        composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    pub(super) fn neutron(&self, tags: &Tags, composition: &mut Composition) {
         let (step, said) = (Node::Neutron.step(), &self.services.neutron);
         let spec = NeutronSpec {
             api: said.api.clone(),
@@ -56,7 +51,6 @@ impl Recipe<'_> {
             },
             common: self.common(step, tags.release, tags.neutron, &said.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
-        Ok(())
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 }

@@ -2,7 +2,7 @@
 
 use c5c3_api::parts::Resources;
 use c5c3_api::tempest::{TempestSpec, TestedService, Tests};
-use provider_composer::{Composition, Custom, Failure};
+use provider_composer::{Composition, Custom};
 use provider_openstack::table::Tags;
 
 use crate::graph::Node;
@@ -11,11 +11,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Tempest.
-    pub(super) fn tempest(
-        &self,
-        tags: &Tags,
-        composition: &mut Composition,
-    ) -> Result<(), Failure> {
+    pub(super) fn tempest(&self, tags: &Tags, composition: &mut Composition) {
         let step = Node::Tempest.step();
         let said = self.spec().tempest.clone().unwrap_or_default();
         let spec = TempestSpec {
@@ -29,8 +25,7 @@ impl Recipe<'_> {
             depends_on: self.depends_on(step),
             ..TempestSpec::default()
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec))?;
-        Ok(())
+        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// All services that run are tested.
