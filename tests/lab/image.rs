@@ -27,9 +27,6 @@ pub(crate) const MARIADB: &str = "11.4.5";
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
 
-/// The release of OpenStack that scenarios run, the one that they upgrade Keystone to, and the one that a claim asks for.
-const SCENARIO_RELEASES: [&str; 3] = ["2025.2", "2026.1", "2026.2"];
-
 /// Whom this machine trusts.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
@@ -154,23 +151,6 @@ impl Image {
         packages
             .chain(services.map(|service| Self::of_service(service, release)))
             .collect()
-    }
-
-    /// Builds every image that scenarios use.
-    ///
-    /// # Errors
-    /// On the first that fails.
-    pub fn prepare() -> Result<()> {
-        Self::tiny()?;
-        Self::mariadb()?;
-        Self::memcached()?;
-        Self::ceph()?;
-        Self::judges()?;
-        Self::s3()?;
-        let [release, next, claimed] = SCENARIO_RELEASES;
-        Self::of_cloud(release)?;
-        Self::of_cloud(claimed)?;
-        Self::of_service("keystone", next).map(drop)
     }
 
     /// The project's own image of an OpenStack service, by the name that operators give it.

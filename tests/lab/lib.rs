@@ -1,6 +1,6 @@
 //! Real API servers, Crossplane and providers on one bare machine, and what a scenario needs to act on them.
 //!
-//! A scenario is a `#[test]` in `tests/scenarios`, run once for each generation of Crossplane:
+//! A scenario is a function in `tests/scenarios`, declared by [`scenario!`] with its suite, its time budget and its needs:
 //!
 //! ```no_run
 //! use lab::{FunctionProgram, Kind, Release, Result, eventually, is, kind, minutes};
@@ -9,7 +9,6 @@
 //! const CEPH_CLUSTER: Kind = kind("ceph.rook.io/v1", "CephCluster");
 //!
 //! # fn main() -> Result<()> {
-//! // #[test] fn a_tenant_gets_a_cloud_on_1_20() -> Result<()>
 //! lab::in_lab(Release::V1_20, FunctionProgram::c5c3()?, async |lab| {
 //!     lab.provider.give_kubeconfig("st-pool-a", &lab.storage).await?;
 //!     lab.management.apply_files("compositions/v1").await?;
@@ -44,8 +43,8 @@
 //!   time is up; [`throughout`] is for what must stay.
 //! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
 //! - Each scenario has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
-//!   failed scenario shows the ends of all logs and keeps its folder.
-//! - Tools are built on first use, see [`tools`]; `cargo run --package lab` builds them all ahead. So are images, from
+//!   failed scenario shows the ends of all logs, and its logs, events and objects are kept in `target/lab`.
+//! - Tools are built on first use, see [`tools`]; `cargo xtask test` builds ahead what its scenarios need. So are images, from
 //!   Containerfiles, Debian and PyPI.
 
 mod audit;
@@ -59,6 +58,7 @@ mod crossplane;
 mod definitions;
 mod documents;
 mod eventually;
+mod evidence;
 mod function;
 mod garden;
 mod gate;
@@ -79,11 +79,13 @@ mod pki;
 mod probe;
 mod provider;
 mod python;
+mod runner;
 mod say;
 mod scenario;
 mod serve;
 mod shoots;
 mod site;
+pub mod suite;
 pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
@@ -94,6 +96,7 @@ pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
 pub use eventually::{eventually, minutes, seconds, throughout};
+pub use evidence::results;
 pub use function::{Function, FunctionProgram, our_program};
 pub use garden::{SHOOT, plant_garden};
 pub use gate::Gate;
@@ -109,6 +112,7 @@ pub use operator::Operator;
 pub use others::Others;
 pub use pki::{Authority, Identity};
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
+pub use runner::main as run_scenarios;
 pub use scenario::{in_lab, on_a_bare_machine};
 pub use shoots::shoot_faults;
 pub use site::{Replicas, Site};

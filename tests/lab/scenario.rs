@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::runtime;
 
 use crate::crossplane::Release;
+use crate::evidence;
 use crate::function::FunctionProgram;
 use crate::lab::Lab;
 use crate::machine::Machine;
@@ -41,7 +42,8 @@ pub fn in_lab(
 /// Runs a scenario on a machine with nothing on it yet.
 ///
 /// Everything of it, the scenario's own connections included, is in one network namespace. When the scenario ends, well or
-/// badly, every process is stopped. A failed one shows the end of each log and leaves its folder behind.
+/// badly, every process is stopped. A failed one shows the end of each log and leaves
+/// its logs, events and objects in the folder that the runner gives.
 ///
 /// # Errors
 /// The scenario's, or what kept it from running.
@@ -66,12 +68,13 @@ where
             let outcome =
                 panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(machine.clone()))));
             if !matches!(outcome, Ok(Ok(_))) {
-                folder.disable_cleanup(true);
-                say(format_args!(
-                    "everything is kept in {}\n{}",
-                    folder.path().display(),
-                    machine.autopsy().unwrap_or_default()
-                ));
+                say(format_args!("{}", machine.autopsy().unwrap_or_default()));
+                match evidence::results() {
+                    Some(results) => {
+                        runtime.block_on(evidence::collect(machine.folder(), &results))?;
+                    }
+                    None => folder.disable_cleanup(true),
+                }
             }
             drop(runtime);
             machine.close()?;

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::golang::{self, Recipe};
 use crate::python;
@@ -59,31 +59,6 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// Every tool, in the order in which they are best built: what most scenarios need first.
-    pub const ALL: [Tool; 21] = [
-        Tool::Etcd,
-        Tool::KubeApiserver,
-        Tool::KubeControllerManager,
-        Tool::MariadbOperator,
-        Tool::RabbitmqOperator,
-        Tool::KOrc,
-        Tool::CertManager,
-        Tool::Dex,
-        Tool::Helm,
-        Tool::ProviderKubernetes,
-        Tool::CrossplaneV1,
-        Tool::CrossplaneV2,
-        Tool::GardenerApiserver,
-        Tool::Shoot,
-        Tool::Crane,
-        Tool::KubeScheduler,
-        Tool::Kubelet,
-        Tool::KubeProxy,
-        Tool::CoreDns,
-        Tool::CrankV1,
-        Tool::CrossplaneCli,
-    ];
-
     /// The binary, built first if it isn't in the cache yet; other processes wait for the one that builds.
     ///
     /// # Errors
@@ -346,22 +321,4 @@ impl Module {
 /// When Python is missing or can't install them.
 pub fn keystone() -> Result<PathBuf> {
     python::environment("keystone")
-}
-
-/// Builds every tool and downloads every module, so that no scenario has to wait for one.
-///
-/// # Errors
-/// On the first that fails.
-pub fn prepare() -> Result<()> {
-    for tool in Tool::ALL {
-        tool.path()
-            .with_context(|| format!("cannot prepare {tool:?}"))?;
-    }
-    for module in Module::ALL {
-        module
-            .folder()
-            .with_context(|| format!("cannot prepare {module:?}"))?;
-    }
-    keystone().context("cannot prepare Keystone")?;
-    Ok(())
 }

@@ -6,6 +6,19 @@ use lab::{
 };
 use serde_json::json;
 
+use lab::scenario;
+use lab::suite::{CLUSTER, Need, Scenario};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Long, 90 s, mariadb_gets_its_pods, [CLUSTER, &[Need::Tool(Tool::MariadbOperator)]]),
+    scenario!(Long, 90 s, rabbitmq_gets_its_pods_and_comes_back_after_its_operator_was_killed, [CLUSTER, &[Need::Tool(Tool::RabbitmqOperator)]]),
+    scenario!(Long, 120 s, k_orc_finds_and_makes_what_is_in_a_keystone, [CLUSTER, &[Need::Tool(Tool::KOrc), Need::Python("keystone")]]),
+    scenario!(Long, 60 s, a_service_account_has_its_role_and_no_more, [CLUSTER]),
+    scenario!(Long, 60 s, kinds_without_their_operators_are_served, [CLUSTER]),
+];
+
 const SECRET: Kind = kind("v1", "Secret");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
@@ -16,7 +29,6 @@ const CERTIFICATE: Kind = kind("cert-manager.io/v1", "Certificate");
 const VALKEY: Kind = kind("cache.cs.sap.com/v1alpha1", "Valkey");
 const VHOST: Kind = kind("rabbitmq.com/v1beta1", "Vhost");
 
-#[test]
 fn mariadb_gets_its_pods() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -35,7 +47,6 @@ fn mariadb_gets_its_pods() -> Result<()> {
     })
 }
 
-#[test]
 fn rabbitmq_gets_its_pods_and_comes_back_after_its_operator_was_killed() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -68,7 +79,6 @@ fn rabbitmq_gets_its_pods_and_comes_back_after_its_operator_was_killed() -> Resu
     })
 }
 
-#[test]
 fn k_orc_finds_and_makes_what_is_in_a_keystone() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -107,7 +117,6 @@ fn k_orc_finds_and_makes_what_is_in_a_keystone() -> Result<()> {
     })
 }
 
-#[test]
 fn a_service_account_has_its_role_and_no_more() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -161,7 +170,6 @@ fn a_service_account_has_its_role_and_no_more() -> Result<()> {
     })
 }
 
-#[test]
 fn kinds_without_their_operators_are_served() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;

@@ -2,18 +2,35 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use kube::ResourceExt;
 use lab::tools::{Module, Tool};
 use lab::{
     Cluster, Context, Crossplane, DynamicObject, Etcd, Kind, Machine, Program, Release, Result,
-    SYSTEM, bail, ensure, eventually, is, kind,
+    SYSTEM, ensure, eventually, is, kind,
 };
 use serde_json::json;
+use tempfile::TempDir;
+
+use lab::scenario;
+use lab::suite::{CLUSTER, Need, Scenario, core};
+
+/// What pushes packages, and what takes them.
+const CLI: &[Need] = &[Need::Tool(Tool::CrossplaneCli), Need::Tool(Tool::Crane)];
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 120 s, namespaced_resources_install_on_crossplane_2_as_the_install_page_says, [CLUSTER, CLI, &[core(Release::V2_4)]]),
+    scenario!(Long, 600 s, the_function_package_is_an_image_that_holds_all_it_needs, [CLI]),
+    scenario!(Long, 120 s, claims_install_on_crossplane_2, [CLUSTER, CLI, &[core(Release::V2_4)]]),
+    scenario!(Long, 120 s, claims_install_on_crossplane_1_20, [CLUSTER, CLI, &[
+        core(Release::V1_20),
+        Need::Tool(Tool::CrankV1),
+    ]]),
+];
 
 /// Each scenario has a network of its own, so each has a registry of this address.
 const REGISTRY: &str = "127.0.0.1:5000";
@@ -45,14 +62,13 @@ const TENANT_KINDS: [Kind; 4] = [
     kind("crossplane.c5c3.io/v1alpha1", "StorageCluster"),
 ];
 
-#[test]
 fn claims_install_on_crossplane_1_20() -> Result<()> {
-    let packages = packages()?;
+    let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
         let etcd = Etcd::start(&machine)?;
         let management = Cluster::start(&machine, &etcd, "management").await?;
         Crossplane::start(&machine, &management, Release::V1_20).await?;
-        serve(&machine, Tool::CrankV1, packages).await?;
+        serve(&machine, Tool::CrankV1, packages.path()).await?;
         install(
             &machine,
             &management,
@@ -64,14 +80,13 @@ fn claims_install_on_crossplane_1_20() -> Result<()> {
     })
 }
 
-#[test]
 fn claims_install_on_crossplane_2() -> Result<()> {
-    let packages = packages()?;
+    let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
         let etcd = Etcd::start(&machine)?;
         let management = Cluster::start(&machine, &etcd, "management").await?;
         Crossplane::start(&machine, &management, Release::V2_4).await?;
-        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
         install(
             &machine,
             &management,
@@ -83,14 +98,13 @@ fn claims_install_on_crossplane_2() -> Result<()> {
     })
 }
 
-#[test]
 fn namespaced_resources_install_on_crossplane_2_as_the_install_page_says() -> Result<()> {
-    let packages = packages()?;
+    let packages = packages(Some(Tool::Crane))?;
     lab::on_a_bare_machine(async move |machine| {
         let etcd = Etcd::start(&machine)?;
         let management = Cluster::start(&machine, &etcd, "management").await?;
         Crossplane::start(&machine, &management, Release::V2_4).await?;
-        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
         install(
             &machine,
             &management,
@@ -114,11 +128,10 @@ fn namespaced_resources_install_on_crossplane_2_as_the_install_page_says() -> Re
     })
 }
 
-#[test]
 fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
-    let packages = packages()?;
+    let packages = packages(None)?;
     lab::on_a_bare_machine(async move |machine| {
-        serve(&machine, Tool::CrossplaneCli, packages).await?;
+        serve(&machine, Tool::CrossplaneCli, packages.path()).await?;
         let image = format!("{REGISTRY}/c5c3/function-c5c3:{VERSION}");
         run(Command::new(Tool::Crane.path()?).args(["validate", "--remote", &image]))?;
 
@@ -144,24 +157,23 @@ fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
     })
 }
 
-/// The packages for that registry. They are built outside of the scenarios' networks, once for all.
-fn packages() -> Result<&'static Path> {
-    static BUILT: OnceLock<std::result::Result<PathBuf, String>> = OnceLock::new();
-    let build = || -> Result<PathBuf> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-        run(c5c3_program::cargo()
-            .args(["xtask", "package", "--version", VERSION])
-            .args(["--registry", &format!("{REGISTRY}/c5c3")])
-            .args(["--provider-kubernetes"])
-            .arg(format!("{REGISTRY}/contrib/provider-kubernetes"))
-            .arg("--output")
-            .arg(&folder))?;
-        Ok(folder)
-    };
-    match BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}"))) {
-        Ok(folder) => Ok(folder),
-        Err(error) => bail!("{error}"),
+/// The packages for that registry, built outside of the scenario's network; with the program as it is shipped, or with another
+/// that stands for it where only Crossplane reads the package.
+fn packages(program: Option<Tool>) -> Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    let mut package = c5c3_program::cargo();
+    package
+        .args(["xtask", "package", "--version", VERSION])
+        .args(["--registry", &format!("{REGISTRY}/c5c3")])
+        .args(["--provider-kubernetes"])
+        .arg(format!("{REGISTRY}/contrib/provider-kubernetes"))
+        .arg("--output")
+        .arg(folder.path());
+    if let Some(program) = program {
+        package.arg("--program").arg(program.path()?);
     }
+    run(&mut package)?;
+    Ok(folder)
 }
 
 /// Starts a registry and pushes everything to it, by a command line tool of Crossplane's.

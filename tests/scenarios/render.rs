@@ -16,15 +16,25 @@ use lab::{
 };
 use serde_json::{Value, json};
 
+use lab::scenario;
+use lab::suite::{Need, Scenario, core};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 120 s, every_example_renders_with_2, [&[
+        Need::Tool(Tool::CrossplaneCli),
+        core(lab::Release::V2_4),
+    ]]),
+    scenario!(Long, 120 s, every_example_renders_with_1_20, [&[Need::Tool(Tool::CrankV1)]]),
+];
+
 const CLAIM: &str = "examples/claims/customer-a-prod.yaml";
 const COMPOSITION: &str = "openstack-production";
 
-#[test]
 fn every_example_renders_with_1_20() -> Result<()> {
     every_example_renders(Generation::V1)
 }
 
-#[test]
 fn every_example_renders_with_2() -> Result<()> {
     every_example_renders(Generation::V2)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use provider_openstack::{Release, table::RELEASES};
+use provider_openstack::Release;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -73,17 +73,6 @@ impl OpenStack {
     pub fn of(release: Release) -> Result<Self> {
         let programs = python::environment(&format!("openstack-{release}"))?;
         Ok(Self { release, programs })
-    }
-
-    /// Installs the services of every release that our operators know.
-    ///
-    /// # Errors
-    /// On the first that can't be installed.
-    pub fn prepare() -> Result<()> {
-        for tags in RELEASES {
-            Self::of(tags.release)?;
-        }
-        Ok(())
     }
 
     /// What is wrong in each of some configuration files.

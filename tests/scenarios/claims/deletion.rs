@@ -3,7 +3,7 @@
 use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, seconds, throughout};
 use serde_json::json;
 
-use crate::tenants::{CUSTOMER_A, CUSTOMER_B};
+use super::tenants::{CUSTOMER_A, CUSTOMER_B};
 use lab::claims::{
     BLOCK_POOL, CEPH, CONTROL_PLANE, Generation, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, STORAGE,
     Site,

@@ -3,7 +3,7 @@
 use lab::{Result, ensure, seconds, throughout};
 use serde_json::json;
 
-use crate::tenants::CUSTOMER_B;
+use super::tenants::CUSTOMER_B;
 use lab::claims::{CONTROL_PLANE, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, Site};
 
 /// A claim of the same name in another namespace is refused, and the elder doesn't notice.

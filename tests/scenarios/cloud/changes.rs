@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use lab::{Cloud, Context, Kind, Result, ensure, eventually, kind, minutes};
 use serde_json::json;
 
-use crate::{does, keeps_images};
+use super::{does, keeps_images};
 
 const CERTIFICATE: Kind = kind("cert-manager.io/v1", "Certificate");
 const SECRET: Kind = kind("v1", "Secret");

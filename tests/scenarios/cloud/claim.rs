@@ -3,14 +3,13 @@
 use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
 use lab::{Ceph, Cloud, FunctionProgram, Image, Kind, Operator, Release, Result, ensure, kind};
 
-use crate::{DATABASE_USER, does, keeps_images};
+use super::{DATABASE_USER, does, keeps_images};
 
 const POD: Kind = kind("v1", "Pod");
 const CLAIM: &str = "tenant-z/first";
 const PLACE: &str = "openstack-first";
 
-#[test]
-fn a_claim_becomes_a_cloud() -> Result<()> {
+pub fn a_claim_becomes_a_cloud() -> Result<()> {
     // Built before anything waits for them.
     let images = [
         Image::mariadb()?,

@@ -7,7 +7,7 @@ use lab::{ConfigurationFile, OpenStack, Result, Wrong, ensure};
 use provider_openstack::{Known, Options, Release};
 use serde_json::json;
 
-use crate::rendered::composed;
+use super::rendered::composed;
 
 /// Values that are right for some options and wrong for others.
 const VALUES: [&str; 18] = [

@@ -11,8 +11,8 @@ use lab::{
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::simulated::{Simulation, kind_of};
-use crate::site::{CONTROL_PLANE, SECRET, Site, small};
+use super::simulated::{Simulation, kind_of};
+use super::site::{CONTROL_PLANE, SECRET, Site, small};
 
 const NAME: &str = "production";
 const WHOLE: &str = "production/production";

@@ -8,8 +8,8 @@ use provider_control_plane::graph::{GRAPH, Node, Step};
 use provider_control_plane::services;
 use serde_json::json;
 
-use crate::simulated::{Simulation, kind_of};
-use crate::site::{CONTROL_PLANE, Site, credential, small};
+use super::simulated::{Simulation, kind_of};
+use super::site::{CONTROL_PLANE, Site, credential, small};
 
 /// Fine when, for each part that doesn't come up, all that doesn't need it does, and what needs it isn't made.
 ///

@@ -8,8 +8,8 @@ use lab::{Machine, Result, condition, ensure, eventually, is, minutes, seconds, 
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
 
-use crate::simulated::{Simulation, kind_of};
-use crate::site::{CONTROL_PLANE, SECRET, Site, credential, small};
+use super::simulated::{Simulation, kind_of};
+use super::site::{CONTROL_PLANE, SECRET, Site, credential, small};
 
 /// Fine when each mistake is reported in the condition Ready, and undone by the fix alone.
 pub async fn are_said(machine: Arc<Machine>) -> Result<()> {

@@ -8,8 +8,8 @@ use lab::{
     throughout,
 };
 
-use crate::outcome::Outcome;
-use crate::small;
+use super::outcome::Outcome;
+use super::small;
 
 const OPERATOR: &str = "c5c3-operator";
 const ACCOUNT: &str = "system:serviceaccount:default:c5c3-operator";

@@ -10,8 +10,8 @@ use lab::{
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::outcome::Outcome;
-use crate::small;
+use super::outcome::Outcome;
+use super::small;
 
 const LEASE: Kind = kind("coordination.k8s.io/v1", "Lease");
 

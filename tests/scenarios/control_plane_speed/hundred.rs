@@ -11,11 +11,11 @@ use lab::{
 };
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
-use crate::page::Page;
-use crate::process::Process;
-use crate::seen::Seen;
-use crate::start::to_first_reconcile;
+use super::budget::Budget;
+use super::page::Page;
+use super::process::Process;
+use super::seen::Seen;
+use super::start::to_first_reconcile;
 
 const OPERATOR: &str = "c5c3-operator";
 

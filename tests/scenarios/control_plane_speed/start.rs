@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use lab::{Cluster, Replicas, Result, Site, seconds};
 use tokio::time::{sleep, timeout};
 
-use crate::page::Page;
+use super::page::Page;
 
 const PROCESS: &str = "started";
 

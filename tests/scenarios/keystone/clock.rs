@@ -12,8 +12,8 @@ use provider_composer::{
 use provider_control_plane::rotation::CredentialRotationComposer;
 use serde_json::Value;
 
-use crate::ROTATION;
-use crate::catalogue::NAMESPACE;
+use super::ROTATION;
+use super::catalogue::NAMESPACE;
 
 /// The objects of one namespace, as they were read.
 struct Snapshot(BTreeMap<Key, Arc<Value>>);

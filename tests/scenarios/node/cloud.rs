@@ -3,7 +3,7 @@
 use lab::{Cloud, Cluster, Context, Image, Kind, Result, ensure, kind};
 use serde_json::{Value, json};
 
-use crate::{acceptance, federation, metrics};
+use super::{acceptance, federation, metrics};
 
 pub const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
@@ -12,8 +12,7 @@ const PLACEMENT: Kind = kind("placement.openstack.c5c3.io/v1alpha1", "Placement"
 /// The user that every service runs as.
 const USER: u32 = 42424;
 
-#[test]
-fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
+pub fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
     // Built before anything waits for them.
     let mut images = Image::of_cloud("2025.2")?;
     images.extend([Image::judges()?, Image::s3()?]);

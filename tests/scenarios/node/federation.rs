@@ -6,7 +6,7 @@ use lab::tools::Tool;
 use lab::{Cloud, Machine, Program, Result, ensure};
 use serde_json::json;
 
-use crate::cloud::{KEYSTONE, does};
+use super::cloud::{KEYSTONE, does};
 
 /// What Dex calls the user `1` among its own: both in one, so that it is nobody else's.
 const ALICE: &str = "CgExEgVsb2NhbA";

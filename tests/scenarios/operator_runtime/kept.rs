@@ -4,14 +4,13 @@ use lab::{Cluster, Result, ensure, eventually, minutes, seconds, throughout};
 use provider_runtime::Leadership;
 use serde_json::json;
 
-use crate::carried::{Running, asked, quiet, writes};
-use crate::trial::trial;
-use crate::{
+use super::carried::{Running, asked, quiet, writes};
+use super::trial::trial;
+use super::{
     CONFIG_MAP, DEPLOYMENT, EVENT, MANIFEST, SECRET, TRIAL, annotate, cluster, ready, said,
 };
 
-#[test]
-fn what_is_wanted_is_made_and_kept_so() -> Result<()> {
+pub fn what_is_wanted_is_made_and_kept_so() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, account) = cluster(&machine, "trial").await?;
         let running =

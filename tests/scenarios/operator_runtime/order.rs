@@ -4,12 +4,11 @@ use lab::{Result, ensure, eventually, seconds, throughout};
 use provider_runtime::Leadership;
 use serde_json::json;
 
-use crate::carried::Running;
-use crate::trial::ordered;
-use crate::{CONFIG_MAP, MANIFEST, SECRET, TRIAL, cluster, ready};
+use super::carried::Running;
+use super::trial::ordered;
+use super::{CONFIG_MAP, MANIFEST, SECRET, TRIAL, cluster, ready};
 
-#[test]
-fn parts_go_in_their_order() -> Result<()> {
+pub fn parts_go_in_their_order() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, account) = cluster(&machine, "trial").await?;
         let running =

@@ -9,9 +9,9 @@ use lab::{Result, condition, ensure, eventually, seconds};
 use provider_runtime::{Driver, DriverError, Leadership};
 use serde_json::{Value, json};
 
-use crate::carried::{Running, quiet};
-use crate::trial::trial;
-use crate::{MANIFEST, TRIAL, annotate, cluster};
+use super::carried::{Running, quiet};
+use super::trial::trial;
+use super::{MANIFEST, TRIAL, annotate, cluster};
 
 /// A system outside Kubernetes that has something done after the first call.
 #[derive(Clone, Default)]
@@ -42,8 +42,7 @@ impl Driver for Done {
     }
 }
 
-#[test]
-fn systems_outside_are_asked_and_called() -> Result<()> {
+pub fn systems_outside_are_asked_and_called() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, account) = cluster(&machine, "trial").await?;
         let system = Done::default();

@@ -6,14 +6,13 @@ use lab::{
 use provider_runtime::Leadership;
 use serde_json::json;
 
-use crate::carried::{Running, prepare};
-use crate::trial::trial;
-use crate::{CONFIG_MAP, DEPLOYMENT, MANIFEST, TRIAL, annotate, cluster, deface, said, undone};
+use super::carried::{Running, prepare};
+use super::trial::trial;
+use super::{CONFIG_MAP, DEPLOYMENT, MANIFEST, TRIAL, annotate, cluster, deface, said, undone};
 
 const LATE: Kind = kind("lab.c5c3.io/v1", "Late");
 
-#[test]
-fn what_is_not_there_or_not_allowed_is_said_and_deletes_nothing() -> Result<()> {
+pub fn what_is_not_there_or_not_allowed_is_said_and_deletes_nothing() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, account) = cluster(&machine, "trial").await?;
         let running =

@@ -3,12 +3,11 @@
 use lab::{Result, ensure, eventually, minutes, seconds};
 use provider_runtime::Leadership;
 
-use crate::carried::{Running, asked, prepare};
-use crate::trial::trial;
-use crate::{MANIFEST, cluster, deface, ready, undone};
+use super::carried::{Running, asked, prepare};
+use super::trial::trial;
+use super::{MANIFEST, cluster, deface, ready, undone};
 
-#[test]
-fn of_two_replicas_one_writes() -> Result<()> {
+pub fn of_two_replicas_one_writes() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, one) = cluster(&machine, "one").await?;
         let two = prepare(&cluster, "two").await?;

@@ -5,7 +5,7 @@ use function_c5c3_fixtures::{Outcome, Site, text};
 use lab::{Machine, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::consumers::Consumers;
+use super::consumers::Consumers;
 
 /// Every kind that the examples compose, in the cluster that gets it.
 const KINDS: [(&str, &str); 22] = [

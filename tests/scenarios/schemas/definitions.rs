@@ -10,7 +10,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 
-use crate::fixtures::{Fixture, fixtures};
+use super::fixtures::{Fixture, fixtures};
 
 const KINDS: [Kind; 4] = [
     kind("c5c3.io/v1alpha1", "OpenStackCluster"),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use c5c3_api::Generation;
+use c5c3_program::Build;
 use clap::Args;
 use serde_json::Value;
 
@@ -34,6 +35,9 @@ pub struct Options {
     /// Where the configurations look for provider-kubernetes, if not where it is published
     #[arg(long, value_name = "REFERENCE")]
     provider_kubernetes: Option<Location>,
+    /// A static program for the function's package, instead of building c5c3
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// The folder to write the packages to [default: target/package in the repository]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -52,7 +56,10 @@ struct Built {
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let configurations = configurations(root, options)?;
     let function = function(root)?;
-    let program = StaticProgram::build(root)?;
+    let program = match &options.program {
+        Some(file) => StaticProgram::read(file)?,
+        None => StaticProgram::read(&Build::Release.program(root)?)?,
+    };
 
     let output = options
         .output

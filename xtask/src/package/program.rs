@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use c5c3_program::Build;
 
 /// A Linux program that needs nothing but a kernel: no loader, no libraries.
 pub struct StaticProgram {
@@ -12,15 +11,14 @@ pub struct StaticProgram {
 }
 
 impl StaticProgram {
-    /// Builds the program `c5c3` as it is shipped, for this machine's processor.
+    /// Reads a program from its file.
     ///
     /// # Errors
-    /// When cargo fails (it says why), or what comes out isn't static.
-    pub fn build(root: &Path) -> Result<Self> {
-        let path = Build::Release.program(root)?;
+    /// When it can't be read or isn't static.
+    pub fn read(file: &Path) -> Result<Self> {
         let contents =
-            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        Self::parse(contents).with_context(|| format!("{} can't go into an image", path.display()))
+            std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        Self::parse(contents).with_context(|| format!("{} can't go into an image", file.display()))
     }
 
     /// Reads the head of a 64-bit little-endian ELF file (the generic ABI's chapters 4 and 5).

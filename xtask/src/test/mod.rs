@@ -1,155 +1,129 @@
-//! `cargo xtask test`: every check and every test, one step after the other.
+//! `cargo xtask test`: every check, and the scenarios of a suite.
 
 mod run;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use c5c3_program::Build;
 use clap::Args;
-use serde_json::Value;
 
 use crate::machine;
-use run::{Run, Step};
+use run::{Background, Run, Step};
+
+/// The program with all scenarios, and how cargo is called for it.
+const SCENARIOS: [&str; 7] = [
+    "test",
+    "--locked",
+    "--package",
+    "lab",
+    "--test",
+    "scenarios",
+    "--",
+];
 
 /// How much is tested.
 #[derive(Args)]
 pub struct Options {
-    /// Stop before the lab, which builds and starts real API servers and Crossplanes
-    #[arg(long)]
+    /// Scenarios or their modules, which run alone; without any, all checks and the gate's scenarios run
+    names: Vec<String>,
+    /// Run every scenario, and build the program as it is shipped
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Print each scenario, its suite, its time budget and how long it took last
+    #[arg(long, conflicts_with_all = ["names", "all"])]
+    list: bool,
+    /// Stop before the scenarios, which build and start real API servers and Crossplanes
+    #[arg(long, conflicts_with_all = ["names", "all", "list"])]
     fast: bool,
 }
 
-/// Runs the steps up to the first that fails, and prints how long each took and how many tests passed and failed. The
-/// lab's scenarios know nothing of each other: one that fails doesn't keep the next from running.
+/// Runs the steps up to the first that fails, and prints how long each took of its budget and how many tests passed and
+/// failed. Scenarios don't depend on each other: all run, even if one fails.
 ///
 /// # Errors
 /// When a step fails; the message has the command that runs this step alone.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let mut run = Run::new(root);
-    let outcome = steps(&mut run, root, options);
+    if options.list {
+        return run.step(&scenarios("scenarios", &["--list"]));
+    }
+    let outcome = if options.names.is_empty() {
+        steps(&mut run, options)
+    } else {
+        let names: Vec<&str> = options.names.iter().map(String::as_str).collect();
+        machine::prepare_lab().and_then(|()| run.step(&scenarios("scenarios", &names)))
+    };
     run.summarise(outcome.is_ok());
     outcome
 }
 
-fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
-    // First, so that nobody learns half an hour later that a program is missing.
+fn steps(run: &mut Run, options: &Options) -> Result<()> {
+    let suite: &[&str] = if options.all { &["--all"] } else { &[] };
+    let mut background = Vec::new();
     if !options.fast {
+        // First, so that nobody learns half an hour later that a program is missing.
         machine::prepare_lab()?;
         machine::prepare_bench()?;
+        run.step(&Step::cargo(
+            "build of the scenarios",
+            300,
+            &["build", "--locked", "--package", "lab", "--tests"],
+        ))?;
+        let prepare = [suite, &["--prepare"]].concat();
+        background.push(run.begin(scenarios("tools and images", &prepare))?);
     }
-    run.step(&Step::cargo("format", &["fmt", "--all", "--check"]))?;
-    run.step(&Step::cargo(
-        "lints",
-        &[
-            "clippy",
-            "--locked",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ))?;
-    run.step(
-        &Step::cargo(
-            "tests",
-            &[
-                "test",
-                "--locked",
-                "--workspace",
-                "--exclude",
-                "lab",
-                "--no-fail-fast",
-            ],
-        )
-        .with_variable("INSTA_UPDATE", "no"),
-    )?;
-    run.step(&Step::cargo(
-        "generated files",
-        &["xtask", "generate", "--check"],
-    ))?;
-    if options.fast {
-        println!("the lab is left out, as --fast asks");
-        return Ok(());
+    let checked = checks(run, options.fast);
+    if options.fast || checked.is_err() {
+        // What runs in the background ends with it.
+        return checked;
     }
+    background.into_iter().try_for_each(Background::end)?;
 
-    let scenarios = scenarios(root)?;
-    run.step(&Step::cargo("instruction budget", &["xtask", "bench"]))?;
-    run.step(&Step::cargo(
-        "lab tools",
-        &[
-            "run",
-            "--locked",
-            "--package",
-            "lab",
-            "--bin",
-            "lab-prepare",
-        ],
-    ))?;
-    run.step(&Step::cargo(
-        "lab itself",
-        &["test", "--locked", "--package", "lab", "--lib", "--bins"],
-    ))?;
-    // The last link takes one core for minutes. The scenarios that need it come late; those before mostly wait.
-    let build = Build::Release.arguments();
-    let shipped = run.begin(Step::cargo("program as it is shipped", &build))?;
-    let mut failed: Vec<String> = Vec::new();
-    for scenario in &scenarios {
-        failed.extend(
-            run_scenario(run, scenario)
-                .err()
-                .map(|error| error.to_string()),
-        );
-    }
-    failed.extend(shipped.end().err().map(|error| error.to_string()));
+    // The last link takes one core for minutes, and few scenarios need it.
+    let shipped = match options.all {
+        true => {
+            let build = Build::Release.arguments();
+            Some(run.begin(Step::cargo("program as it is shipped", 600, &build))?)
+        }
+        false => None,
+    };
+    let passed = run.step(&scenarios("scenarios", suite));
+    let built = shipped.map_or(Ok(()), Background::end);
+    let failed: Vec<String> = [passed, built]
+        .into_iter()
+        .filter_map(|outcome| Some(outcome.err()?.to_string()))
+        .collect();
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
 
-fn run_scenario(run: &mut Run, scenario: &str) -> Result<()> {
+/// What needs no lab.
+fn checks(run: &mut Run, fast: bool) -> Result<()> {
+    run.step(&Step::cargo("format", 20, &["fmt", "--all", "--check"]))?;
+    let lints = ["clippy", "--locked", "--workspace", "--all-targets"];
+    let denied = ["--", "-D", "warnings"];
+    run.step(&Step::cargo("lints", 180, &[&lints[..], &denied].concat()))?;
+    let units = ["test", "--locked", "--workspace", "--exclude", "lab"];
+    run.step(
+        &Step::cargo("tests", 400, &[&units[..], &["--no-fail-fast"]].concat())
+            .with_variable("INSTA_UPDATE", "no"),
+    )?;
     run.step(&Step::cargo(
-        &format!("lab: {scenario}"),
-        &[
-            "test",
-            "--locked",
-            "--package",
-            "lab",
-            "--test",
-            scenario,
-            "--no-fail-fast",
-        ],
-    ))
+        "generated files",
+        30,
+        &["xtask", "generate", "--check"],
+    ))?;
+    if fast {
+        println!("the scenarios are left out, as --fast asks");
+        return Ok(());
+    }
+    let lab = ["test", "--locked", "--package", "lab", "--lib", "--bins"];
+    run.step(&Step::cargo("tests of the lab", 60, &lab))?;
+    run.step(&Step::cargo("instruction budget", 120, &["xtask", "bench"]))
 }
 
-/// The names of the lab's scenarios, each a test program of its own.
-fn scenarios(root: &Path) -> Result<Vec<String>> {
-    let arguments = ["metadata", "--locked", "--no-deps", "--format-version", "1"];
-    let output = c5c3_program::cargo()
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .context("cargo can't be started")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let workspace: Value =
-        serde_json::from_slice(&output.stdout).context("cargo metadata wrote no JSON")?;
-    let scenarios: Vec<_> = members(&workspace["packages"])
-        .filter(|package| package["name"] == "lab")
-        .flat_map(|lab| members(&lab["targets"]))
-        .filter(|target| members(&target["kind"]).any(|kind| kind == "test"))
-        .filter_map(|target| target["name"].as_str().map(str::to_owned))
-        .collect();
-    ensure!(
-        !scenarios.is_empty(),
-        "the package lab has no [[test]] in tests/Cargo.toml: its scenarios belong there"
-    );
-    Ok(scenarios)
-}
-
-fn members(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
+/// A step that calls the program with all scenarios.
+fn scenarios(name: &str, arguments: &[&str]) -> Step {
+    Step::cargo(name, 1_500, &[&SCENARIOS[..], arguments].concat())
 }

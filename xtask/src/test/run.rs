@@ -2,28 +2,32 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 
 /// A command that passes or fails.
 pub struct Step {
     name: String,
+    /// Seconds that it may take, on two cores and with nothing cached but sources.
+    budget: u64,
     variables: Vec<(&'static str, &'static str)>,
     arguments: Vec<String>,
 }
 
 impl Step {
     /// A step that calls cargo.
-    pub fn cargo(name: &str, arguments: &[&str]) -> Self {
+    pub fn cargo(name: &str, budget: u64, arguments: &[&str]) -> Self {
         let arguments = arguments
             .iter()
             .map(|&argument| argument.to_owned())
             .collect();
         Self {
             name: name.to_owned(),
+            budget,
             variables: Vec::new(),
             arguments,
         }
@@ -84,27 +88,73 @@ impl Tally {
     }
 }
 
-/// A step that runs while others do.
-pub struct Begun {
+/// A step that runs while others do. Dropped, it is killed with all that it has started.
+pub struct Background {
     step: Step,
     child: Child,
 }
 
-impl Begun {
+impl Background {
     /// Waits for its end.
     ///
     /// # Errors
     /// When it has failed.
-    pub fn end(self) -> Result<()> {
-        let output = self
-            .child
-            .wait_with_output()
-            .context("cannot wait for cargo")?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("{}\n{said}", self.step.failed(output.status));
-        }
+    pub fn end(mut self) -> Result<()> {
+        let status = self.child.wait().context("cannot wait for cargo")?;
+        ensure!(status.success(), self.step.failed(status));
         Ok(())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let group = format!("-{}", self.child.id());
+            let _ = Command::new("sh")
+                .args(["-c", "kill -KILL -- \"$0\"", &group])
+                .status();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// How long something took.
+struct Took {
+    name: String,
+    duration: Duration,
+    budget: Duration,
+}
+
+impl Took {
+    /// Of a scenario, by a line such as `test claims::on_2_4 ... ok (290 s of 420 s)`.
+    fn parse(line: &str) -> Option<Self> {
+        let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        let (took, budget) = rest
+            .split_once(" (")?
+            .1
+            .strip_suffix(" s)")?
+            .split_once(" s of ")?;
+        Some(Self {
+            name: name.to_owned(),
+            duration: Duration::from_secs(took.parse().ok()?),
+            budget: Duration::from_secs(budget.parse().ok()?),
+        })
+    }
+}
+
+impl fmt::Display for Took {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let over = if self.duration > self.budget {
+            ", over its budget"
+        } else {
+            ""
+        };
+        let (took, budget) = (self.duration.as_secs(), self.budget.as_secs());
+        write!(
+            formatter,
+            "{took:>6} s of {budget:>5} s  {}{over}",
+            self.name
+        )
     }
 }
 
@@ -112,7 +162,7 @@ impl Begun {
 pub struct Run {
     root: PathBuf,
     started: Instant,
-    durations: Vec<(String, Duration)>,
+    took: Vec<Took>,
     tally: Tally,
 }
 
@@ -122,7 +172,7 @@ impl Run {
         Self {
             root: root.to_owned(),
             started: Instant::now(),
-            durations: Vec::new(),
+            took: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -151,11 +201,16 @@ impl Run {
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
             self.tally.count(&line);
+            self.took.extend(Took::parse(&line));
         }
         let status = child.wait().context("cannot wait for cargo")?;
 
         let duration = started.elapsed();
-        self.durations.push((step.name.clone(), duration));
+        self.took.push(Took {
+            name: step.name.clone(),
+            duration,
+            budget: Duration::from_secs(step.budget),
+        });
         if !status.success() {
             println!("==> {}: failed in {}", step.name, seconds(duration));
             return Err(step.failed(status));
@@ -164,32 +219,34 @@ impl Run {
         Ok(())
     }
 
-    /// Begins a step that others don't wait for, and that leaves them the cores; its errors are shown when it is over.
+    /// Begins a step that others don't wait for, and that leaves them the cores.
     ///
     /// # Errors
     /// When it can't be started.
-    pub fn begin(&self, step: Step) -> Result<Begun> {
-        println!("\n==> {}, meanwhile: {step}", step.name);
+    pub fn begin(&self, step: Step) -> Result<Background> {
+        println!("\n==> {}, in the background: {step}", step.name);
         let child = c5c3_program::as_typed("nice".as_ref())
             .args(["-n", "10", "cargo"])
             .args(&step.arguments)
             .current_dir(&self.root)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start: {step}"))?;
-        Ok(Begun { step, child })
+        Ok(Background { step, child })
     }
 
-    /// Prints the duration of each step and, last, the sum of the tests. A step that failed without a failed test, such
+    /// Prints how long each step and scenario took, slowest first, and, last, the sum of the tests. A step that failed without a failed test, such
     /// as a lint, counts as one.
-    pub fn summarise(&self, passed: bool) {
+    pub fn summarise(&mut self, passed: bool) {
         println!();
-        for (name, duration) in &self.durations {
-            println!("{:>9}  {name}", seconds(*duration));
+        self.took
+            .sort_by_key(|took| std::cmp::Reverse(took.duration));
+        for took in &self.took {
+            println!("{took}");
         }
-        println!("{:>9}  in all", seconds(self.started.elapsed()));
+        println!("{:>6} s in all", self.started.elapsed().as_secs());
         if self.tally.ignored > 0 {
             println!("{} ignored", self.tally.ignored);
         }
@@ -229,7 +286,7 @@ mod tests {
     #[test]
     fn a_failing_step_names_the_command_that_shows_it_alone() {
         let mut run = Run::new(Path::new("."));
-        let step = Step::cargo("nonsense", &["no-such-subcommand"]).with_variable("LANG", "C");
+        let step = Step::cargo("nonsense", 1, &["no-such-subcommand"]).with_variable("LANG", "C");
         let error = run.step(&step).expect_err("cargo knows no such subcommand");
         assert!(
             error
@@ -237,21 +294,38 @@ mod tests {
                 .ends_with("to see it alone, run: LANG=C cargo no-such-subcommand"),
             "{error}"
         );
-        assert_eq!(run.durations.len(), 1);
+        assert_eq!(run.took.len(), 1);
     }
 
     #[test]
     fn background_step_reports_its_failure() {
         let run = Run::new(Path::new("."));
-        let begin = |arguments: &[&str]| run.begin(Step::cargo("meanwhile", arguments));
-        assert!(begin(&["--version"]).and_then(Begun::end).is_ok());
-        let error = begin(&["no-such-subcommand"]).and_then(Begun::end);
+        let begin = |arguments: &[&str]| run.begin(Step::cargo("in the background", 1, arguments));
+        assert!(begin(&["--version"]).and_then(Background::end).is_ok());
+        let error = begin(&["no-such-subcommand"]).and_then(Background::end);
         let message = error
             .expect_err("cargo knows no such subcommand")
             .to_string();
         assert!(
-            message.contains("to see it alone, run: cargo no-such-subcommand\n"),
+            message.ends_with("to see it alone, run: cargo no-such-subcommand"),
             "{message}"
+        );
+    }
+
+    #[test]
+    fn scenario_is_shown_against_its_budget() {
+        let shown = |line| Took::parse(line).map(|took| took.to_string());
+        let (slow, fast) = (
+            "test claims::a ... FAILED (430 s of 420 s)",
+            "test claims::b ... ok (29 s of 60 s)",
+        );
+        assert_eq!(
+            [slow, fast, "test a ... ok"].map(shown),
+            [
+                Some("   430 s of   420 s  claims::a, over its budget".to_owned()),
+                Some("    29 s of    60 s  claims::b".to_owned()),
+                None,
+            ]
         );
     }
 }

@@ -8,19 +8,35 @@ use lab::{FunctionProgram, Lab, Release, Result};
 
 use lab::claims::{Generation, Site};
 
-#[test]
-fn claims_on_1_20() -> Result<()> {
+use lab::scenario;
+use lab::suite::{LAB, Scenario, core};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 420 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate, 240 s, claims_on_1_20, [LAB, &[core(Release::V1_20)]]),
+    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, &[core(Release::V1_20)]]),
+    scenario!(Long, 240 s, claims_on_2_4, [LAB, &[core(Release::V2_4)]]),
+];
+
+fn whole_life_on_1_20() -> Result<()> {
     whole_scenario(Release::V1_20, Generation::Claims)
 }
 
-#[test]
 fn namespaced_resources_on_2_4() -> Result<()> {
     whole_scenario(Release::V2_4, Generation::Namespaced)
 }
 
-#[test]
+fn claims_on_1_20() -> Result<()> {
+    shared_pools(Release::V1_20)
+}
+
 fn claims_on_2_4() -> Result<()> {
-    lab::in_lab(Release::V2_4, FunctionProgram::c5c3()?, async |lab| {
+    shared_pools(Release::V2_4)
+}
+
+fn shared_pools(release: Release) -> Result<()> {
+    lab::in_lab(release, FunctionProgram::c5c3()?, async |lab| {
         let site = Site::build(lab, Generation::Claims).await?;
         tenants::share_pools(&site).await
     })

@@ -8,13 +8,43 @@ mod path;
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 use serde_json::json;
 
+use lab::scenario;
+use lab::suite::{LAB, NODE, Need, Scenario, core};
+use lab::tools::Tool;
+
+/// What stands beside our operators.
+const OPERATORS: &[Need] = &[
+    Need::Tool(Tool::Helm),
+    Need::Tool(Tool::MariadbOperator),
+    Need::Tool(Tool::KOrc),
+    Need::MariaDb,
+    Need::Memcached,
+];
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 420 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
+        Need::Tool(Tool::CertManager),
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("placement", "2025.2"),
+    ]]),
+    scenario!(Gate, 480 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, OPERATORS, &[
+        core(lab::Release::V2_4),
+        Need::Ceph,
+        Need::Service("keystone", "2026.2"),
+        Need::Service("glance", "2026.2"),
+        Need::Service("placement", "2026.2"),
+        Need::Service("keystone", "2025.2"),
+    ]]),
+];
+
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
 /// The user that MariaDB runs as, and the one that every service does.
 const DATABASE_USER: u32 = 999;
 const SERVICE_USER: u32 = 42424;
 
-#[test]
 fn a_control_plane_becomes_a_cloud() -> Result<()> {
     // Built before anything waits for them.
     let images = [

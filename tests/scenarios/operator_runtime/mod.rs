@@ -15,6 +15,18 @@ use serde_json::{Value, json};
 
 use carried::prepare;
 
+use lab::scenario;
+use lab::suite::{CLUSTER, Scenario};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 90 s, kept::what_is_wanted_is_made_and_kept_so, [CLUSTER]),
+    scenario!(Gate, 90 s, order::parts_go_in_their_order, [CLUSTER]),
+    scenario!(Gate, 90 s, outside::systems_outside_are_asked_and_called, [CLUSTER]),
+    scenario!(Gate, 90 s, refused::what_is_not_there_or_not_allowed_is_said_and_deletes_nothing, [CLUSTER]),
+    scenario!(Gate, 90 s, replicas::of_two_replicas_one_writes, [CLUSTER]),
+];
+
 const TRIAL: Kind = kind("c5c3.io/v1alpha1", "SecretAggregate");
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
 const SECRET: Kind = kind("v1", "Secret");

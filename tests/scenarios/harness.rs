@@ -2,28 +2,40 @@
 
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
 
 use lab::{
-    Cluster, Etcd, FunctionProgram, Kind, Lab, NAMESPACED_OBJECT, OBJECT, Program, Release, Result,
-    SHOOT, bail, ensure, eventually, is, kind, minutes, seconds, shoot_faults, throughout,
+    Cluster, Context, Etcd, FunctionProgram, Kind, Lab, NAMESPACED_OBJECT, OBJECT, Program,
+    Release, Result, SHOOT, bail, ensure, eventually, is, kind, minutes, seconds, shoot_faults,
+    throughout,
 };
 use serde_json::json;
+
+use lab::scenario;
+use lab::suite::{CLUSTER, LAB, Need, Scenario, core};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 60 s, nothing_is_left_of_a_scenario, [CLUSTER]),
+    scenario!(Gate, 30 s, nothing_but_its_logs_is_left_of_a_scenario_that_fails, []),
+    scenario!(Gate, 30 s, waiting_for_a_process_that_ended_stops_at_once, []),
+    scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [&[Need::Tool(Tool::Shoot)]]),
+    scenario!(Long, 180 s, on_1_20, [LAB, &[core(Release::V1_20)]]),
+    scenario!(Long, 180 s, on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, &[core(Release::V2_4)]]),
+];
 
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
 const CLAIM: Kind = kind("lab.c5c3.io/v1", "Greeting");
 
-#[test]
 fn on_1_20() -> Result<()> {
     lab::in_lab(Release::V1_20, verbatim(), greeting)
 }
 
-#[test]
 fn on_2_4() -> Result<()> {
     lab::in_lab(Release::V2_4, verbatim(), greeting)
 }
 
-#[test]
 fn in_a_namespace_on_2_4() -> Result<()> {
     lab::in_lab(Release::V2_4, verbatim(), async |lab| {
         lab.provider.connect("greeted", &lab.storage).await?;
@@ -202,7 +214,6 @@ async fn shoots_are_what_gardener_takes(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn shoots_are_checked_without_a_garden() -> Result<()> {
     assert_eq!(shoot_faults(SHOOT_MANIFEST)?, Vec::<String>::new());
     let faulty = [
@@ -222,7 +233,6 @@ fn shoots_are_checked_without_a_garden() -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn nothing_is_left_of_a_scenario() -> Result<()> {
     let (folder, started) = lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -245,16 +255,15 @@ fn nothing_is_left_of_a_scenario() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn nothing_but_its_folder_is_left_of_a_scenario_that_fails() -> Result<()> {
+fn nothing_but_its_logs_is_left_of_a_scenario_that_fails() -> Result<()> {
     let run = panic::catch_unwind(AssertUnwindSafe(|| {
         lab::on_a_bare_machine(async |machine| -> Result<()> {
             machine.start("sleeper", &Program::new("sleep").arg("600"))?;
-            panic!(
+            panic::resume_unwind(Box::new(format!(
                 "{} {}",
                 machine.running()["sleeper"],
                 machine.folder().display()
-            );
+            )));
         })
     }));
     let Err(panicked) = run else {
@@ -271,14 +280,12 @@ fn nothing_but_its_folder_is_left_of_a_scenario_that_fails() -> Result<()> {
         !fs::exists(format!("/proc/{process}"))?,
         "the sleeper outlives its scenario"
     );
-    assert!(
-        Path::new(folder).join("sleeper.log").exists(),
-        "the logs are kept"
-    );
-    Ok(fs::remove_dir_all(folder)?)
+    assert!(!fs::exists(folder)?, "{folder} is left");
+    let results = lab::results().context("the runner gives no folder")?;
+    assert!(results.join("sleeper.log").exists(), "the logs are lost");
+    Ok(())
 }
 
-#[test]
 fn waiting_for_a_process_that_ended_stops_at_once() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         machine.start("hasty", &Program::new("ls").arg("/nowhere"))?;

@@ -14,6 +14,30 @@ use provider_openstack::Release;
 use rendered::rendered;
 use resources::resources;
 
+use lab::scenario;
+use lab::suite::{Need, Scenario};
+
+/// The services of every release.
+const RELEASES: &[Need] = &[
+    Need::Python("openstack-2025.1"),
+    Need::Python("openstack-2025.2"),
+    Need::Python("openstack-2026.1"),
+    Need::Python("openstack-2026.2"),
+];
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
+    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
+    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
+    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
+    scenario!(Gate, 60 s, a_file_with_mistakes_is_found_out, [RELEASES]),
+    scenario!(Gate, 60 s, the_tables_are_what_the_services_say, [RELEASES]),
+    scenario!(Gate, 60 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
+    scenario!(Gate, 60 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
+    scenario!(Gate, 60 s, operators_validate_policies_as_oslo_does, [RELEASES]),
+];
+
 /// What every example, every size and every choice of a resource renders is what the services of a release read.
 fn is_read(year: u16, half: u8) -> Result<()> {
     let openstack = OpenStack::of(Release::new(year, half))?;
@@ -31,28 +55,23 @@ fn is_read(year: u16, half: u8) -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn what_is_rendered_is_read_by_2025_1() -> Result<()> {
     is_read(2025, 1)
 }
 
-#[test]
 fn what_is_rendered_is_read_by_2025_2() -> Result<()> {
     is_read(2025, 2)
 }
 
-#[test]
 fn what_is_rendered_is_read_by_2026_1() -> Result<()> {
     is_read(2026, 1)
 }
 
-#[test]
 fn what_is_rendered_is_read_by_2026_2() -> Result<()> {
     is_read(2026, 2)
 }
 
 /// The check finds every kind of fault: else its silence would mean nothing.
-#[test]
 fn a_file_with_mistakes_is_found_out() -> Result<()> {
     let openstack = OpenStack::of(Release::new(2026, 1))?;
     let mistakes = [
@@ -112,7 +131,6 @@ fn a_file_with_mistakes_is_found_out() -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn the_tables_are_what_the_services_say() -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../providers/openstack/options");
     let tables = tables()?;
@@ -130,17 +148,14 @@ fn the_tables_are_what_the_services_say() -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn operators_validate_values_as_the_oldest_services_do() -> Result<()> {
     validated::values(Release::new(2025, 1))
 }
 
-#[test]
 fn operators_validate_values_as_the_newest_services_do() -> Result<()> {
     validated::values(Release::new(2026, 2))
 }
 
-#[test]
 fn operators_validate_policies_as_oslo_does() -> Result<()> {
     validated::policies(Release::new(2026, 2))
 }

@@ -19,6 +19,19 @@ use serde_json::{Value, json};
 use catalogue::{NAMESPACE, Running};
 use identity::Identity;
 
+use lab::scenario;
+use lab::suite::{CLUSTER, Need, Scenario};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 240 s, credentials_can_be_used_are_replaced_and_go, [CLUSTER, &[
+        Need::Python("keystone"),
+        Need::Tool(Tool::KOrc),
+    ]]),
+    scenario!(Gate, 60 s, the_driver_says_what_is_wrong_and_grants_what_is_asked, [&[Need::Python("keystone")]]),
+];
+
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 const ROTATION: Kind = kind("c5c3.io/v1alpha1", "CredentialRotation");
 const GLANCE: Kind = kind("glance.openstack.c5c3.io/v1alpha1", "Glance");
@@ -28,7 +41,6 @@ const CREDENTIAL: Kind = kind("openstack.k-orc.cloud/v1alpha1", "ApplicationCred
 /// The password of Keystone's first user.
 const PASSWORD: &str = "chosen: by \"the\" user #1";
 
-#[test]
 fn credentials_can_be_used_are_replaced_and_go() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let (cluster, keystone, _korc) = site(&machine).await?;
@@ -193,7 +205,6 @@ async fn everything_goes(cluster: &Cluster, identity: &Identity) -> Result<()> {
     Ok(())
 }
 
-#[test]
 fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let keystone = Keystone::start(&machine, PASSWORD).await?;

@@ -16,6 +16,28 @@ use lab::{
 };
 use serde_json::json;
 
+use lab::scenario;
+use lab::suite::{NODE, Need, Scenario};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 480 s, cloud::a_cloud_issues_tokens_and_keeps_images, [NODE, &[
+        Need::Tool(Tool::Dex),
+        Need::Tool(Tool::Helm),
+        Need::Judges,
+        Need::S3,
+        Need::Packaged("mariadb-server"),
+        Need::Packaged("memcached"),
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("placement", "2025.2"),
+    ]]),
+    scenario!(Long, 180 s, pods_run_are_found_by_name_and_leave_nothing, [NODE]),
+    scenario!(Long, 180 s, nothing_is_left_of_a_scenario_that_is_killed, [NODE]),
+    scenario!(Fixture, 600 s, is_killed, [NODE]),
+];
+
 const DEPLOYMENT: Kind = kind("apps/v1", "Deployment");
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
@@ -24,7 +46,6 @@ const SECRET: Kind = kind("v1", "Secret");
 /// Where a scenario that is to be killed says which folder it has.
 const FOLDER_FILE: &str = "LAB_FOLDER_FILE";
 
-#[test]
 fn pods_run_are_found_by_name_and_leave_nothing() -> Result<()> {
     let traces = lab::on_a_bare_machine(async |machine| {
         let (cluster, node) = up(&machine).await?;
@@ -57,12 +78,11 @@ fn pods_run_are_found_by_name_and_leave_nothing() -> Result<()> {
     traces.nothing()
 }
 
-#[test]
 fn nothing_is_left_of_a_scenario_that_is_killed() -> Result<()> {
     let place = tempfile::tempdir()?;
     let file = place.path().join("folder");
     let mut scenario = Command::new(env::current_exe()?)
-        .args(["--exact", "is_killed", "--ignored", "--nocapture"])
+        .args(["--exec", "node::is_killed"])
         .env(FOLDER_FILE, &file)
         .stdin(Stdio::null())
         .spawn()
@@ -82,8 +102,7 @@ fn nothing_is_left_of_a_scenario_that_is_killed() -> Result<()> {
     })
 }
 
-#[test]
-#[ignore = "the scenario that nothing_is_left_of_a_scenario_that_is_killed kills"]
+/// Runs until nothing_is_left_of_a_scenario_that_is_killed kills it.
 fn is_killed() -> Result<()> {
     let Some(file) = env::var_os(FOLDER_FILE) else {
         return Ok(());

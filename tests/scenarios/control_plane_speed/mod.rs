@@ -10,7 +10,13 @@ mod start;
 
 use lab::Result;
 
-#[test]
+use lab::scenario;
+use lab::suite::{CLUSTER, Scenario};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] =
+    &[scenario!(Long alone, 900 s, a_hundred_control_planes_cost_what_they_may, [CLUSTER])];
+
 fn a_hundred_control_planes_cost_what_they_may() -> Result<()> {
     lab::on_a_bare_machine(hundred::come_up_and_rest)
 }

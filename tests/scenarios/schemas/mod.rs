@@ -9,27 +9,37 @@ mod services;
 use c5c3_api::Generation;
 use lab::{Release, Result};
 
-#[test]
+use lab::scenario;
+use lab::suite::{CLUSTER, Need, Scenario, core};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, &[
+        Need::Tool(Tool::GardenerApiserver),
+    ]]),
+    scenario!(Gate, 120 s, what_services_become_is_taken_by_their_cluster, [CLUSTER]),
+    scenario!(Gate, 120 s, claims_are_taken_or_refused_on_1_20, [CLUSTER, &[core(Release::V1_20)]]),
+    scenario!(Gate, 120 s, namespaced_resources_are_taken_or_refused_on_2_4, [CLUSTER, &[core(Release::V2_4)]]),
+    scenario!(Long, 120 s, claims_are_taken_or_refused_on_2_4, [CLUSTER, &[core(Release::V2_4)]]),
+];
+
 fn what_is_composed_is_taken_by_its_clusters() -> Result<()> {
     lab::on_a_bare_machine(async |machine| composed::is_taken(&machine).await)
 }
 
-#[test]
 fn what_services_become_is_taken_by_their_cluster() -> Result<()> {
     lab::on_a_bare_machine(async |machine| services::are_taken(&machine).await)
 }
 
-#[test]
 fn claims_are_taken_or_refused_on_1_20() -> Result<()> {
     definitions::decide(Release::V1_20, Generation::V1)
 }
 
-#[test]
 fn claims_are_taken_or_refused_on_2_4() -> Result<()> {
     definitions::decide(Release::V2_4, Generation::V1)
 }
 
-#[test]
 fn namespaced_resources_are_taken_or_refused_on_2_4() -> Result<()> {
     definitions::decide(Release::V2_4, Generation::V2)
 }

@@ -15,6 +15,15 @@ use serde_json::json;
 use program::{Lines, against, status, workspace};
 use small::{READER, ROTATION_OF_GLANCE, SMALL, WATCHER};
 
+use lab::scenario;
+use lab::suite::{CLUSTER, Scenario};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 180 s, what_runs_is_compared_and_shown, [CLUSTER]),
+    scenario!(Gate, 120 s, what_is_ready_is_as_planned, [CLUSTER]),
+];
+
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
 const STATEFUL_SET: Kind = kind("apps/v1", "StatefulSet");
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
@@ -23,7 +32,6 @@ const SECRET: Kind = kind("v1", "Secret");
 
 const EXAMPLE: &str = "examples/control-planes/production.yaml";
 
-#[test]
 fn what_runs_is_compared_and_shown() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
@@ -64,7 +72,6 @@ fn what_runs_is_compared_and_shown() -> Result<()> {
 }
 
 /// A whole control plane, ready: nobody would change anything, and who only looks needs no other rights.
-#[test]
 fn what_is_ready_is_as_planned() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let site = Site::open(&machine, Build::Debug).await?;

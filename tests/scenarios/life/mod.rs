@@ -14,10 +14,22 @@ use lab::{Cloud, Image, Kind, Result, kind};
 use identity::Identity;
 use load::Load;
 
+use lab::scenario;
+use lab::suite::{NODE, Need, Scenario};
+use lab::tools::Tool;
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[scenario!(Long alone, 900 s, keystone_lives, [NODE, &[
+    Need::Tool(Tool::Helm),
+    Need::Packaged("mariadb-server"),
+    Need::Packaged("memcached"),
+    Need::Service("keystone", "2025.2"),
+    Need::Service("keystone", "2026.1"),
+]])];
+
 const POD: Kind = kind("v1", "Pod");
 const SECRET: Kind = kind("v1", "Secret");
 
-#[test]
 fn keystone_lives() -> Result<()> {
     // Built before anything waits for them.
     let images = [

@@ -1,0 +1,179 @@
+//! Scenarios: their names, suites, time budgets, and the tools and images that they need.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::crossplane::Release;
+use crate::image::Image;
+use crate::tools::{Module, Tool};
+use crate::{python, seconds};
+
+/// An end-to-end test, by the macro [`scenario!`](crate::scenario).
+#[derive(Debug)]
+pub struct Scenario {
+    /// The path of its function, beginning with the crate.
+    pub path: &'static str,
+    /// When it runs.
+    pub suite: Suite,
+    /// Seconds that it may take on two cores. It isn't interrupted when it takes longer; the summary shows it.
+    pub budget: u64,
+    /// Whether it measures, and runs with no other beside it.
+    pub alone: bool,
+    /// What must be built before it starts.
+    pub needs: &'static [&'static [Need]],
+    /// The function.
+    pub run: fn() -> Result<()>,
+}
+
+/// When a scenario runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// In every run.
+    Gate,
+    /// With `--all` only, or by name.
+    Long,
+    /// By another scenario only.
+    Fixture,
+}
+
+/// Something that is built once and kept in the cache folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A program.
+    Tool(Tool),
+    /// A Python environment of `tests/tools`.
+    Python(&'static str),
+    /// The acceptance tests' image.
+    Judges,
+    /// The object store's image.
+    S3,
+    /// MariaDB's image for mariadb-operator.
+    MariaDb,
+    /// Memcached's image of control planes.
+    Memcached,
+    /// Ceph's image.
+    Ceph,
+    /// The smallest image.
+    Tiny,
+    /// The image of a Debian package.
+    Packaged(&'static str),
+    /// The image of an OpenStack service and release.
+    Service(&'static str, &'static str),
+}
+
+/// API servers.
+pub const CLUSTER: &[Need] = &[
+    Need::Tool(Tool::Etcd),
+    Need::Tool(Tool::KubeApiserver),
+    Need::Tool(Tool::KubeControllerManager),
+];
+
+/// A [`Lab`](crate::Lab) without Crossplane itself.
+pub const LAB: &[Need] = &[
+    Need::Tool(Tool::Etcd),
+    Need::Tool(Tool::KubeApiserver),
+    Need::Tool(Tool::KubeControllerManager),
+    Need::Tool(Tool::GardenerApiserver),
+    Need::Tool(Tool::ProviderKubernetes),
+];
+
+/// A [`Node`](crate::Node).
+pub const NODE: &[Need] = &[
+    Need::Tool(Tool::Etcd),
+    Need::Tool(Tool::KubeApiserver),
+    Need::Tool(Tool::KubeControllerManager),
+    Need::Tool(Tool::Crane),
+    Need::Tool(Tool::Kubelet),
+    Need::Tool(Tool::KubeScheduler),
+    Need::Tool(Tool::KubeProxy),
+    Need::Tool(Tool::CoreDns),
+    Need::Tiny,
+];
+
+impl Scenario {
+    /// Its name: the module and the function, for instance `claims::claims_on_1_20`.
+    pub fn name(&self) -> &'static str {
+        self.path
+            .split_once("::")
+            .map_or(self.path, |(_, name)| name)
+    }
+
+    /// How long it may take.
+    pub fn budget(&self) -> Duration {
+        seconds(self.budget)
+    }
+
+    /// Whether a name on the command line means it: its own, that of a module around it, or that of its function.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        let rest = self.name().strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+            || self.name().rsplit("::").next() == Some(name)
+    }
+}
+
+impl Need {
+    /// Builds it if it isn't in the cache yet.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn prepare(self) -> Result<()> {
+        let prepared = match self {
+            Self::Tool(tool) => tool.path().map(drop),
+            Self::Python(name) => python::environment(name).map(drop),
+            Self::Judges => Image::judges().map(drop),
+            Self::S3 => Image::s3().map(drop),
+            Self::MariaDb => Image::mariadb().map(drop),
+            Self::Memcached => Image::memcached().map(drop),
+            Self::Ceph => Image::ceph().map(drop),
+            Self::Tiny => Image::tiny().map(drop),
+            Self::Packaged(package) => Image::packaged(package).map(drop),
+            Self::Service(service, release) => Image::of_service(service, release).map(drop),
+        };
+        prepared.with_context(|| format!("cannot prepare {self:?}"))
+    }
+
+    /// Whether it is built by Go, which takes the processor; the rest mostly waits for downloads.
+    pub(crate) fn is_compiled(self) -> bool {
+        matches!(self, Self::Tool(_))
+    }
+}
+
+/// Downloads the modules whose files scenarios read.
+///
+/// # Errors
+/// When `go` is missing or can't download one.
+pub(crate) fn download_modules() -> Result<()> {
+    for module in Module::ALL {
+        module
+            .folder()
+            .with_context(|| format!("cannot download {module:?}"))?;
+    }
+    Ok(())
+}
+
+/// Crossplane's core of one release.
+pub const fn core(release: Release) -> Need {
+    Need::Tool(release.tool())
+}
+
+/// Declares a scenario: its suite, whether it runs `alone`, its budget in seconds, its function, and what it needs.
+#[macro_export]
+macro_rules! scenario {
+    ($suite:ident, $($rest:tt)+) => {
+        $crate::scenario!(@ $suite, false, $($rest)+)
+    };
+    ($suite:ident alone, $($rest:tt)+) => {
+        $crate::scenario!(@ $suite, true, $($rest)+)
+    };
+    (@ $suite:ident, $alone:literal, $budget:literal s, $($path:ident)::+, [$($needs:expr),* $(,)?]) => {
+        $crate::suite::Scenario {
+            path: concat!(module_path!(), $("::", stringify!($path)),+),
+            suite: $crate::suite::Suite::$suite,
+            budget: $budget,
+            alone: $alone,
+            needs: &[$($needs),*],
+            run: $($path)::+,
+        }
+    };
+}

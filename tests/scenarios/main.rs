@@ -1,0 +1,47 @@
+//! The scenarios, each declared beside its code. `cargo xtask test --list` shows them.
+
+mod claims;
+mod cloud;
+mod configuration;
+mod control_plane;
+mod control_plane_faults;
+mod control_plane_speed;
+mod harness;
+mod keystone;
+mod life;
+mod node;
+mod operator_runtime;
+mod operators;
+mod package;
+mod plan;
+mod render;
+mod schemas;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use lab::suite::Scenario;
+
+const SCENARIOS: &[&[Scenario]] = &[
+    claims::SCENARIOS,
+    cloud::SCENARIOS,
+    configuration::SCENARIOS,
+    control_plane::SCENARIOS,
+    control_plane_faults::SCENARIOS,
+    control_plane_speed::SCENARIOS,
+    harness::SCENARIOS,
+    keystone::SCENARIOS,
+    life::SCENARIOS,
+    node::SCENARIOS,
+    operator_runtime::SCENARIOS,
+    operators::SCENARIOS,
+    package::SCENARIOS,
+    plan::SCENARIOS,
+    render::SCENARIOS,
+    schemas::SCENARIOS,
+];
+
+fn main() -> ExitCode {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    lab::run_scenarios(SCENARIOS, temporary.parent().unwrap_or(temporary))
+}
