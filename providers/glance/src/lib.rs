@@ -66,7 +66,7 @@ impl Composer for Glance {
         let service = Service::of(about, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
         let stores = store::resolve(&service, &spec.storage, world, composition)?;
         let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();

@@ -1,9 +1,13 @@
 //! How a service knows who calls it: by Keystone, which it reaches with its application credential.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::StatefulSet;
-use provider_composer::{Custom, Progress, Seen, World};
+use provider_composer::{
+    Composition, Custom, Generated, GeneratedValue, Progress, Retention, Seen, World,
+};
 
 use crate::awaited::Awaited;
 use crate::cache::{MEMCACHED, cache};
@@ -18,6 +22,9 @@ const KEYSTONE: &str = "keystone";
 /// The file with the certificate of whoever issued Keystone's.
 const AUTHORITY: &str = "keystone-ca.crt";
 
+/// The key of the Secret that the key of cached tokens is in.
+const KEY: &str = "key";
+
 /// How a service reaches Keystone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeystoneAccess {
@@ -27,19 +34,30 @@ pub struct KeystoneAccess {
     secret: String,
     /// Certificate of the issuer of Keystone's, where the system may not know it.
     authority: Option<String>,
-    memcached: Vec<String>,
+    /// Where validated tokens are cached; none where the control plane has no Memcached.
+    tokens: Option<TokenCache>,
+}
+
+/// Where validated tokens are cached, and the key that they are encrypted with.
+#[derive(Clone, PartialEq, Eq)]
+struct TokenCache {
+    servers: Vec<String>,
+    key: String,
 }
 
 impl KeystoneAccess {
-    /// How a service reaches Keystone. A cache that the control plane has is used.
+    /// How a service reaches Keystone. A Memcached that the control plane has is used, with a key that only this service has.
     ///
     /// # Errors
-    /// Keystone's address or the application credential isn't there yet.
+    /// Keystone's address, the application credential or the key isn't there yet.
     pub fn resolve(
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
         world: &World<'_>,
+        composition: &mut Composition,
     ) -> Awaited<Self> {
+        // First of all: what is awaited must not prune the key.
+        let tokens = TokenCache::resolve(service, world, composition);
         let auth_url = match &access.auth_url {
             Some(url) => url.clone(),
             None => found(service, world)?,
@@ -60,7 +78,7 @@ impl KeystoneAccess {
             region: access.region.clone(),
             id: values.required("application_credential_id")?.to_owned(),
             secret: values.required("application_credential_secret")?.to_owned(),
-            memcached: memcached(service, world)?,
+            tokens: tokens?,
         })
     }
 
@@ -84,8 +102,11 @@ impl KeystoneAccess {
             // Else any user's token would do where a service's is asked for.
             .set("service_token_roles", "service")
             .set("service_token_roles_required", true);
-        if !self.memcached.is_empty() {
-            section.list("memcached_servers", &self.memcached);
+        if let Some(tokens) = &self.tokens {
+            section
+                .list("memcached_servers", &tokens.servers)
+                .set("memcache_security_strategy", "ENCRYPT")
+                .secret("memcache_secret_key", &tokens.key);
         }
         if let Some(authority) = &self.authority {
             section.set("cafile", format!("{}/{AUTHORITY}", service.about.folder));
@@ -136,9 +157,31 @@ fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaite
     Ok(values.authority()?.map(str::to_owned))
 }
 
-fn memcached(service: &Service<'_>, world: &World<'_>) -> Awaited<Vec<String>> {
-    match world.get::<StatefulSet>(service.namespace, MEMCACHED) {
-        Seen::Missing => Ok(Vec::new()),
-        Seen::Found(_) | Seen::Unread(_) => cache(service, &parts::Cache::default(), world),
+impl TokenCache {
+    fn resolve(
+        service: &Service<'_>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Awaited<Option<Self>> {
+        let secret = service.named("token-cache");
+        let generated = Generated {
+            values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Password(32))]),
+            labels: service.selector(),
+            retention: Retention::WhileWanted,
+        };
+        composition.generate(service.namespace, &secret, generated);
+        let memcached = world.get::<StatefulSet>(service.namespace, MEMCACHED);
+        if memcached.is_missing() {
+            return Ok(None);
+        }
+        let servers = cache(service, &parts::Cache::default(), world)?;
+        let values = Values::read(
+            world,
+            service.namespace,
+            &secret,
+            "the key of cached tokens",
+        )?;
+        let key = values.required(KEY)?.to_owned();
+        Ok(Some(Self { servers, key }))
     }
 }

@@ -10,7 +10,7 @@ use crate::digest::digest;
 use crate::files;
 use crate::migration;
 use crate::pod::{Program, pod};
-use crate::service::Service;
+use crate::service::{NAME, Service};
 
 /// Label of a Job: which task it does.
 const TASK: &str = "c5c3.io/task";
@@ -219,8 +219,11 @@ impl<'a> Jobs<'a> {
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
         labels.insert(RELEASE.to_owned(), self.service.release.to_string());
-        // The pods aren't the API's: its Service mustn't choose them.
-        let labels = std::collections::BTreeMap::from([(TASK.to_owned(), task.name.to_owned())]);
+        // Network policies select pods by the service's name; its Service also selects by instance, and must not choose these.
+        let labels = std::collections::BTreeMap::from([
+            (NAME.to_owned(), self.service.about.name.to_owned()),
+            (TASK.to_owned(), task.name.to_owned()),
+        ]);
         let spec = JobSpec {
             backoff_limit: Some(TRIES),
             active_deadline_seconds: Some(DEADLINE),

@@ -50,7 +50,7 @@ impl Composer for Placement {
         let service = Service::of(ABOUT, subject, &spec.common, scale)?;
         let ground = Ground::of(&service, Subject::<PlacementSpec>::KIND, world, composition)?;
         let database = Database::resolve(&service, &spec.database, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
         let workload =
             all((&database, &access, &ground.policy)).map(|(database, access, policy)| {
                 workload(&service, database, access, policy, composition)
