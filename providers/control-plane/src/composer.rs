@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use provider_composer::{
-    Composer, Composition, Failure, Metadata, Progress, ResourceKind, Seen, Subject, Use, World,
+    Composer, Composition, Failure, Metadata, Progress, Resource, ResourceKind, Seen, Subject, Use,
+    World,
 };
 use provider_openstack::table::Tags;
 
@@ -28,8 +30,11 @@ impl Composer for ControlPlaneComposer {
     fn uses(&self) -> Vec<Use> {
         let objects = GRAPH.iter().flat_map(|step| step.objects);
         let composed = objects.map(|(kind, _)| Use::composes(*kind));
-        let alone = Use::reads(ResourceKind::of::<ControlPlaneSpec>());
-        let all = composed.chain(catalogue::uses()).chain([alone]);
+        let others = [
+            Use::reads(ResourceKind::of::<ControlPlaneSpec>()),
+            Use::composes(NetworkPolicy::KIND),
+        ];
+        let all = composed.chain(catalogue::uses()).chain(others);
         // What is composed is looked at too.
         let mut most = BTreeMap::new();
         for used in all {
@@ -52,6 +57,7 @@ impl Composer for ControlPlaneComposer {
         }
         alone(subject, world)?;
         recipe.graph.check()?;
+        recipe.network(composition);
         let mut survey = survey(&recipe, world, recipe.graph.steps());
         catalogue(&recipe, &mut survey, world, composition)?;
         let rollout = Rollout::decide(&recipe, &survey, world.now())?;

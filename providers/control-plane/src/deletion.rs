@@ -45,6 +45,9 @@ pub fn dissolve(
             }
         }
     }
+    if !left.is_empty() {
+        recipe.network(composition);
+    }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let message = format!(
         "being deleted, and what needs others goes before them; left: {}",

@@ -69,6 +69,8 @@ pub struct Step {
     pub phase: u8,
     /// What has to be ready before it is made.
     pub needs: &'static [Node],
+    /// Other parts that its pods connect to, which it doesn't wait for.
+    pub uses: &'static [Node],
     /// The condition that says whether it is ready.
     pub condition: &'static str,
     /// The objects that it consists of, but for Secrets, which outlive it. The first says how it is; a node without any
@@ -93,6 +95,7 @@ pub static GRAPH: [Step; 14] = [
         word: "MariaDB",
         phase: 1,
         needs: &[],
+        uses: &[],
         condition: INFRASTRUCTURE,
         objects: &[(MariaDb::KIND, MARIADB)],
         dependency: None,
@@ -103,6 +106,7 @@ pub static GRAPH: [Step; 14] = [
         word: "RabbitMQ",
         phase: 1,
         needs: &[],
+        uses: &[],
         condition: INFRASTRUCTURE,
         objects: &[(RabbitmqCluster::KIND, RABBITMQ)],
         dependency: None,
@@ -113,6 +117,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Valkey",
         phase: 1,
         needs: &[],
+        uses: &[],
         condition: INFRASTRUCTURE,
         objects: &[(Valkey::KIND, VALKEY)],
         dependency: None,
@@ -123,6 +128,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Memcached",
         phase: 1,
         needs: &[],
+        uses: &[],
         condition: INFRASTRUCTURE,
         objects: &[
             (StatefulSet::KIND, MEMCACHED),
@@ -137,6 +143,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Keystone",
         phase: 2,
         needs: &[Database, Memcached],
+        uses: &[],
         condition: "KeystoneReady",
         objects: &[(ResourceKind::of::<KeystoneSpec>(), "keystone")],
         dependency: Some(DependencyKind::Keystone),
@@ -147,6 +154,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Catalogue",
         phase: 3,
         needs: &[Keystone],
+        uses: &[],
         condition: "KORCReady",
         objects: &[],
         dependency: None,
@@ -157,6 +165,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Glance",
         phase: 4,
         needs: &[Keystone, Catalogue, Database],
+        uses: &[Memcached],
         condition: "GlanceReady",
         objects: &[(ResourceKind::of::<GlanceSpec>(), "glance")],
         dependency: Some(DependencyKind::Glance),
@@ -167,6 +176,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Placement",
         phase: 4,
         needs: &[Keystone, Catalogue, Database],
+        uses: &[Memcached],
         condition: "PlacementReady",
         objects: &[(ResourceKind::of::<PlacementSpec>(), "placement")],
         dependency: Some(DependencyKind::Placement),
@@ -177,6 +187,7 @@ pub static GRAPH: [Step; 14] = [
         word: "OVN",
         phase: 5,
         needs: &[],
+        uses: &[],
         condition: "OVNReady",
         objects: &[(ResourceKind::of::<OvnClusterSpec>(), "ovn")],
         dependency: Some(DependencyKind::OvnCluster),
@@ -187,6 +198,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Nova",
         phase: 5,
         needs: &[Keystone, Catalogue, Placement, Glance, RabbitMq, Database],
+        uses: &[Memcached, Neutron, Cinder, Cortex],
         condition: "NovaReady",
         objects: &[(ResourceKind::of::<NovaSpec>(), "nova")],
         dependency: Some(DependencyKind::Nova),
@@ -197,6 +209,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Neutron",
         phase: 5,
         needs: &[Keystone, Catalogue, Ovn, RabbitMq, Database],
+        uses: &[Memcached, Placement, Nova],
         condition: "NeutronReady",
         objects: &[(ResourceKind::of::<NeutronSpec>(), "neutron")],
         dependency: Some(DependencyKind::Neutron),
@@ -207,6 +220,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Cinder",
         phase: 5,
         needs: &[Keystone, Catalogue, RabbitMq, Database],
+        uses: &[Memcached, Glance, Nova],
         condition: "CinderReady",
         objects: &[(ResourceKind::of::<CinderSpec>(), "cinder")],
         dependency: Some(DependencyKind::Cinder),
@@ -217,6 +231,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Cortex",
         phase: 6,
         needs: &[Nova, Cinder],
+        uses: &[Keystone, Glance, Placement, Neutron],
         condition: "CortexReady",
         objects: &[(ResourceKind::of::<CortexSpec>(), "cortex")],
         dependency: Some(DependencyKind::Cortex),
@@ -227,6 +242,7 @@ pub static GRAPH: [Step; 14] = [
         word: "Tempest",
         phase: 7,
         needs: &[Nova, Neutron, Cinder, Glance, Keystone],
+        uses: &[Placement],
         condition: "TempestReady",
         objects: &[(ResourceKind::of::<TempestSpec>(), "tempest")],
         dependency: None,
@@ -242,6 +258,11 @@ impl Node {
 }
 
 impl Step {
+    /// The parts that its pods connect to.
+    pub fn connects(&self) -> impl Iterator<Item = Node> {
+        self.needs.iter().chain(self.uses).copied()
+    }
+
     /// The objects that it consists of, in a control plane's namespace.
     pub fn keys(&self, namespace: &str) -> impl Iterator<Item = Key> {
         let each = self.objects.iter();

@@ -177,6 +177,7 @@ impl Recipe<'_> {
             network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),
                 mtu: claim.network.mtu,
+                ..ControlPlaneNetwork::default()
             },
             monitoring: Switch {
                 enabled: self.presets.monitoring,

@@ -66,6 +66,9 @@ impl Default for ControlPlaneTls {
     }
 }
 
+/// A namespace's name (RFC 1123 label).
+const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+
 /// Networks of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -77,6 +80,12 @@ pub struct ControlPlaneNetwork {
     /// Largest packet of the physical network, in bytes.
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
+    /// Namespaces of the operators of MariaDB and RabbitMQ and of Prometheus. Only their pods reach the servers' management
+    /// ports and metrics from outside the control plane's namespace. Without it c5c3-system, infrastructure-operators,
+    /// mariadb-system, monitoring and rabbitmq-system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16), inner(length(min = 1, max = 63), regex(pattern = NAMESPACE)))]
+    pub operator_namespaces: Option<Vec<String>>,
 }
 
 impl Default for ControlPlaneNetwork {
@@ -84,6 +93,7 @@ impl Default for ControlPlaneNetwork {
         Self {
             external_network: None,
             mtu: 1500,
+            operator_namespaces: None,
         }
     }
 }

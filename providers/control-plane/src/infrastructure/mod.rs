@@ -2,6 +2,7 @@
 
 mod mariadb;
 mod memcached;
+mod network;
 mod placement;
 mod rabbitmq;
 mod valkey;

@@ -8,6 +8,7 @@ mod anything;
 mod deletion;
 mod graph;
 mod mistakes;
+mod network;
 mod release;
 
 use provider_control_plane_fixtures as stage;
