@@ -6,8 +6,15 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The structural schema of a type, with defaults.
+/// The structural schema of a type, with defaults. A string that nothing else is said of holds no control character: many end
+/// as one line of a configuration file.
 pub fn structural<T: JsonSchema>() -> Value {
+    let mut schema = described::<T>();
+    refuse_control_characters(&mut schema);
+    schema
+}
+
+fn described<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -22,7 +29,7 @@ pub fn structural<T: JsonSchema>() -> Value {
 
 /// The structural schema of a type without defaults, for what is observed and not wished.
 pub fn observed<T: JsonSchema>() -> Value {
-    let mut schema = structural::<T>();
+    let mut schema = described::<T>();
     remove_defaults(&mut schema);
     schema
 }
@@ -40,6 +47,9 @@ fn tidy(schema: &mut Value) {
     shorten_default(schema);
     sort(schema);
 }
+
+/// A text of several lines, without other control characters.
+pub(crate) const LINES: &str = r"^[^\x00-\x09\x0b-\x1f\x7f]*$";
 
 /// Puts what a reader looks for first, and what is long last.
 fn sort(schema: &mut Map<String, Value>) {
@@ -128,6 +138,18 @@ fn name_integer(schema: &mut Map<String, Value>) {
     if most.is_some() && schema.get("maximum").and_then(Value::as_u64) == most {
         schema.remove("maximum");
     }
+}
+
+fn refuse_control_characters(schema: &mut Value) {
+    let Value::Object(schema) = schema else {
+        return;
+    };
+    let said = ["enum", "pattern", "format"].map(|key| schema.contains_key(key));
+    if schema.get("type") == Some(&json!("string")) && said == [false; 3] {
+        schema.insert("pattern".to_owned(), json!(r"^[^\x00-\x1f\x7f]*$"));
+        sort(schema);
+    }
+    children(schema).for_each(refuse_control_characters);
 }
 
 /// Comments are wrapped for the reader of the source; blank lines stay.

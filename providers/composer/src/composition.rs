@@ -55,9 +55,14 @@ impl Composition {
     pub fn json(&mut self, what: impl Display, value: &impl Serialize) -> Value {
         serde_json::to_value(value).unwrap_or_else(|error| {
             let message = format!("{what} can't be written as JSON: {error}");
-            self.failure = Some(Failure::new("NotComposed", message));
+            self.fail(Failure::new("NotComposed", message));
             Value::Null
         })
+    }
+
+    /// Fails the whole reconcile, once the composer has returned.
+    pub fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
     }
 
     /// Wants a Secret with values that are made once.

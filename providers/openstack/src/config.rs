@@ -1,7 +1,9 @@
 //! Configuration files of OpenStack services, as oslo.config reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
+
+use provider_composer::Failure;
 
 use crate::extra::Extra;
 use crate::mask::STARS;
@@ -16,12 +18,24 @@ pub struct Config {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Section {
     options: BTreeMap<String, Values>,
+    /// Options whose value no file can hold.
+    refused: BTreeSet<String>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 struct Values {
-    texts: Vec<String>,
+    lines: Vec<Line>,
     secret: bool,
+}
+
+/// What follows the equals sign of an option. Without control characters it can't begin another option or section.
+#[derive(Clone, PartialEq, Eq)]
+struct Line(String);
+
+impl Line {
+    fn new(text: String) -> Option<Self> {
+        (!text.contains(char::is_control)).then_some(Self(text))
+    }
 }
 
 impl Config {
@@ -52,7 +66,7 @@ impl Config {
     /// The value of an option as a number, where it has one.
     pub fn number(&self, section: &str, option: &str) -> Option<u32> {
         let values = self.sections.get(section)?.options.get(option)?;
-        values.texts.last()?.trim().parse().ok()
+        values.lines.last()?.0.trim().parse().ok()
     }
 
     /// Puts in what the user adds, over what is there.
@@ -65,19 +79,36 @@ impl Config {
     }
 
     /// The file as the service reads it, with its secrets.
-    pub fn text(&self) -> String {
-        self.written(|_, text| text.to_owned())
+    ///
+    /// # Errors
+    /// A value has a control character, or a section or an option has no name that oslo.config reads: the failure names it.
+    pub fn text(&self) -> Result<String, Failure> {
+        for (name, section) in &self.sections {
+            let mut named = section.options.keys().chain([name]);
+            let unnamed = named.find(|name| !is_name(name));
+            if let Some(option) = section.refused.first().or(unnamed) {
+                return Err(Failure::new(
+                    "InvalidConfiguration",
+                    format!(
+                        "[{}] {option:?} would have a line break or another control character, in its value or its name: \
+                         remove it from the field of the resource, or the key of the Secret, that the value comes from",
+                        name.escape_debug()
+                    ),
+                ));
+            }
+        }
+        Ok(self.written(|_, line| &line.0))
     }
 
     /// The file as it may be shown: secrets are stars.
     pub fn masked(&self) -> String {
-        self.written(|values, text| match values.secret {
-            true => STARS.to_owned(),
-            false => text.to_owned(),
+        self.written(|values, line| match values.secret {
+            true => STARS,
+            false => &line.0,
         })
     }
 
-    fn written(&self, show: impl Fn(&Values, &str) -> String) -> String {
+    fn written<'c>(&'c self, show: impl Fn(&Values, &'c Line) -> &'c str) -> String {
         let mut file = String::new();
         for (name, section) in self
             .sections
@@ -89,8 +120,8 @@ impl Config {
             }
             file.push_str(&format!("[{name}]\n"));
             for (option, values) in &section.options {
-                for text in &values.texts {
-                    file.push_str(format!("{option} = {}", show(values, text)).trim_end());
+                for line in &values.lines {
+                    file.push_str(format!("{option} = {}", show(values, line)).trim_end());
                     file.push('\n');
                 }
             }
@@ -141,10 +172,28 @@ impl Section {
     }
 
     fn put(&mut self, option: &str, texts: Vec<String>, secret: bool) -> &mut Self {
-        self.options
-            .insert(option.to_owned(), Values { texts, secret });
+        let lines: Option<Vec<Line>> = texts.into_iter().map(Line::new).collect();
+        match lines {
+            Some(lines) => {
+                self.refused.remove(option);
+                self.options
+                    .insert(option.to_owned(), Values { lines, secret });
+            }
+            None => {
+                self.refused.insert(option.to_owned());
+            }
+        }
         self
     }
+}
+
+/// Whether oslo.config reads a text as the name of a section or an option.
+pub(crate) fn is_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    text.bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().all(inner)
 }
 
 /// A value so that oslo.config reads it as it is meant: a dollar begins a reference to another option, and quotes around
@@ -157,5 +206,82 @@ fn written(value: &str) -> String {
     match quoted || value.trim() != value {
         true => format!("\"{value}\""),
         false => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a service reads: section, option and value by line, as `oslo_config/iniparser.py` splits a file into lines.
+    fn read(file: &str) -> Vec<(String, String, String)> {
+        let mut section = String::new();
+        let mut read = Vec::new();
+        for line in file.split(['\n', '\r']).filter(|line| !line.is_empty()) {
+            match line
+                .strip_prefix('[')
+                .and_then(|line| line.strip_suffix(']'))
+            {
+                Some(name) => section = name.to_owned(),
+                None => {
+                    let (option, value) = line.split_once('=').unwrap_or((line, ""));
+                    let trimmed = |text: &str| text.trim().to_owned();
+                    read.push((section.clone(), trimmed(option), trimmed(value)));
+                }
+            }
+        }
+        read
+    }
+
+    #[test]
+    fn region_with_newline_is_refused_with_the_option_that_it_would_be() {
+        let mut config = Config::base();
+        config.section("keystone_authtoken").set(
+            "region_name",
+            "RegionOne\n[oslo_policy]\npolicy_file = evil.yaml",
+        );
+        let refused = config.text().err().map(|failure| failure.to_string());
+        assert_eq!(
+            refused.as_deref(),
+            Some(
+                "[keystone_authtoken] \"region_name\" would have a line break or another control character, in its value or \
+                 its name: remove it from the field of the resource, or the key of the Secret, that the value comes from"
+            )
+        );
+    }
+
+    proptest! {
+        /// Whatever a value is, the file has its option and no other.
+        #[test]
+        fn no_value_begins_an_option_or_a_section(value in any::<String>(), secret in any::<bool>()) {
+            let mut config = Config::default();
+            let section = config.section("section");
+            match secret {
+                true => section.secret("option", &value),
+                false => section.each("option", [&value]),
+            };
+            match config.text() {
+                Ok(file) => {
+                    let options = read(&file);
+                    let options: Vec<_> = options
+                        .iter()
+                        .map(|(section, option, _)| (section.as_str(), option.as_str()))
+                        .collect();
+                    prop_assert_eq!(options, [("section", "option")]);
+                }
+                Err(_) => prop_assert!(value.contains(char::is_control)),
+            }
+        }
+
+        /// Names that users choose, a store's for instance, begin no line of their own either.
+        #[test]
+        fn no_section_name_begins_an_option(name in any::<String>()) {
+            let mut config = Config::default();
+            config.section(&name).set("option", "value");
+            if let Ok(file) = config.text() {
+                prop_assert_eq!(read(&file), [(name, "option".to_owned(), "value".to_owned())]);
+            }
+        }
     }
 }

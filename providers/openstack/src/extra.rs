@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::{Common, ExtraConfig};
 use provider_composer::Failure;
 
+use crate::config::is_name;
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::release::Release;
@@ -185,14 +186,6 @@ fn free(about: &About<'_>, section: &str, option: &str) -> Result<(), Failure> {
             ),
         )),
     }
-}
-
-fn is_name(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    text.bytes()
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphanumeric())
-        && text.bytes().all(inner)
 }
 
 fn invalid(message: String) -> Failure {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{Composition, Key, Live, Resource, World};
+use provider_composer::{Composition, Failure, Key, Live, Resource, World};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -26,6 +26,8 @@ pub(crate) const READY: &str = "ready.py";
 pub struct Files {
     texts: BTreeMap<String, String>,
     secret: bool,
+    /// Why a configuration file can't be written.
+    refused: Option<Failure>,
 }
 
 /// The object that files stand in.
@@ -49,7 +51,12 @@ impl Mounted {
 impl Files {
     /// Adds a configuration file.
     pub fn config(&mut self, name: &str, config: &Config) {
-        self.texts.insert(name.to_owned(), config.text());
+        match config.text() {
+            Ok(text) => {
+                self.texts.insert(name.to_owned(), text);
+            }
+            Err(failure) => self.refused = Some(failure),
+        }
         self.secret |= config.is_secret();
     }
 
@@ -64,8 +71,11 @@ impl Files {
         self.secret = true;
     }
 
-    /// Wants the object, with what the readiness probe asks.
+    /// Composes the object, with what the readiness probe asks. A configuration file that can't be written fails the reconcile.
     pub fn compose(&self, service: &Service<'_>, composition: &mut Composition) -> Mounted {
+        if let Some(failure) = &self.refused {
+            composition.fail(failure.clone());
+        }
         let mut texts = self.texts.clone();
         texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
         let parts = texts

@@ -9,7 +9,7 @@ use super::{
     dependency::Dependency, exposure::Exposure, image::Image, is_default, policy::PolicyOverrides,
     switch::Switch, tls::Tls, topology::Topology,
 };
-use crate::list;
+use crate::{list, schema::LINES};
 
 /// An OpenStack release by its date, for instance 2025.2.
 pub(crate) const RELEASE: &str = r"^20[0-9]{2}\.[12]$";
@@ -64,7 +64,7 @@ impl JsonSchema for ExtraConfig {
             "additionalProperties": {
                 "type": "object",
                 "maxProperties": 256,
-                "additionalProperties": { "type": "string", "maxLength": 4096 },
+                "additionalProperties": { "type": "string", "maxLength": 4096, "pattern": LINES },
             },
         })
     }

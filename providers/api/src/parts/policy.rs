@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{is_default, reference::NamedRef};
-use crate::rule::Rule;
+use crate::{rule::Rule, schema::LINES};
 
 pub(crate) const SOME_RULE: Rule = Rule::new(
     "has(self.rules) || has(self.configMapRef)",
@@ -22,7 +22,7 @@ pub struct PolicyOverrides {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend(
         "maxProperties" = 1024,
-        "additionalProperties" = { "type": "string", "maxLength": 4096 }
+        "additionalProperties" = { "type": "string", "maxLength": 4096, "pattern": LINES }
     ))]
     pub rules: BTreeMap<String, String>,
     /// ConfigMap of the same namespace with rules under the key policy.yaml.
