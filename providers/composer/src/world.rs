@@ -114,6 +114,7 @@ pub struct World<'a> {
     source: &'a dyn Source,
     now: Timestamp,
     asks: RefCell<BTreeSet<Ask>>,
+    unknown: RefCell<BTreeSet<ResourceKind>>,
 }
 
 impl<'a> World<'a> {
@@ -123,6 +124,7 @@ impl<'a> World<'a> {
             source,
             now,
             asks: RefCell::default(),
+            unknown: RefCell::default(),
         }
     }
 
@@ -134,7 +136,7 @@ impl<'a> World<'a> {
     /// One object as it is.
     pub fn object(&self, key: &Key) -> Seen<Arc<Value>> {
         self.asks.borrow_mut().insert(Ask::Object(key.clone()));
-        self.source.object(key)
+        self.noted(key.kind, self.source.object(key))
     }
 
     /// One object by its type. What can't be understood counts as unread.
@@ -144,14 +146,15 @@ impl<'a> World<'a> {
         name: &str,
     ) -> Seen<Live<T>> {
         let key = Key::of::<T>(namespace, name);
-        match self.object(&key) {
+        let seen = match self.object(&key) {
             Seen::Found(object) => match read(&object) {
                 Ok(live) => Seen::Found(live),
                 Err(error) => Seen::Unread(format!("{key} can't be understood: {error}")),
             },
             Seen::Missing => Seen::Missing,
             Seen::Unread(why) => Seen::Unread(why),
-        }
+        };
+        self.noted(key.kind, seen)
     }
 
     /// The objects of a type in one namespace with all these labels, by name. Those that can't be understood count as
@@ -161,15 +164,15 @@ impl<'a> World<'a> {
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Seen<Vec<Live<T>>> {
-        let seen = self.objects(T::KIND, namespace, labels);
-        match seen {
+        let seen = match self.objects(T::KIND, namespace, labels) {
             Seen::Found(objects) => match objects.iter().map(|object| read(object)).collect() {
                 Ok(lives) => Seen::Found(lives),
                 Err(error) => Seen::Unread(format!("a {} can't be understood: {error}", T::KIND)),
             },
             Seen::Missing => Seen::Missing,
             Seen::Unread(why) => Seen::Unread(why),
-        }
+        };
+        self.noted(T::KIND, seen)
     }
 
     /// Which objects of a kind there are in one namespace with all these labels, by name.
@@ -204,7 +207,19 @@ impl<'a> World<'a> {
             namespace: namespace.to_owned(),
             labels,
         });
+        self.noted(kind, seen)
+    }
+
+    fn noted<T>(&self, kind: ResourceKind, seen: Seen<T>) -> Seen<T> {
+        if let Seen::Unread(_) = seen {
+            self.unknown.borrow_mut().insert(kind);
+        }
         seen
+    }
+
+    /// The kinds of which something that was looked up could not be read or understood: what exists of them is unknown.
+    pub fn unknown_kinds(&self) -> BTreeSet<ResourceKind> {
+        self.unknown.borrow().clone()
     }
 
     /// What an object's operator says of it under one type of condition. None: nothing yet, or nothing that holds for the

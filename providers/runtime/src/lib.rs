@@ -17,6 +17,8 @@ mod process;
 mod processor;
 mod queue;
 mod reconcile;
+#[cfg(test)]
+mod testing;
 
 pub use apply::applied;
 pub use carry::carry;

@@ -14,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use provider_composer::{Access, Ask, Key, Operator, Owner, ResourceKind, Seen};
 use serde_json::Value;
+use tracing::{debug, warn};
 
 use asks::Asks;
 use objects::{Change, Objects};
@@ -33,6 +34,18 @@ use crate::queue::Queue;
 pub(crate) struct Id {
     pub operator: usize,
     pub place: Place,
+}
+
+/// The kinds that were known completely when a subject was composed. Only these may be pruned by what was composed: where
+/// a kind was unknown, the composer could not tell what to keep of it.
+pub(crate) struct KnownKinds(BTreeSet<ResourceKind>);
+
+impl KnownKinds {
+    /// The same without kinds of which something could not be read.
+    pub(crate) fn without(mut self, unknown: &BTreeSet<ResourceKind>) -> Self {
+        self.0.retain(|kind| !unknown.contains(kind));
+        self
+    }
 }
 
 /// What an operator looks at.
@@ -125,6 +138,51 @@ impl Cache {
             None => {
                 State::Unread(format!("{kind} isn't among the kinds that the operator uses").into())
             }
+        }
+    }
+
+    /// The kinds that are known completely now.
+    pub(crate) fn known_kinds(&self) -> KnownKinds {
+        let known = self.kinds();
+        KnownKinds(
+            known
+                .filter(|kind| self.state(*kind) == State::Live)
+                .collect(),
+        )
+    }
+
+    /// What may be pruned of all that an operator made for an owner: of the kinds that were known when the subject was
+    /// composed, and still are.
+    pub(crate) fn prunable(
+        &self,
+        known: &KnownKinds,
+        operator: &dyn Operator,
+        owner: &Owner,
+    ) -> Vec<(Key, Entry)> {
+        let mut made = self.made(operator, owner);
+        made.retain(|(key, _)| known.0.contains(&key.kind) && self.state(key.kind) == State::Live);
+        made
+    }
+
+    /// Changes what is known of a kind as a whole, and wakes those who look at the kind if they see it in another way now.
+    pub(crate) fn set_state(&self, kind: ResourceKind, state: State) {
+        let Some(mut objects) = self.objects(kind) else {
+            return;
+        };
+        if objects.state == state {
+            return;
+        }
+        let before = std::mem::replace(&mut objects.state, state.clone());
+        drop(objects);
+        match &state {
+            State::Live => debug!(kind = kind.kind, "followed"),
+            State::Starting => {}
+            State::Stale(why) => debug!(kind = kind.kind, %why, "the watch is broken"),
+            State::Unread(why) | State::Absent(why) => warn!(kind = kind.kind, %why, "unread"),
+        }
+        let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
+        if !(is_short(&before) && is_short(&state)) {
+            self.wake_users(kind);
         }
     }
 

@@ -9,7 +9,7 @@ use kube::core::WatchEvent;
 use provider_composer::ResourceKind;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
-use tracing::{debug, warn};
+use tracing::warn;
 
 use super::Cache;
 use super::entry::Place;
@@ -169,7 +169,7 @@ impl Follower<'_> {
     fn live(&mut self, broken: &mut Option<Instant>) {
         self.failures = 0;
         *broken = None;
-        self.become_(State::Live);
+        self.cache.set_state(self.kind, State::Live);
     }
 
     fn broken(&mut self, error: &ApiError, since: Instant) {
@@ -183,7 +183,7 @@ impl Follower<'_> {
                     "the kind {kind} ({plural}, {}) is not installed",
                     kind.version
                 );
-                self.become_(State::Absent(why.into()));
+                self.cache.set_state(kind, State::Absent(why.into()));
             }
             Some(403) => {
                 self.version = None;
@@ -193,41 +193,22 @@ impl Follower<'_> {
                 );
                 // An API server that has just started refuses everybody until it knows the roles.
                 match (self.cache.state(kind), since.elapsed() < GRACE) {
-                    (State::Live | State::Stale(_), true) => self.become_(State::Stale(why.into())),
-                    _ => self.become_(State::Unread(why.into())),
+                    (State::Live | State::Stale(_), true) => {
+                        self.cache.set_state(kind, State::Stale(why.into()))
+                    }
+                    _ => self.cache.set_state(kind, State::Unread(why.into())),
                 }
             }
             _ => {
                 let why = format!("{plural} can't be read now: {}", error.shown(kind));
                 match (self.cache.state(kind), since.elapsed() < GRACE) {
-                    (State::Live | State::Stale(_), true) => self.become_(State::Stale(why.into())),
+                    (State::Live | State::Stale(_), true) => {
+                        self.cache.set_state(kind, State::Stale(why.into()))
+                    }
                     (State::Starting, true) => warn!(kind = kind.kind, %why, "not looked at yet"),
-                    _ => self.become_(State::Unread(why.into())),
+                    _ => self.cache.set_state(kind, State::Unread(why.into())),
                 }
             }
-        }
-    }
-
-    /// Tells those who look at the kind, if they may see it in another way now.
-    fn become_(&self, state: State) {
-        let Some(mut objects) = self.cache.objects(self.kind) else {
-            return;
-        };
-        if objects.state == state {
-            return;
-        }
-        let before = std::mem::replace(&mut objects.state, state.clone());
-        drop(objects);
-        let kind = self.kind.kind;
-        match &state {
-            State::Live => debug!(kind, "followed"),
-            State::Starting => {}
-            State::Stale(why) => debug!(kind, %why, "the watch is broken"),
-            State::Unread(why) | State::Absent(why) => warn!(kind, %why, "unread"),
-        }
-        let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
-        if !(is_short(&before) && is_short(&state)) {
-            self.cache.wake_users(self.kind);
         }
     }
 }

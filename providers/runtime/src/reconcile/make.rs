@@ -8,7 +8,7 @@ use tracing::info;
 use super::{AT_ONCE, Carrier, Made, Subject};
 use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
-use crate::cache::{Entry, State};
+use crate::cache::{Entry, KnownKinds, State};
 use crate::driver::DriverError;
 use crate::generate::{self, WHILE_WANTED};
 
@@ -34,6 +34,7 @@ impl Carrier {
         &self,
         subject: &Subject<'_>,
         answer: &Answer,
+        known: &KnownKinds,
     ) -> Result<Made, ApiError> {
         let mut made = Made::default();
         // Namespaces come before what is in them.
@@ -56,7 +57,7 @@ impl Carrier {
         if !made.problems.is_empty() {
             return Ok(made);
         }
-        made.wrote |= self.prune(subject, answer).await?;
+        made.wrote |= self.prune(subject, answer, known).await?;
         for call in &answer.calls {
             if !subject.hold.is_valid() {
                 return Err(ApiError::NotLeading);
@@ -177,18 +178,21 @@ impl Carrier {
         }
     }
 
-    /// Deletes what is the subject's and wanted in no way. What could not be read is not deleted, for it isn't known.
-    async fn prune(&self, subject: &Subject<'_>, answer: &Answer) -> Result<bool, ApiError> {
+    /// Deletes what is the subject's and wanted in no way.
+    async fn prune(
+        &self,
+        subject: &Subject<'_>,
+        answer: &Answer,
+        known: &KnownKinds,
+    ) -> Result<bool, ApiError> {
         let mut wrote = false;
-        for (key, entry) in self.cache.made(subject.operator, &answer.owner) {
+        let owner = &answer.owner;
+        for (key, entry) in self.cache.prunable(known, subject.operator, owner) {
             let wanted = answer.objects.contains_key(&key)
                 || answer.kept.contains(&key)
                 || answer.generated.contains_key(&key);
             let head = entry.head();
             if wanted || head.is_deleted() || !goes(&entry, subject) {
-                continue;
-            }
-            if self.cache.state(key.kind) != State::Live {
                 continue;
             }
             let deleted = self

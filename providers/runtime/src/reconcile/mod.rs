@@ -2,6 +2,8 @@
 
 mod make;
 mod report;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use report::Said;
 
@@ -19,7 +21,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::api::{Api, ApiError};
-use crate::cache::{Cache, Head, Id, View, Wanted};
+use crate::cache::{Cache, Head, Id, KnownKinds, View, Wanted};
 use crate::events::Events;
 use crate::lease::Hold;
 use crate::metrics::Metrics;
@@ -53,6 +55,14 @@ struct Subject<'a> {
     key: Key,
     resource: Value,
     head: Head,
+}
+
+/// What a composer wants, and what is known about it.
+struct Composed {
+    answer: Answer,
+    known: KnownKinds,
+    /// Whether all that was missing could be fetched.
+    is_complete: bool,
 }
 
 /// What came of making an answer so.
@@ -130,10 +140,18 @@ impl Carrier {
             return Ok(Turn::Done(None));
         }
         let answer = match subject.head.is_deleted() && !subject.operator.ordered_deletion() {
-            true => Ok((subject.nothing(), true)),
+            true => Ok(Composed {
+                answer: subject.nothing(),
+                known: self.cache.known_kinds(),
+                is_complete: true,
+            }),
             false => self.compose(subject).await,
         };
-        let (answer, is_complete) = match answer {
+        let Composed {
+            answer,
+            known,
+            is_complete,
+        } = match answer {
             Ok(composed) => composed,
             Err(failure) => {
                 self.refuse(subject, None, &failure).await?;
@@ -144,7 +162,7 @@ impl Carrier {
             self.set_finalizer(subject, true).await?;
             return Ok(Turn::Again);
         }
-        let made = self.make(subject, &answer).await?;
+        let made = self.make(subject, &answer, &known).await?;
         if let Some(problem) = made.problems.first() {
             self.refuse(subject, Some(answer), problem).await?;
             return Ok(Turn::Failed);
@@ -165,19 +183,21 @@ impl Carrier {
         })
     }
 
-    /// Composes, fetches what was missing, and composes again. Whether all could be fetched.
-    async fn compose(&self, subject: &Subject<'_>) -> Result<(Answer, bool), Failure> {
+    /// Composes, fetches what was missing, and composes again.
+    async fn compose(&self, subject: &Subject<'_>) -> Result<Composed, Failure> {
         let mut failed: BTreeMap<Wanted, String> = BTreeMap::new();
         let mut round = 1;
         loop {
             let view = View::new(&self.cache, &self.outsides, &failed);
-            let (answer, mut asks) = {
+            let known = self.cache.known_kinds();
+            let (answer, known, mut asks) = {
                 let world = World::new(&view, Timestamp::now());
                 // What a panic leaves half-made is the answer, and it is dropped.
                 let answer = catch_unwind(AssertUnwindSafe(|| {
                     subject.operator.answer(&subject.resource, &world)
                 }));
-                (answer, world.into_asks())
+                let known = known.without(&world.unknown_kinds());
+                (answer, known, world.into_asks())
             };
             if let Ok(Ok(answer)) = &answer {
                 asks.extend(subject.unmarked(answer));
@@ -200,7 +220,11 @@ impl Carrier {
                 let again = Timestamp::now() + REMEMBERED;
                 answer.wake = Some(answer.wake.map_or(again, |wake| wake.min(again)));
             }
-            return Ok((answer, failed.is_empty()));
+            return Ok(Composed {
+                answer,
+                known,
+                is_complete: failed.is_empty(),
+            });
         }
     }
 
