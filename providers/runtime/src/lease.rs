@@ -84,8 +84,10 @@ impl Candidate {
         let mut seen: Option<Seen> = None;
         loop {
             let began = Instant::now();
+            let renewal = self.turn(&mut seen).await;
+            // Looked at only now: a Lease that lapsed while it was renewed has stopped reconciles, which have to be woken.
             let was_leading = self.hold.is_valid();
-            let pause = match self.turn(&mut seen).await {
+            let pause = match renewal {
                 Ok(true) => {
                     self.hold.set(Until::Moment(began + DURATION - TIMEOUT));
                     if !was_leading {
@@ -209,5 +211,38 @@ fn taken(written: Result<Value, ApiError>) -> Result<bool, ApiError> {
         Ok(_) => Ok(true),
         Err(error) if error.code() == Some(409) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::testing::{Server, during, until};
+
+    #[tokio::test(start_paused = true)]
+    async fn lease_that_lapses_during_a_renewal_wakes_subjects() {
+        let server = Server::default();
+        let candidate = Candidate {
+            api: server.api(),
+            namespace: "default".to_owned(),
+            operator: "test-operator",
+            identity: "one".to_owned(),
+            hold: Hold::default(),
+        };
+        let led = AtomicUsize::new(0);
+        let elections = candidate.run(|| {
+            led.fetch_add(1, Ordering::Relaxed);
+        });
+        during(elections, async {
+            until("leadership", || candidate.hold.is_valid()).await;
+            // A renewal reads and writes: 8 s, when the Lease still holds for 6 s.
+            server.state().delay = Some(("leases", TIMEOUT - Duration::from_secs(1)));
+            until("the lapse", || !candidate.hold.is_valid()).await;
+            until("the renewal", || candidate.hold.is_valid()).await;
+            assert_eq!(led.load(Ordering::Relaxed), 2);
+        })
+        .await;
     }
 }
