@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
 use hyper::Request;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use kube::Client;
@@ -11,7 +11,7 @@ use provider_composer::{Key, ResourceKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::lease::Hold;
 use crate::metrics::Metrics;
@@ -19,6 +19,13 @@ use crate::metrics::Metrics;
 /// How long a call may take. Shorter than what a [`Hold`] keeps in reserve, so that a write has ended before somebody else
 /// may write.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the API server keeps a watch, at least, and how much longer at most: not all watches end at once.
+const WATCH: Duration = Duration::from_secs(270);
+const SPREAD: Duration = Duration::from_secs(20);
+
+/// How much later than asked for the API server may end a watch. After that its connection is lost.
+const LATE: Duration = Duration::from_secs(10);
 
 /// How many objects are listed at once: what is read is dropped page by page.
 const PAGE: usize = 250;
@@ -70,6 +77,9 @@ pub(crate) enum ApiError {
     /// It took too long.
     #[error("the API server did not answer within {} s", TIMEOUT.as_secs())]
     Slow,
+    /// It did not end a watch in time.
+    #[error("the connection to the API server is lost")]
+    Lost,
     /// No object can have that name.
     #[error("{0:?} can't be the name of an object")]
     Name(String),
@@ -103,7 +113,7 @@ impl ApiError {
     pub(crate) fn label(&self) -> &'static str {
         match (self, self.code()) {
             (Self::NotLeading, _) => "not_leading",
-            (Self::Slow, _) => "slow",
+            (Self::Slow | Self::Lost, _) => "slow",
             (_, Some(403)) => "forbidden",
             (_, Some(404)) => "not_found",
             (_, Some(409)) => "conflict",
@@ -158,24 +168,35 @@ impl Api {
         self.send("list", request, Vec::new()).await
     }
 
-    /// What changes among the objects of a kind after a version.
+    /// What changes among the objects of a kind after a version. It ends, or fails when the connection is lost.
     pub(crate) async fn watch(
         &self,
         kind: ResourceKind,
         extent: Extent,
         version: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, ApiError>> + use<>, ApiError> {
-        let seconds = 270 + fastrand::u32(0..20);
+        let length = WATCH + SPREAD.mul_f64(fastrand::f64());
+        let deadline = Instant::now() + length + LATE;
         let url = format!(
-            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={version}",
-            collection(kind, None)
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
+            collection(kind, None),
+            length.as_secs()
         );
         self.metrics.called("watch");
         let request = Request::get(url).header(ACCEPT, extent.accept("PartialObjectMetadata"));
         let request = request.body(Vec::new()).map_err(kube::Error::HttpError)?;
         let events = timeout(TIMEOUT, self.client.request_events(request));
         let events = events.await.map_err(|_| ApiError::Slow)??;
-        Ok(events.map(|event| event.map_err(ApiError::from)))
+        Ok(stream::unfold(
+            Box::pin(events),
+            move |mut events| async move {
+                let event = match timeout_at(deadline, events.next()).await {
+                    Ok(event) => event?.map_err(ApiError::from),
+                    Err(_) => Err(ApiError::Lost),
+                };
+                Some((event, events))
+            },
+        ))
     }
 
     /// Makes fields of an object ours and as wanted, whoever set them; with the uid it must have, if it must be there. An

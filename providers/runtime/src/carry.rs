@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use c5c3_process::{Answer, listen, metrics, serve};
+use c5c3_process::{Answer, listen, serve};
 use futures::future::join_all;
 use kube::Client;
 use prometheus_client::registry::Registry;
@@ -75,7 +75,7 @@ pub async fn carry(
         holds,
         cache: Arc::clone(&cache),
         api: api.clone(),
-        metrics,
+        metrics: metrics.clone(),
     };
     let following = join_all(cache.kinds().map(|kind| follow(&cache, &api, kind)));
     let electing = join_all(
@@ -84,10 +84,12 @@ pub async fn carry(
             .map(|candidate| candidate.run(|| cache.wake_operator(candidate.operator))),
     );
     let working = join_all((0..WORKERS).map(|_| carrier.work()));
-    let seen = Arc::clone(&cache);
+    let (seen, counted) = (Arc::clone(&cache), metrics);
     let telling = async {
         match listener {
-            Some((listener, _)) => serve(listener, move |path| page(path, &seen, &registry)).await,
+            Some((listener, _)) => {
+                serve(listener, move |path| page(path, &seen, &counted, &registry)).await
+            }
             None => pending().await,
         }
     };
@@ -138,15 +140,25 @@ fn candidates(
     names.iter().map(candidate).collect()
 }
 
-/// Health and metrics. A replica that doesn't lead is as ready as one that does.
-fn page(path: &str, cache: &Cache, registry: &Registry) -> Answer {
+/// Health and metrics. A replica that doesn't lead is as ready as one that does. One that can't read a kind is alive, since
+/// restarting it would change nothing, but not ready.
+fn page(path: &str, cache: &Cache, metrics: &Metrics, registry: &Registry) -> Answer {
     match path {
         "/healthz" => Answer::Text("ok\n".to_owned()),
-        "/readyz" => match cache.unsettled() {
+        "/readyz" => match cache.unknown() {
             kinds if kinds.is_empty() => Answer::Text("ok\n".to_owned()),
-            kinds => Answer::Unavailable(format!("not looked at yet: {}\n", kinds.join(" "))),
+            kinds => {
+                let lines = kinds
+                    .iter()
+                    .map(|(kind, state)| format!("{kind}: {}\n", state.why()));
+                Answer::Unavailable(lines.collect())
+            }
         },
-        "/metrics" => metrics(registry),
+        "/metrics" => {
+            let unknown = cache.unknown();
+            metrics.unknown(unknown.iter().map(|(kind, _)| kind.kind));
+            c5c3_process::metrics(registry)
+        }
         _ => Answer::NotFound,
     }
 }
@@ -155,4 +167,65 @@ fn page(path: &str, cache: &Cache, registry: &Registry) -> Answer {
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "c5c3".to_owned());
     format!("{host}_{:08x}", fastrand::u32(..))
+}
+
+#[cfg(test)]
+mod tests {
+    use provider_composer::ResourceKind;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::cache::State;
+    use crate::testing::{Hole, SECRET, Server, THING, during, things, until};
+
+    const KINDS: [ResourceKind; 2] = [THING, SECRET];
+
+    #[tokio::test]
+    async fn watch_through_a_black_hole_is_found_lost_and_recovers() {
+        let server = Server::default();
+        let hole = Hole::start(&server).await;
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry);
+        let api = Api::new(hole.client(), metrics.clone());
+        let cache = Cache::new(&things());
+        let page = |path| match page(path, &cache, &metrics, &registry) {
+            Answer::Text(text) | Answer::Metrics(text) | Answer::Unavailable(text) => text,
+            Answer::NotFound | Answer::Failed => String::new(),
+        };
+        let lost = |kind| format!("operator_unknown{{kind=\"{kind}\"}} 1\n");
+        during(
+            join_all(KINDS.map(|kind| follow(&cache, &api, kind))),
+            async {
+                until("watches", || server.requests("watch=true").len() == 2).await;
+                assert_eq!(page("/readyz"), "ok\n");
+                assert!(!page("/metrics").contains(&lost("Secret")));
+
+                hole.swallow(true);
+                tokio::time::pause();
+                let began = Instant::now();
+                let is_lost = |kind| matches!(cache.state(kind), State::Unread(_));
+                until("the loss", || KINDS.iter().all(|kind| is_lost(*kind))).await;
+                assert!(
+                    began.elapsed() < Duration::from_secs(330),
+                    "{:?}",
+                    began.elapsed()
+                );
+                assert_eq!(
+                    page("/readyz"),
+                    "Secret: secrets can't be read now: the API server did not answer within 5 s\n\
+                 Thing: things.test can't be read now: the API server did not answer within 5 s\n"
+                );
+                assert!(page("/metrics").contains(&lost("Secret")));
+
+                hole.swallow(false);
+                tokio::time::resume();
+                server.put(SECRET, "a", "late", serde_json::json!({}));
+                until("the recovery", || page("/readyz") == "ok\n").await;
+                let late = provider_composer::Key::new(SECRET, "a", "late");
+                until("the change", || !cache.find(&late).is_missing()).await;
+            },
+        )
+        .await;
+    }
 }

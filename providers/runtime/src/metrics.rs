@@ -26,6 +26,11 @@ struct Verb {
     verb: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Kind {
+    kind: &'static str,
+}
+
 /// Seconds that a turn works: finer where it is to be told whether turns take too much.
 const WORK: [f64; 12] = [
     0.001, 0.002, 0.004, 0.008, 0.016, 0.024, 0.032, 0.04, 0.05, 0.1, 0.25, 1.0,
@@ -40,6 +45,7 @@ pub(crate) struct Metrics {
     processor: Histogram,
     calls: Family<Verb, Counter>,
     queued: Gauge<i64, AtomicI64>,
+    unknown: Family<Kind, Gauge<i64, AtomicI64>>,
 }
 
 impl Metrics {
@@ -52,6 +58,7 @@ impl Metrics {
             processor: Histogram::new(WORK),
             calls: Family::default(),
             queued: Gauge::default(),
+            unknown: Family::default(),
         };
         let registry = registry.sub_registry_with_prefix("operator");
         let Self {
@@ -61,6 +68,7 @@ impl Metrics {
             processor,
             calls,
             queued,
+            unknown,
         } = metrics.clone();
         registry.register("reconciles", "Turns of subjects, by operator", reconciles);
         registry.register(
@@ -74,6 +82,8 @@ impl Metrics {
         registry.register_with_unit("reconcile_processor", help, Unit::Seconds, processor);
         registry.register("api_calls", "Calls of the API server, by verb", calls);
         registry.register("queued", "Subjects whose turn is due", queued);
+        let help = "1 while a kind can't be read, by kind";
+        registry.register("unknown", help, unknown);
         metrics
     }
 
@@ -96,5 +106,13 @@ impl Metrics {
 
     pub(crate) fn queued(&self, depth: usize) {
         self.queued.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    /// These kinds can't be read now.
+    pub(crate) fn unknown(&self, kinds: impl Iterator<Item = &'static str>) {
+        self.unknown.clear();
+        for kind in kinds {
+            self.unknown.get_or_create(&Kind { kind }).set(1);
+        }
     }
 }

@@ -3,16 +3,26 @@
 use std::time::Duration;
 
 use c5c3_process::stop_signal;
+use hyper_util::client::legacy::Client as Http;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::ConfigExt;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use provider_composer::Operator;
 use tokio::runtime;
+use tower::{BoxError, ServiceBuilder};
 
 use crate::driver::Driver;
 use crate::{CarryError, Options, carry};
 
 /// How long threads may take to end once all is done.
 const LAST_THREADS: Duration = Duration::from_secs(1);
+
+/// After how long without data a connection is probed, and how often; after so many probes without an answer it is lost.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+const PROBE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 
 /// Carries operators until SIGTERM or SIGINT.
 ///
@@ -30,11 +40,32 @@ pub fn run(
         .build()?;
     let carried = runtime.block_on(async {
         let stopped = stop_signal()?;
-        let client = Client::try_from(config(options).await?).map_err(CarryError::Client)?;
+        let client = client(config(options).await?).map_err(CarryError::Client)?;
         carry(operators, drivers, client, options, stopped).await
     });
     runtime.shutdown_timeout(LAST_THREADS);
     carried
+}
+
+/// A client as kube's own, whose connections are probed while nothing is sent: a watch may be silent for minutes, and one
+/// whose other end is gone without a word would be silent for ever.
+fn client(config: Config) -> kube::Result<Client> {
+    if config.proxy_url.is_some() {
+        return Client::try_from(config);
+    }
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_keepalive(Some(KEEPALIVE));
+    http.set_keepalive_interval(Some(PROBE));
+    http.set_keepalive_retries(Some(PROBES));
+    let https = config.rustls_https_connector_with_connector(http)?;
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(Http::builder(TokioExecutor::new()).build(https));
+    Ok(Client::new(service, config.default_namespace))
 }
 
 async fn config(options: &Options) -> Result<Config, CarryError> {
@@ -51,4 +82,43 @@ async fn config(options: &Options) -> Result<Config, CarryError> {
     Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .map_err(unusable)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::read_to_string;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn client_probes_idle_connections() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let url = format!("http://127.0.0.1:{port}").parse().unwrap();
+        let client = client(Config::new(url)).unwrap();
+        let request = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
+        let (connection, _) = listener.accept().await.unwrap();
+        connection.readable().await.unwrap();
+        let table = read_to_string("/proc/self/net/tcp").unwrap();
+        let remote = format!("0100007F:{port:04X}");
+        let columns = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let mut connections = table.lines().map(columns);
+        let ours = connections
+            .find(|columns| columns.get(2) == Some(&remote))
+            .unwrap();
+        // The timer: 2 is keepalive's, and in hexadecimal hundredths of a second it has to go.
+        let (timer, left) = ours[5].split_once(':').unwrap();
+        let left = u64::from_str_radix(left, 16).unwrap();
+        assert!(
+            timer == "02" && left <= KEEPALIVE.as_secs() * 100,
+            "{ours:?}"
+        );
+        request.abort();
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -10,12 +12,17 @@ use futures::{FutureExt, StreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body, Bytes, Frame};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper::{Request, Response};
-use kube::Client;
+use hyper_util::rt::TokioIo;
+use kube::{Client, Config};
 use prometheus_client::registry::Registry;
-use provider_composer::{Operator, ResourceKind};
+use provider_composer::{Answer as Composed, Failure, Operator, ResourceKind, Use, World};
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
 use crate::api::Api;
@@ -63,6 +70,16 @@ pub(crate) struct State {
     pub forbidden: BTreeSet<&'static str>,
     version: u64,
     watches: Vec<Watch>,
+    /// Every change, by its version.
+    changes: Vec<(u64, Change)>,
+}
+
+#[derive(Clone)]
+struct Change {
+    type_: &'static str,
+    plural: String,
+    namespace: String,
+    object: Value,
 }
 
 struct Watch {
@@ -171,7 +188,7 @@ impl State {
             (plural.to_owned(), namespace, name.to_owned())
         });
         match (method, &key) {
-            ("GET", None) if query.contains("watch=true") => self.watch(target, metadata),
+            ("GET", None) if query.contains("watch=true") => self.watch(target, query, metadata),
             ("GET", None) => self.list(target, query, metadata),
             (_, None) => refused(405),
             ("GET", Some(key)) => match self.objects.get(key) {
@@ -249,14 +266,21 @@ impl State {
         plain(200, &json!({ "metadata": metadata, "items": items }))
     }
 
-    fn watch(&mut self, target: &Target, metadata: bool) -> Answer {
+    /// Changes after `resourceVersion`, and all that come.
+    fn watch(&mut self, target: &Target, query: &str, metadata: bool) -> Answer {
         let (events, sent) = unbounded();
-        self.watches.push(Watch {
+        let watch = Watch {
             plural: target.kind.plural.to_owned(),
             namespace: target.namespace.clone(),
             metadata,
             events,
-        });
+        };
+        let from = query.rsplit('=').next().and_then(|from| from.parse().ok());
+        let from: u64 = from.unwrap_or_default();
+        for (_, change) in self.changes.iter().filter(|(version, _)| *version > from) {
+            watch.tell(change);
+        }
+        self.watches.push(watch);
         let frames = sent.map(|bytes| Ok(Frame::data(bytes)));
         Response::new(StreamBody::new(frames).boxed_unsync())
     }
@@ -305,25 +329,31 @@ impl State {
         self.objects.remove(key);
     }
 
-    fn tell(
-        &mut self,
-        type_: &str,
-        (plural, namespace, _): &(String, String, String),
-        object: &Value,
-    ) {
-        self.watches.retain(|watch| {
-            let concerns = watch.plural == *plural
-                && watch
-                    .namespace
-                    .as_ref()
-                    .is_none_or(|wanted| wanted == namespace);
-            let event = json!({ "type": type_, "object": shown(object, watch.metadata) });
-            !concerns
-                || watch
-                    .events
-                    .unbounded_send(format!("{event}\n").into())
-                    .is_ok()
-        });
+    fn tell(&mut self, type_: &'static str, key: &(String, String, String), object: &Value) {
+        let change = Change {
+            type_,
+            plural: key.0.clone(),
+            namespace: key.1.clone(),
+            object: object.clone(),
+        };
+        self.watches.retain(|watch| watch.tell(&change));
+        self.changes.push((self.version, change));
+    }
+}
+
+impl Watch {
+    /// Whether anybody still listens.
+    fn tell(&self, change: &Change) -> bool {
+        let namespace = self.namespace.as_ref();
+        let concerns = self.plural == change.plural
+            && namespace.is_none_or(|wanted| *wanted == change.namespace);
+        let object = shown(&change.object, self.metadata);
+        let event = json!({ "type": change.type_, "object": object });
+        !concerns
+            || self
+                .events
+                .unbounded_send(format!("{event}\n").into())
+                .is_ok()
     }
 }
 
@@ -394,6 +424,108 @@ fn plain(code: u16, body: &Value) -> Answer {
     response
 }
 
+/// A TCP proxy before an API server that can swallow everything, in both directions, and closes nothing.
+pub(crate) struct Hole {
+    address: SocketAddr,
+    swallows: Arc<AtomicBool>,
+}
+
+impl Hole {
+    pub(crate) async fn start(server: &Server) -> Self {
+        let upstream = listen().await;
+        let upstream_address = upstream.local_addr().unwrap();
+        let server = server.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = upstream.accept().await {
+                let server = server.clone();
+                let service = service_fn(move |request| {
+                    let server = server.clone();
+                    async move { Ok::<_, Infallible>(server.answer(request).await) }
+                });
+                let connection =
+                    http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                tokio::spawn(connection);
+            }
+        });
+        let listener = listen().await;
+        let address = listener.local_addr().unwrap();
+        let swallows = Arc::new(AtomicBool::new(false));
+        let switch = Arc::clone(&swallows);
+        tokio::spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let far = TcpStream::connect(upstream_address).await.unwrap();
+                let ((near_in, near_out), (far_in, far_out)) =
+                    (near.into_split(), far.into_split());
+                tokio::spawn(pass(near_in, far_out, Arc::clone(&switch)));
+                tokio::spawn(pass(far_in, near_out, Arc::clone(&switch)));
+            }
+        });
+        Self { address, swallows }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let url = format!("http://{}", self.address).parse().unwrap();
+        Client::try_from(Config::new(url)).unwrap()
+    }
+
+    /// From now on nothing gets through, or what is sent on new connections does.
+    pub(crate) fn swallow(&self, swallows: bool) {
+        self.swallows.store(swallows, Ordering::Relaxed);
+    }
+}
+
+async fn listen() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
+
+/// Passes bytes on, and for ever none once some were swallowed.
+async fn pass(
+    mut from: impl tokio::io::AsyncRead + Unpin,
+    mut to: impl tokio::io::AsyncWrite + Unpin,
+    swallows: Arc<AtomicBool>,
+) {
+    let mut buffer = [0; 4096];
+    let mut is_lost = false;
+    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+        is_lost |= swallows.load(Ordering::Relaxed);
+        if !is_lost && to.write_all(&buffer[..length]).await.is_err() {
+            return;
+        }
+    }
+    if is_lost {
+        std::future::pending().await
+    }
+}
+
+/// An operator that composes Secrets, and nothing in fact.
+pub(crate) struct Things;
+
+pub(crate) fn things() -> [Box<dyn Operator>; 1] {
+    [Box::new(Things)]
+}
+
+impl Operator for Things {
+    fn name(&self) -> &'static str {
+        "things"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(SECRET)]
+    }
+
+    fn answer(&self, _: &Value, _: &World<'_>) -> Result<Composed, Failure> {
+        Err(Failure::new("Never", "nobody asks"))
+    }
+}
+
 /// Operators on an API server.
 pub(crate) fn carrier(
     server: &Server,
@@ -415,7 +547,7 @@ pub(crate) fn carrier(
 
 /// Lets everything that is ready go on, until a condition holds.
 pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..10_000 {
         if condition() {
             return;
         }

@@ -124,12 +124,11 @@ impl Cache {
         })
     }
 
-    /// The kinds that were not looked at yet.
-    pub(crate) fn unsettled(&self) -> Vec<&'static str> {
-        let kinds = self
-            .kinds()
-            .filter(|kind| self.state(*kind) == State::Starting);
-        kinds.map(|kind| kind.kind).collect()
+    /// The kinds that can't be read, or were not yet, and why.
+    pub(crate) fn unknown(&self) -> Vec<(ResourceKind, State)> {
+        let states = self.kinds().map(|kind| (kind, self.state(kind)));
+        let is_unknown = |state: &State| matches!(state, State::Starting | State::Unread(_));
+        states.filter(|(_, state)| is_unknown(state)).collect()
     }
 
     pub(crate) fn state(&self, kind: ResourceKind) -> State {

@@ -2,44 +2,16 @@
 
 use std::time::Duration;
 
-use provider_composer::{Answer, Failure, Use, World};
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::*;
 use crate::queue::Turn;
-
-const THING: ResourceKind = ResourceKind::namespaced("test", "v1", "Thing", "things");
-const SECRET: ResourceKind = ResourceKind::namespaced("", "v1", "Secret", "secrets");
-
-struct Things;
-
-impl Operator for Things {
-    fn name(&self) -> &'static str {
-        "things"
-    }
-
-    fn subject(&self) -> ResourceKind {
-        THING
-    }
-
-    fn ordered_deletion(&self) -> bool {
-        false
-    }
-
-    fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(SECRET)]
-    }
-
-    fn answer(&self, _: &Value, _: &World<'_>) -> Result<Answer, Failure> {
-        Err(Failure::new("Never", "nobody asks"))
-    }
-}
+use crate::testing::{SECRET, things};
 
 /// A cache in which one subject looks at a Secret that is there in its first version.
 fn cache() -> (Cache, Key, Id) {
-    let operators: [Box<dyn Operator>; 1] = [Box::new(Things)];
-    let cache = Cache::new(&operators);
+    let cache = Cache::new(&things());
     let key = Key::new(SECRET, "default", "shared");
     let id = Id {
         operator: 0,

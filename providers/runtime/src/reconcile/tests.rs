@@ -76,7 +76,7 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
     let api = server.api();
     let follow = join_all([THING, CONFIG_MAP].map(|kind| crate::cache::follow(cache, &api, kind)));
     crate::testing::during(follow, async {
-        until("the first look", || cache.unsettled().is_empty()).await;
+        until("the first look", || cache.unknown().is_empty()).await;
         let id = Id {
             operator: 0,
             place: crate::cache::Place::new("a", "one"),
