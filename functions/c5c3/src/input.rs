@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::manifest::external_secrets::StoreRef;
-use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy};
+use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use crate::template::Template;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
@@ -115,15 +115,19 @@ pub struct GardenerPreset {
     /// How machines are updated. Without it pools on bare metal are updated in place, machine by machine as an operator
     /// selects them, and control plane clusters are replaced one after the other.
     pub update_strategy: Option<UpdateStrategy>,
-    /// Zones by region; without them the infrastructure chooses.
-    #[serde(default)]
-    pub zones: BTreeMap<String, Vec<String>>,
+    /// Zones of each region: what the label `availability-zone` calls a zone, and what the infrastructure calls it.
+    pub zones: BTreeMap<String, BTreeMap<String, String>>,
     /// Address ranges.
     pub networking: Networking,
     /// When Gardener may change clusters.
     pub maintenance: Maintenance,
     /// What the extension takes for the infrastructure. `{nodes}` stands for the cluster's range of node addresses.
     pub infrastructure_config: Option<Template>,
+    /// What the extension takes for a group of machines. `{machinePool}` stands for the claim's `ironcore.machinePool`,
+    /// `{zone}` for the infrastructure's zone; pools on bare metal need both.
+    pub worker_config: Option<Template>,
+    /// System disk of the machines, where the claim doesn't say its size.
+    pub volume: Option<Volume>,
     /// What the extension takes for the cluster's control plane; placeholders as in `infrastructureConfig`.
     pub control_plane_config: Option<Template>,
     /// How many machines beyond the wanted ones a control plane cluster may grow to.

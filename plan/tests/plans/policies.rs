@@ -10,18 +10,18 @@ fn site(pool_status: &str, claims: &[&str]) -> String {
         "
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: ControlPlaneCluster
-metadata: {{name: r-control-plane, namespace: infrastructure}}
-spec: {{region: r}}
+metadata: {{name: eu-de-1-control-plane, namespace: infrastructure}}
+spec: {{region: eu-de-1}}
 ---
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: HypervisorCluster
 metadata: {{name: hv, namespace: infrastructure}}
-spec: {{region: r, name: hv, sharing: {{mode: Dedicated}}}}
+spec: {{region: eu-de-1, name: hv, sharing: {{mode: Dedicated}}}}
 ---
 apiVersion: crossplane.c5c3.io/v1alpha1
 kind: StorageCluster
 metadata: {{name: st, namespace: infrastructure}}
-spec: {{region: r, name: st}}
+spec: {{region: eu-de-1, name: st}}
 {pool_status}
 "
     );
@@ -32,7 +32,7 @@ spec: {{region: r, name: st}}
 apiVersion: c5c3.io/v1alpha1
 kind: OpenStackCluster
 metadata: {{name: {namespace}-cloud, namespace: {namespace}}}
-spec: {{region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]}}
+spec: {{region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]}}
 "
         )
     });
@@ -105,9 +105,9 @@ fn what_waits_says_for_whom() {
         let mut objects = claim.clusters[cluster].iter();
         objects.find(|object| object.kind == kind).unwrap().state
     };
-    assert_eq!(state("r-control-plane", "Namespace"), State::Ready);
+    assert_eq!(state("eu-de-1-control-plane", "Namespace"), State::Ready);
     assert_eq!(
-        state("r-control-plane", "ControlPlane"),
+        state("eu-de-1-control-plane", "ControlPlane"),
         State::Waiting(Some("c5c3-operator"))
     );
     assert_eq!(state("st", "CephBlockPool"), State::Waiting(Some("Rook")));

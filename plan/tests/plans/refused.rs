@@ -13,15 +13,15 @@ fn given(spec: &str) -> String {
 
 #[rstest]
 #[case::size(
-    "region: r, size: huge, hypervisorClusters: [hv], storageClusters: [st]",
+    "region: eu-de-1, size: huge, hypervisorClusters: [hv], storageClusters: [st]",
     "huge"
 )]
 #[case::no_pool(
-    "region: r, size: small, hypervisorClusters: [], storageClusters: [st]",
+    "region: eu-de-1, size: small, hypervisorClusters: [], storageClusters: [st]",
     "spec.hypervisorClusters is empty"
 )]
 #[case::a_pool_twice(
-    "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st, st]",
+    "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st, st]",
     "names st twice"
 )]
 fn a_claim_that_cannot_be_composed_says_what_to_change(#[case] spec: &str, #[case] says: &str) {
@@ -36,7 +36,7 @@ fn a_claim_that_cannot_be_composed_says_what_to_change(#[case] spec: &str, #[cas
 
 #[test]
 fn one_claim_that_fails_leaves_the_others_alone() {
-    let good = "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]";
+    let good = "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]";
     let bad = given(&good.replace("small", "huge"));
     let text = given(good).replace("name: c", "name: good") + "---\n" + &bad;
     let plan = written(&text, &assuming_ready()).unwrap();
@@ -83,7 +83,7 @@ fn the_line_of_a_mistake_in_yaml_is_named() {
 
 #[test]
 fn one_name_given_twice_is_refused_unless_it_is_the_same() {
-    let spec = "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]";
+    let spec = "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]";
     let twice = |other: &str| written(&(given(spec) + "---\n" + &given(other)), &settings());
     assert_eq!(twice(spec).unwrap().planned.len(), 1);
     let error = twice(&spec.replace("small", "large"))
@@ -97,7 +97,7 @@ fn one_name_given_twice_is_refused_unless_it_is_the_same() {
 
 #[test]
 fn a_list_as_kubectl_writes_it_is_taken_apart() {
-    let spec = "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]";
+    let spec = "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]";
     let item = given(spec).trim_end().replace('\n', "\n  ");
     let list = format!("apiVersion: v1\nkind: List\nitems:\n- {item}\n");
     assert_eq!(written(&list, &settings()).unwrap().planned.len(), 1);
@@ -109,7 +109,7 @@ fn a_composition_that_is_not_there_is_named_with_who_asks_for_it() {
         composition: Some("openstack-nowhere".to_owned()),
         ..settings()
     };
-    let spec = "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]";
+    let spec = "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]";
     let error = written(&given(spec), &settings).unwrap_err().to_string();
     assert!(
         error.starts_with(
@@ -125,7 +125,7 @@ fn compositions_of_the_wrong_kind_are_a_fatal_result() {
         composition: Some("storage-pool".to_owned()),
         ..settings()
     };
-    let spec = "region: r, size: small, hypervisorClusters: [hv], storageClusters: [st]";
+    let spec = "region: eu-de-1, size: small, hypervisorClusters: [hv], storageClusters: [st]";
     let plan = written(&given(spec), &settings).unwrap();
     let fatal = claim(&plan, "t/c").fatal.as_deref().unwrap();
     assert!(fatal.contains("OpenStackPresets"), "{fatal}");

@@ -182,6 +182,10 @@ pub struct StorageClusterStatus {
     /// Ceph's own judgement of its state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
+    /// Zones that hold data. With more than one, each copy is in a zone of its own, so that one zone may fail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub zones: Vec<String>,
     /// The control planes that consume the pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10000))]

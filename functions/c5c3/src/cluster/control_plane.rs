@@ -23,26 +23,32 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let cluster = Cluster::survey::<ControlPlaneClusterSpec>(&claim.metadata, request, response)?;
     let spec = &claim.spec;
 
+    let workers = cluster.workers(
+        request,
+        &Workers {
+            name: "control-plane",
+            machine: &spec.machine_type,
+            zones: &cluster.zones(&spec.region, &BTreeMap::new())?,
+            minimum: spec.workers,
+            maximum: spec
+                .workers
+                .saturating_add(cluster.presets.gardener.headroom),
+            volume: Some(&spec.volume_size),
+            labels: BTreeMap::from([(
+                "node-role.kubernetes.io/openstack-control-plane".to_owned(),
+                String::new(),
+            )]),
+            bare_metal: None,
+        },
+    )?;
+
     let mut composed = Composed::new(request, response, claim.metadata.scope());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: BTreeMap::new(),
-            worker: Workers {
-                name: "control-plane",
-                machine: &spec.machine_type,
-                minimum: spec.workers,
-                maximum: spec
-                    .workers
-                    .saturating_add(cluster.presets.gardener.headroom),
-                volume: Some(&spec.volume_size),
-                labels: BTreeMap::from([(
-                    "node-role.kubernetes.io/openstack-control-plane".to_owned(),
-                    String::new(),
-                )]),
-                bare_metal: false,
-            },
+            workers,
             highly_available: spec.high_availability,
         },
         &mut composed,

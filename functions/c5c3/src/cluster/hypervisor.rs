@@ -9,7 +9,7 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
 use super::consumers::List;
-use super::shoot::{self, SHOOT, Wanted, Workers};
+use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers};
 use super::{Cluster, check_name};
 use crate::composed::{Composed, Creation};
 use crate::composite::Composite;
@@ -41,27 +41,32 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         request,
         response,
     )?;
-    let workers = least_workers(spec, consumers.len(), response);
+    let size = least_workers(spec, consumers.len(), response);
+    let ironcore = spec.ironcore.as_ref();
+    let workers = cluster.workers(
+        request,
+        &Workers {
+            name: "hypervisor",
+            machine: &ironcore
+                .map_or_else(default_machine_class, |metal| metal.machine_class.clone()),
+            zones: &cluster.zones(&spec.region, &spec.labels)?,
+            minimum: size,
+            maximum: spec.max_workers.max(size),
+            volume: None,
+            labels: node_labels(spec),
+            bare_metal: Some(BareMetal {
+                machine_pool: ironcore.map(|metal| metal.machine_pool.as_str()),
+            }),
+        },
+    )?;
 
     let mut composed = Composed::new(request, response, claim.metadata.scope());
-    let machine = spec
-        .ironcore
-        .as_ref()
-        .map(|ironcore| ironcore.machine_class.clone());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: spec.labels.clone(),
-            worker: Workers {
-                name: "hypervisor",
-                machine: &machine.unwrap_or_else(default_machine_class),
-                minimum: workers,
-                maximum: spec.max_workers.max(workers),
-                volume: None,
-                labels: node_labels(spec),
-                bare_metal: true,
-            },
+            workers,
             highly_available: true,
         },
         &mut composed,

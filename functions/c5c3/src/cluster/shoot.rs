@@ -6,16 +6,19 @@ use function_protocol::{Fatal, Response};
 
 use super::Cluster;
 use crate::composed::Composed;
-use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Machine, Provider, Shoot,
-    ShootControlPlane, ShootStatus, UpdateStrategy, Volume, Worker,
+    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Provider, Shoot,
+    ShootControlPlane, ShootStatus, Worker,
 };
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::fitted;
 use crate::observed::Observation;
 use crate::template::Template;
 use crate::transitions;
+
+mod workers;
+
+pub use workers::{BareMetal, Workers, Zone};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";
@@ -31,12 +34,6 @@ const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
 /// pkg/admission/validator/shoot.go).
 const NEED_CONFIG: [&str; 2] = ["ironcore-metal", "openstack"];
 
-/// Keeps Gardener's cluster autoscaler from deleting machines that run no pods; hypervisors and disks are in use without.
-const KEEP_NODE: (&str, &str) = (
-    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-    "true",
-);
-
 /// What differs between the Shoots of the three kinds.
 pub struct Wanted<'a> {
     /// Region.
@@ -45,28 +42,10 @@ pub struct Wanted<'a> {
     pub kubernetes_version: Option<&'a String>,
     /// Labels of the Shoot.
     pub labels: BTreeMap<String, String>,
-    /// The machines.
-    pub worker: Workers<'a>,
+    /// The groups of machines.
+    pub workers: Vec<Worker>,
     /// Whether the cluster's own control plane survives the loss of a zone.
     pub highly_available: bool,
-}
-
-/// The machines of a Shoot.
-pub struct Workers<'a> {
-    /// Name of the group.
-    pub name: &'static str,
-    /// Machine type or class.
-    pub machine: &'a str,
-    /// Fewest.
-    pub minimum: u32,
-    /// Most.
-    pub maximum: u32,
-    /// System disk, as a quantity.
-    pub volume: Option<&'a str>,
-    /// Labels of the nodes.
-    pub labels: BTreeMap<String, String>,
-    /// Whether the machines hold servers or data, so that Gardener may neither replace nor delete them by itself.
-    pub bare_metal: bool,
 }
 
 impl Cluster<'_> {
@@ -77,7 +56,6 @@ impl Cluster<'_> {
         composed: &mut Composed<'_>,
     ) -> Result<Observation<ShootStatus>, Fatal> {
         let gardener = &self.presets.gardener;
-        let worker = wanted.worker;
         let values = [("{nodes}", Some(gardener.networking.nodes.as_str()))];
         let config = |template: &Option<Template>, field: &str| match template {
             Some(template) => Ok(Some(template.fill(&values))),
@@ -87,24 +65,6 @@ impl Cluster<'_> {
             ))),
             None => Ok(None),
         };
-        if worker.bare_metal {
-            gardener.check_bare_metal()?;
-        }
-        let strategy = match gardener.update_strategy {
-            Some(strategy) => strategy,
-            None if worker.bare_metal => UpdateStrategy::ManualInPlaceUpdate,
-            None => UpdateStrategy::AutoRollingUpdate,
-        };
-        // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
-        let (max_surge, max_unavailable) = match strategy {
-            UpdateStrategy::AutoRollingUpdate => (1, 0),
-            UpdateStrategy::AutoInPlaceUpdate | UpdateStrategy::ManualInPlaceUpdate => (0, 1),
-        };
-        let zones = gardener
-            .zones
-            .get(wanted.region)
-            .cloned()
-            .unwrap_or_default();
         let spec = Shoot {
             cloud_profile: CloudProfile {
                 kind: "CloudProfile",
@@ -124,24 +84,7 @@ impl Cluster<'_> {
                     "infrastructureConfig",
                 )?,
                 control_plane_config: config(&gardener.control_plane_config, "controlPlaneConfig")?,
-                workers: vec![Worker {
-                    name: worker.name,
-                    machine: Machine {
-                        type_: worker.machine.to_owned(),
-                        image: gardener.machine_image.clone(),
-                    },
-                    update_strategy: strategy,
-                    minimum: worker.minimum,
-                    maximum: worker.maximum,
-                    max_surge,
-                    max_unavailable,
-                    volume: worker.volume.map(|size| Volume {
-                        size: size.to_owned(),
-                    }),
-                    zones,
-                    labels: worker.labels,
-                    annotations: worker.bare_metal.then_some(KEEP_NODE).into_iter().collect(),
-                }],
+                workers: wanted.workers,
             },
             maintenance: gardener.maintenance.clone(),
             control_plane: wanted.highly_available.then_some(ShootControlPlane {
@@ -169,26 +112,6 @@ impl Cluster<'_> {
             self.creation(),
             ShootStatus::is_up,
         )
-    }
-}
-
-impl GardenerPreset {
-    /// Bare metal keeps servers and disks, so nothing may replace it without a person.
-    fn check_bare_metal(&self) -> Result<(), Fatal> {
-        let problem = if self.maintenance.auto_update.machine_image_version {
-            "maintenance.autoUpdate.machineImageVersion is true; set it to false"
-        } else if self
-            .machine_image
-            .as_ref()
-            .is_none_or(|image| image.version.is_none())
-        {
-            "machineImage has no version; give the one that machines have"
-        } else {
-            return Ok(());
-        };
-        Err(Fatal::new(format!(
-            "the Composition's input lets Gardener replace bare metal, with the servers and data on it: gardener.{problem}"
-        )))
     }
 }
 

@@ -8,13 +8,14 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
 use super::consumers::List;
-use super::shoot::{self, SHOOT, Wanted, Workers};
+use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::{Composed, Creation};
 use crate::composite::Composite;
 use crate::input::CephPreset;
 use crate::manifest::Manifest;
 use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
+use crate::manifest::gardener::Worker;
 use crate::observed::Observation;
 use crate::quantity::gibibytes;
 use crate::{SETTLED, WAITING, transitions};
@@ -36,8 +37,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let preset = cluster.presets.ceph.as_ref().ok_or_else(|| {
         Fatal::new("the Composition's input has no field ceph; StorageClusters need its image, storageClass and diskGib")
     })?;
-    let zones = cluster.presets.gardener.zones.get(&spec.region);
-    let wanted = ceph_cluster::wanted(spec, preset, zones.map_or(&[], Vec::as_slice))?;
+    let nodes = nodes(&cluster, spec, request)?;
+    let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
     let consumers = cluster.consumers(
         List::Storage,
         (spec.sharing_mode(), &spec.sharing),
@@ -47,27 +48,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     )?;
 
     let mut composed = Composed::new(request, response, claim.metadata.scope());
-    let machine = spec
-        .ironcore
-        .as_ref()
-        .map(|ironcore| ironcore.machine_class.clone());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: spec.labels.clone(),
-            worker: Workers {
-                name: "storage",
-                machine: &machine.unwrap_or_else(default_machine_class),
-                minimum: spec.workers,
-                maximum: spec.workers,
-                volume: None,
-                labels: BTreeMap::from([(
-                    "node-role.kubernetes.io/storage".to_owned(),
-                    String::new(),
-                )]),
-                bare_metal: true,
-            },
+            workers: nodes.workers,
             highly_available: true,
         },
         &mut composed,
@@ -103,11 +89,83 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster_name: Some(cluster.name().to_owned()),
         capacity: capacity(ceph.status.ceph.capacity),
         health: health(&ceph.status.ceph.health),
+        zones: nodes.zones,
         consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
     response.ttl(if settled { SETTLED } else { WAITING });
     Ok(())
+}
+
+/// The nodes of a storage pool.
+struct Nodes {
+    workers: Vec<Worker>,
+    /// Zones with disks.
+    zones: Vec<String>,
+    /// The zone whose node only votes, in a pool that is stretched over two zones.
+    arbiter: Option<String>,
+}
+
+fn nodes(
+    cluster: &Cluster<'_>,
+    spec: &StorageClusterSpec,
+    request: &Request,
+) -> Result<Nodes, Fatal> {
+    let ironcore = spec.ironcore.as_ref();
+    let machine = ironcore.map_or_else(default_machine_class, |metal| metal.machine_class.clone());
+    let bare_metal = BareMetal {
+        machine_pool: ironcore.map(|metal| metal.machine_pool.as_str()),
+    };
+    let group = |name, zones: &[Zone<'_>], size| {
+        let role = format!("node-role.kubernetes.io/{name}");
+        let wanted = Workers {
+            name,
+            machine: &machine,
+            zones,
+            minimum: size,
+            maximum: size,
+            volume: None,
+            labels: BTreeMap::from([(role, String::new())]),
+            bare_metal: Some(bare_metal),
+        };
+        cluster.workers(request, &wanted)
+    };
+    let zones = cluster.zones(&spec.region, &spec.labels)?;
+    let (data, arbiter) = match (&zones[..], &spec.arbiter_cluster) {
+        ([one, other, third, ..], Some(_)) => (&[*one, *other][..], Some(third)),
+        (_, Some(_)) => {
+            return Err(Fatal::new(format!(
+                "spec.arbiterCluster stretches the pool over two zones, with a third for the monitor that breaks ties, and \
+                 the pool has {}; remove the label availability-zone, or add zones to gardener.zones of the Composition's \
+                 input",
+                zones.len()
+            )));
+        }
+        ([_, _], None) => {
+            return Err(Fatal::new(
+                "the pool has two zones, and the loss of either could stop Ceph; label it availability-zone for one zone, \
+                 or add a third zone to gardener.zones of the Composition's input",
+            ));
+        }
+        (zones, None) => (zones, None),
+    };
+    let mut workers = group("storage", data, spec.workers)?;
+    let zones_of = |workers: &[Worker]| -> Vec<String> {
+        let zones = workers.iter().flat_map(|worker| &worker.zones);
+        zones.cloned().collect()
+    };
+    let zones = zones_of(&workers);
+    let arbiter = match arbiter {
+        Some(zone) => group("arbiter", &[*zone], 1)?,
+        None => Vec::new(),
+    };
+    let arbiter_zone = zones_of(&arbiter).pop();
+    workers.extend(arbiter);
+    Ok(Nodes {
+        workers,
+        zones,
+        arbiter: arbiter_zone,
+    })
 }
 
 fn conditions(

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Kind;
 
@@ -192,6 +193,12 @@ pub struct Mon {
     pub count: u32,
     /// Whether two may share a host.
     pub allow_multiple_per_node: bool,
+    /// Node label that names the zone, where monitors are spread over zones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_domain_label: Option<&'static str>,
+    /// Zones to spread monitors over, three at least.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub zones: Vec<MonZone>,
     /// Two zones and an arbiter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stretch_cluster: Option<StretchCluster>,
@@ -246,6 +253,8 @@ pub struct DeviceSet {
     pub portable: bool,
     /// Whether the disks are encrypted.
     pub encrypted: bool,
+    /// On which nodes.
+    pub placement: Value,
     /// The disks, as claims of volumes.
     pub volume_claim_templates: Vec<VolumeClaimTemplate>,
 }

@@ -89,7 +89,7 @@ pub struct Provider {
 #[serde(rename_all = "camelCase")]
 pub struct Worker {
     /// Name, of 15 characters at most.
-    pub name: &'static str,
+    pub name: String,
     /// What the machines are.
     pub machine: Machine,
     /// How machines get a new operating system or minor version of Kubernetes.
@@ -114,12 +114,16 @@ pub struct Worker {
     /// Annotations of the nodes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<&'static str, &'static str>,
+    /// What the extension takes for these machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_config: Option<Value>,
 }
 
 /// How machines get a new operating system or minor version of Kubernetes (Gardener's GEP-31).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UpdateStrategy {
     /// Gardener replaces each machine by a new one.
+    #[default]
     AutoRollingUpdate,
     /// Gardener drains and updates one machine after the other, and keeps them.
     AutoInPlaceUpdate,
@@ -149,8 +153,11 @@ pub struct MachineImage {
 }
 
 /// A disk.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Volume {
+    /// Type of volume in the CloudProfile.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub type_: Option<String>,
     /// Size, as a Kubernetes quantity.
     pub size: String,
 }

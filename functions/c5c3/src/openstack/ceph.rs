@@ -224,7 +224,11 @@ impl Storage {
             }
         };
         Pool {
-            failure_domain: if stretched { "zone" } else { "host" },
+            failure_domain: if self.zones > 1 || stretched {
+                "zone"
+            } else {
+                "host"
+            },
             device_class,
             replicated,
             parameters: BTreeMap::new(),

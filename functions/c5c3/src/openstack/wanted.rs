@@ -20,6 +20,8 @@ pub struct Storage {
     pub cluster: String,
     /// Its settings; none while it can't be read.
     pub spec: Option<StorageClusterSpec>,
+    /// How many zones hold its data; each copy is in a zone of its own where there are several.
+    pub zones: usize,
     /// Whether something new may be made in it.
     pub creation: Creation,
     /// The RBD pools.
@@ -119,6 +121,10 @@ impl Storages {
                     .composite
                     .as_ref()
                     .map(|composite| composite.spec.clone()),
+                zones: pool
+                    .composite
+                    .as_ref()
+                    .map_or(0, |composite| composite.status.zones.len()),
                 creation: site.creation_in(pool),
                 pools: rbd_pools(spec, position == 0),
                 clients: clients(spec, position == 0),
@@ -160,6 +166,10 @@ impl Storage {
         let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
             return Ok(());
         };
+        let (domain, most) = match u32::try_from(self.zones) {
+            Ok(zones @ 2..) if !self.is_stretched() => ("in a zone", zones),
+            _ => ("on a host", hosts),
+        };
         let ceph = &claim.storage.ceph;
         let mut copies: Vec<(&str, u32)> = self
             .pools
@@ -190,12 +200,12 @@ impl Storage {
         }
         match copies
             .into_iter()
-            .find(|(_, copies)| *copies == 0 || *copies > hosts)
+            .find(|(_, copies)| *copies == 0 || *copies > most)
         {
             None => Ok(()),
             Some((field, copies)) => Err(Fatal::new(format!(
-                "spec.storage.ceph.{field} is {copies}, and storage pool {} keeps each copy on a host of its own and \
-                 has {hosts}; choose 1 to {hosts}",
+                "spec.storage.ceph.{field} is {copies}, and storage pool {} keeps each copy {domain} of its own \
+                 and has {most}; choose 1 to {most}",
                 self.cluster
             ))),
         }

@@ -325,18 +325,164 @@ fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
     assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
 }
 
+/// Names, zones, sizes and extension's configuration of a Shoot's groups of machines.
+fn groups(outcome: &Outcome) -> Value {
+    let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
+    let group = |worker: &Value| {
+        json!([
+            worker["name"],
+            worker["zones"],
+            worker["minimum"],
+            worker["maximum"],
+            worker["providerConfig"]["extraServerLabels"],
+        ])
+    };
+    workers
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(group)
+        .collect()
+}
+
+fn server_labels(machine_pool: &str, zone: &str) -> Value {
+    json!({"metal.c5c3.io/machine-pool": machine_pool, "topology.kubernetes.io/zone": zone})
+}
+
 #[test]
-fn a_stretched_pool_has_two_zones_and_an_arbiter() {
+fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
     let mut call = pool("st-pool-a");
     call.composite["spec"]["arbiterCluster"] = json!("arbiter-eu-de-1");
     let outcome = call.run();
     let outcome = call.applied(&outcome, well).run();
-    let mon = &outcome.manifest("ceph")["spec"]["mon"];
-    assert_eq!(mon["count"], 5);
+    let labels = |zone| server_labels("ironcore-baremetal-storage", zone);
     assert_eq!(
-        mon["stretchCluster"]["zones"],
-        json!([{"name": "arbiter-eu-de-1", "arbiter": true}, {"name": "eu-de-1a"}, {"name": "eu-de-1b"}])
+        groups(&outcome),
+        json!([
+            ["storage-az-1", ["eu-de-1a"], 5, 5, labels("eu-de-1a")],
+            ["storage-az-2", ["eu-de-1b"], 5, 5, labels("eu-de-1b")],
+            ["arbiter", ["eu-de-1c"], 1, 1, labels("eu-de-1c")],
+        ])
     );
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["mon"],
+        json!({"count": 5, "allowMultiplePerNode": false, "stretchCluster": {
+            "failureDomainLabel": "topology.kubernetes.io/zone", "subFailureDomain": "host",
+            "zones": [{"name": "eu-de-1c", "arbiter": true}, {"name": "eu-de-1a"}, {"name": "eu-de-1b"}],
+        }})
+    );
+    assert_eq!(outcome.status["zones"], json!(["eu-de-1a", "eu-de-1b"]));
+}
+
+#[test]
+fn pool_takes_machines_of_its_machine_pool_in_its_zone_alone() {
+    assert_eq!(
+        groups(&pool("hv-pool-a").run()),
+        json!([[
+            "hypervisor",
+            ["eu-de-1a"],
+            50,
+            100,
+            server_labels("ironcore-baremetal-kvm", "eu-de-1a")
+        ]])
+    );
+}
+
+#[test]
+fn pool_without_a_zone_has_a_group_of_machines_in_each() {
+    let labels = |zone| server_labels("ironcore-dedicated-rack-1", zone);
+    assert_eq!(
+        groups(&pool("hv-pool-compliance").run()),
+        json!([
+            ["hypervisor-az-1", ["eu-de-1a"], 7, 7, labels("eu-de-1a")],
+            ["hypervisor-az-2", ["eu-de-1b"], 7, 7, labels("eu-de-1b")],
+            ["hypervisor-az-3", ["eu-de-1c"], 6, 6, labels("eu-de-1c")],
+        ])
+    );
+}
+
+#[test]
+fn machines_stay_where_they_are_when_the_input_changes() {
+    let (mut call, before) = running("hv-pool-compliance");
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["zones"]["eu-de-1"] = json!({"az-7": "x", "az-8": "y", "az-9": "z"});
+    gardener["workerConfig"]["extraServerLabels"]["new"] = json!("{zone}{machinePool}");
+    gardener["updateStrategy"] = json!("AutoRollingUpdate");
+    let after = call.run();
+    assert_eq!(
+        after.manifest("shoot")["spec"]["provider"]["workers"],
+        before.manifest("shoot")["spec"]["provider"]["workers"]
+    );
+}
+
+#[test]
+fn pool_whose_zone_is_changed_says_that_machines_do_not_move() {
+    let (mut call, _) = running("hv-pool-a");
+    call.composite["spec"]["labels"]["availability-zone"] = json!("az-2");
+    assert_eq!(
+        call.run().fatal.as_deref(),
+        Some(
+            "the machines of group hypervisor are in eu-de-1a, and the claim and the Composition's input want them in \
+             eu-de-1b; machines don't move, so restore the zone or make a new pool"
+        )
+    );
+}
+
+#[rstest]
+#[case("/composite/spec/region", json!("mars-1"),
+    "spec.region is mars-1, and gardener.zones of the Composition's input has eu-de-1, us-east-1; use one of these or add \
+     mars-1 to the input")]
+#[case("/composite/spec/labels/availability-zone", json!("az-9"),
+    "the label availability-zone is az-9, and gardener.zones of the Composition's input has az-1, az-2, az-3 for region \
+     eu-de-1; use one of these or add az-9 to the input")]
+#[case("/input/gardener/workerConfig/extraServerLabels", json!({"zone": "{zone}"}),
+    "the Composition's input can't select the machines of spec.ironcore.machinePool: put {machinePool} into \
+     gardener.workerConfig")]
+#[case("/input/gardener/workerConfig/extraServerLabels", json!({"pool": "{machinePool}"}),
+    "the Composition's input can't select the machines of a zone: put {zone} into gardener.workerConfig")]
+fn machines_that_cannot_be_selected_are_refused(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] sentence: &str,
+) {
+    let mut call = pool("hv-pool-a");
+    let mut everything = json!({"composite": call.composite, "input": call.input});
+    *everything.pointer_mut(field).unwrap() = value;
+    call.composite = everything["composite"].take();
+    call.input = Some(everything["input"].take());
+    assert_eq!(call.run().fatal.as_deref(), Some(sentence));
+}
+
+#[test]
+fn storage_over_three_zones_spreads_monitors_over_them() {
+    let (_, outcome) = running("st-pool-a");
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["mon"],
+        json!({"count": 3, "allowMultiplePerNode": false, "failureDomainLabel": "topology.kubernetes.io/zone",
+            "zones": [{"name": "eu-de-1a"}, {"name": "eu-de-1b"}, {"name": "eu-de-1c"}]})
+    );
+    assert_eq!(
+        outcome.status["zones"],
+        json!(["eu-de-1a", "eu-de-1b", "eu-de-1c"])
+    );
+}
+
+#[rstest]
+#[case::two_zones(json!({"az-1": "a", "az-2": "b"}), json!(null),
+    "the pool has two zones, and the loss of either could stop Ceph; label it availability-zone for one zone, or add a \
+     third zone to gardener.zones of the Composition's input")]
+#[case::stretched(json!({"az-1": "a", "az-2": "b"}), json!("arbiter"),
+    "spec.arbiterCluster stretches the pool over two zones, with a third for the monitor that breaks ties, and the pool has \
+     2; remove the label availability-zone, or add zones to gardener.zones of the Composition's input")]
+fn storage_over_two_zones_alone_is_refused(
+    #[case] zones: Value,
+    #[case] arbiter: Value,
+    #[case] sentence: &str,
+) {
+    let mut call = pool("st-pool-a");
+    call.input.as_mut().unwrap()["gardener"]["zones"]["eu-de-1"] = zones;
+    call.composite["spec"]["arbiterCluster"] = arbiter;
+    assert_eq!(call.run().fatal.as_deref(), Some(sentence));
 }
 
 #[test]
@@ -356,8 +502,7 @@ fn a_target_that_the_disks_do_not_reach_is_said() {
 #[case::name("hv-pool-a", "/spec/name", json!("other"),
     "spec.name is other, and the resource is called hv-pool-a; make them the same")]
 #[case::hosts("st-pool-a", "/spec/workers", json!(2),
-    "spec.workers is 2; 3 monitors and 3 copies each want a host of their own, so choose at least 3")]
-#[case::zones("st-pool-a", "/spec/region", json!("mars"), "")]
+    "spec.workers is 2; monitors and copies each want a host of their own, so choose at least 3")]
 #[case::vlans("hv-pool-a", "/spec/network", json!({"physicalNetworks": [{"name": "p", "bridge": "b", "vlanRange": "9-1"}]}),
     "spec.network.physicalNetworks")]
 fn a_mistake_in_the_claim_is_one_sentence(
@@ -367,9 +512,6 @@ fn a_mistake_in_the_claim_is_one_sentence(
     #[case] sentence: &str,
 ) {
     let mut call = pool(file);
-    if field == "/spec/region" {
-        call.composite["spec"]["arbiterCluster"] = json!("arbiter");
-    }
     let (parent, key) = field.rsplit_once('/').unwrap();
     call.composite.pointer_mut(parent).unwrap()[key] = value;
     let outcome = call.run();

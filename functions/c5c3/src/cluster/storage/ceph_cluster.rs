@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::StorageClusterSpec;
 use c5c3_api::storage_cluster::DeviceClass;
 use function_protocol::Fatal;
+use serde_json::json;
 
 use crate::input::CephPreset;
 use crate::manifest::ObjectMeta;
@@ -17,28 +18,37 @@ use crate::quantity;
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
 
-/// The CephCluster that a pool wants.
+/// Label of a node whose disks hold data.
+const DATA_NODE: &str = "node-role.kubernetes.io/storage";
+
+/// Label of a node that names its zone.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// Hosts of a stretched pool: each zone keeps two copies on hosts of their own.
+const STRETCHED: u32 = 4;
+
+/// The CephCluster that a pool wants: its data in `zones`, and in a stretched pool a monitor that only votes in `arbiter`.
 ///
 /// # Errors
-/// The pool has too few hosts for its monitors or copies, or too few zones to be stretched.
+/// The pool has too few hosts for its monitors or copies.
 pub fn wanted(
     spec: &StorageClusterSpec,
     preset: &CephPreset,
     zones: &[String],
+    arbiter: Option<&str>,
 ) -> Result<CephCluster, Fatal> {
     let copies = u32::from(spec.ceph.replication_factor);
     let hosts = spec.workers;
-    if hosts < copies.max(MONITORS) {
+    let least = copies.max(if arbiter.is_some() {
+        STRETCHED
+    } else {
+        MONITORS
+    });
+    if hosts < least {
         return Err(Fatal::new(format!(
-            "spec.workers is {hosts}; {MONITORS} monitors and {copies} copies each want a host of their own, so choose \
-             at least {}",
-            copies.max(MONITORS)
+            "spec.workers is {hosts}; monitors and copies each want a host of their own, so choose at least {least}"
         )));
     }
-    let stretch_cluster = match &spec.arbiter_cluster {
-        None => None,
-        Some(arbiter) => Some(stretch(arbiter.name(), &spec.region, zones)?),
-    };
     let device_class = device_class(spec.ceph.device_class);
     let template = VolumeClaimTemplate {
         metadata: ObjectMeta {
@@ -59,15 +69,7 @@ pub fn wanted(
             image: preset.image.clone(),
         },
         data_dir_host_path: "/var/lib/rook",
-        mon: Mon {
-            count: if stretch_cluster.is_some() {
-                5
-            } else {
-                MONITORS
-            },
-            allow_multiple_per_node: false,
-            stretch_cluster,
-        },
+        mon: monitors(zones, arbiter),
         mgr: Mgr { count: 2 },
         disruption_management: DisruptionManagement {
             manage_pod_budgets: true,
@@ -78,6 +80,9 @@ pub fn wanted(
                 count: disks(spec),
                 portable: false,
                 encrypted: spec.ceph.encrypted,
+                placement: json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": DATA_NODE, "operator": "Exists"}]}
+                ]}}}),
                 volume_claim_templates: vec![template],
             }],
         },
@@ -111,21 +116,31 @@ fn device_class(class: DeviceClass) -> &'static str {
     }
 }
 
-fn stretch(arbiter: &str, region: &str, zones: &[String]) -> Result<StretchCluster, Fatal> {
-    let [one, other, ..] = zones else {
-        return Err(Fatal::new(format!(
-            "spec.arbiterCluster stretches the pool over two zones, and the Composition's input names {} for region \
-             {region}; add them to gardener.zones",
-            zones.len()
-        )));
-    };
+/// Monitors in every zone, each on a host of its own.
+fn monitors(zones: &[String], arbiter: Option<&str>) -> Mon {
     let zone = |name: &str, arbiter| MonZone {
         name: name.to_owned(),
         arbiter,
     };
-    Ok(StretchCluster {
-        failure_domain_label: "topology.kubernetes.io/zone",
-        sub_failure_domain: "host",
-        zones: vec![zone(arbiter, true), zone(one, false), zone(other, false)],
-    })
+    let mut of_data: Vec<MonZone> = zones.iter().map(|name| zone(name, false)).collect();
+    let mut mon = Mon {
+        count: MONITORS,
+        allow_multiple_per_node: false,
+        failure_domain_label: None,
+        zones: Vec::new(),
+        stretch_cluster: None,
+    };
+    if let Some(arbiter) = arbiter {
+        of_data.insert(0, zone(arbiter, true));
+        mon.count = 5;
+        mon.stretch_cluster = Some(StretchCluster {
+            failure_domain_label: ZONE,
+            sub_failure_domain: "host",
+            zones: of_data,
+        });
+    } else if zones.len() > 1 {
+        mon.failure_domain_label = Some(ZONE);
+        mon.zones = of_data;
+    }
+    mon
 }

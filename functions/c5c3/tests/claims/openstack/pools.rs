@@ -138,3 +138,34 @@ fn a_pool_of_another_region_is_a_condition() {
         "storage pool st-pool-a: it is in region us-east-1; name one of the claim's region"
     );
 }
+
+/// The call for a claim whose first storage pool has its data in three zones.
+fn in_three_zones() -> Call {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["status"]["zones"] = json!(["a", "b", "c"]);
+        }
+    }
+    call
+}
+
+#[test]
+fn storage_over_zones_keeps_each_copy_in_a_zone_of_its_own() {
+    let outcome = in_three_zones().run();
+    let spec = &outcome.manifest("volumes-st-pool-a")["spec"];
+    assert_eq!(spec["failureDomain"], "zone");
+}
+
+#[test]
+fn more_copies_than_zones_are_refused() {
+    let mut call = in_three_zones();
+    call.composite["spec"]["storage"] = json!({"ceph": {"volumePool": {"replication": 4}}});
+    assert_eq!(
+        call.run().fatal.as_deref(),
+        Some(
+            "spec.storage.ceph.volumePool.replication is 4, and storage pool st-pool-a keeps each copy in a zone of its own \
+             and has 3; choose 1 to 3"
+        )
+    );
+}

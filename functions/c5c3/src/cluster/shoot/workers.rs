@@ -1,0 +1,301 @@
+//! The machines of a Shoot: which zones they are in, and how Gardener's extension selects them.
+
+use std::collections::BTreeMap;
+
+use function_protocol::{Fatal, Request};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::SHOOT;
+use crate::cluster::Cluster;
+use crate::input::GardenerPreset;
+use crate::manifest::gardener::{Machine, UpdateStrategy, Volume, Worker};
+use crate::names::fitted;
+
+/// Label of a pool that names the zone of all its machines.
+const ZONE: &str = "availability-zone";
+
+/// Longest name of a group of machines (gardener, pkg/apis/core/validation/shoot.go).
+const LONGEST: usize = 15;
+
+/// Keeps Gardener's cluster autoscaler from deleting machines that run no pods; hypervisors and disks are in use without.
+const KEEP_NODE: (&str, &str) = (
+    "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+    "true",
+);
+
+/// Machines that do the same.
+pub struct Workers<'a> {
+    /// Name of the group, or beginning of the names of one group for each zone.
+    pub name: &'static str,
+    /// Machine type or class.
+    pub machine: &'a str,
+    /// Zones to spread the machines over.
+    pub zones: &'a [Zone<'a>],
+    /// Fewest.
+    pub minimum: u32,
+    /// Most.
+    pub maximum: u32,
+    /// System disk, as a quantity.
+    pub volume: Option<&'a str>,
+    /// Labels of the nodes.
+    pub labels: BTreeMap<String, String>,
+    /// Where bare metal comes from. Machines on bare metal hold servers or data, so that Gardener may neither replace nor
+    /// delete them by itself.
+    pub bare_metal: Option<BareMetal<'a>>,
+}
+
+/// Where bare metal comes from.
+#[derive(Clone, Copy)]
+pub struct BareMetal<'a> {
+    /// IronCore's machine pool, if the claim names one.
+    pub machine_pool: Option<&'a str>,
+}
+
+/// A zone of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone<'a> {
+    /// What users call it.
+    label: &'a str,
+    /// What the infrastructure calls it.
+    name: &'a str,
+}
+
+/// What can't be changed of a group of machines: Gardener refuses to, or replaces all of them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    name: String,
+    #[serde(default)]
+    zones: Vec<String>,
+    #[serde(default)]
+    update_strategy: UpdateStrategy,
+    provider_config: Option<Value>,
+}
+
+/// The Object of a Shoot, as far as it has the groups of machines that the Shoot was created with.
+#[derive(Deserialize)]
+struct Object {
+    spec: ObjectSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ObjectSpec {
+    for_provider: ForProvider,
+}
+
+#[derive(Deserialize)]
+struct ForProvider {
+    manifest: Manifest,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    provider: Provider,
+}
+
+#[derive(Deserialize)]
+struct Provider {
+    workers: Vec<Group>,
+}
+
+impl Cluster<'_> {
+    /// The zones of a cluster: the one that its label `availability-zone` names, else all of its region.
+    ///
+    /// # Errors
+    /// The Composition's input doesn't have the region or the zone.
+    pub fn zones(
+        &self,
+        region: &str,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<Vec<Zone<'_>>, Fatal> {
+        let known = &self.presets.gardener.zones;
+        let Some(zones) = known.get(region) else {
+            let regions: Vec<&str> = known.keys().map(String::as_str).collect();
+            return Err(Fatal::new(format!(
+                "spec.region is {region}, and gardener.zones of the Composition's input has {}; use one of these or add \
+                 {region} to the input",
+                regions.join(", ")
+            )));
+        };
+        let all = zones.iter().map(|(label, name)| Zone { label, name });
+        let Some(wanted) = labels.get(ZONE) else {
+            return Ok(all.collect());
+        };
+        match zones.get_key_value(wanted) {
+            Some((label, name)) => Ok(vec![Zone { label, name }]),
+            None => {
+                let zones: Vec<&str> = zones.keys().map(String::as_str).collect();
+                Err(Fatal::new(format!(
+                    "the label {ZONE} is {wanted}, and gardener.zones of the Composition's input has {} for region \
+                     {region}; use one of these or add {wanted} to the input",
+                    zones.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// The groups of a Shoot's machines: on bare metal one for each zone, since the extension selects machines by group.
+    ///
+    /// # Errors
+    /// The Composition's input can't select the machines, or the claim wants existing machines in other zones.
+    pub fn workers(&self, request: &Request, wanted: &Workers<'_>) -> Result<Vec<Worker>, Fatal> {
+        let gardener = &self.presets.gardener;
+        if let Some(bare_metal) = wanted.bare_metal {
+            gardener.check_bare_metal(bare_metal)?;
+        }
+        let planned = gardener.groups(wanted);
+        let created = created(request, wanted.name)?;
+        if let ([planned], [created, ..]) = (&planned[..], &created[..])
+            && created.zones != planned.zones
+            && wanted.bare_metal.is_some()
+        {
+            return Err(Fatal::new(format!(
+                "the machines of group {} are in {}, and the claim and the Composition's input want them in {}; machines \
+                 don't move, so restore the zone or make a new pool",
+                created.name,
+                created.zones.join(", "),
+                planned.zones.join(", ")
+            )));
+        }
+        let groups = if created.is_empty() { planned } else { created };
+        let number = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+        // Sizes are divided as Gardener divides those of one group over its zones: the first ones get what is left over.
+        let part = |total: u32, index: u32| total / number + u32::from(index < total % number);
+        let worker = |(index, group): (u32, Group)| {
+            // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
+            let (max_surge, max_unavailable) = match group.update_strategy {
+                UpdateStrategy::AutoRollingUpdate => (1, 0),
+                UpdateStrategy::AutoInPlaceUpdate | UpdateStrategy::ManualInPlaceUpdate => (0, 1),
+            };
+            Worker {
+                name: group.name,
+                machine: Machine {
+                    type_: wanted.machine.to_owned(),
+                    image: gardener.machine_image.clone(),
+                },
+                update_strategy: group.update_strategy,
+                minimum: part(wanted.minimum, index),
+                maximum: part(wanted.maximum, index),
+                max_surge,
+                max_unavailable,
+                volume: gardener.volume(wanted.volume),
+                zones: group.zones,
+                labels: wanted.labels.clone(),
+                annotations: wanted.bare_metal.map(|_| KEEP_NODE).into_iter().collect(),
+                provider_config: group.provider_config,
+            }
+        };
+        Ok((0..).zip(groups).map(worker).collect())
+    }
+}
+
+impl GardenerPreset {
+    /// The groups of machines that do not exist yet.
+    fn groups(&self, wanted: &Workers<'_>) -> Vec<Group> {
+        let update_strategy = match (self.update_strategy, wanted.bare_metal) {
+            (Some(strategy), _) => strategy,
+            (None, Some(_)) => UpdateStrategy::ManualInPlaceUpdate,
+            (None, None) => UpdateStrategy::AutoRollingUpdate,
+        };
+        let group = |name: String, zones: &[Zone<'_>]| {
+            let machine_pool = wanted.bare_metal.and_then(|metal| metal.machine_pool);
+            let zone = match zones {
+                [zone] => Some(zone.name),
+                _ => None,
+            };
+            let values = [("{machinePool}", machine_pool), ("{zone}", zone)];
+            Group {
+                name,
+                zones: zones.iter().map(|zone| zone.name.to_owned()).collect(),
+                update_strategy,
+                provider_config: self
+                    .worker_config
+                    .as_ref()
+                    .map(|config| config.fill(&values)),
+            }
+        };
+        match wanted.zones {
+            [_, _, ..] if wanted.bare_metal.is_some() => {
+                let most = usize::try_from(wanted.maximum).unwrap_or(usize::MAX);
+                let zones = wanted.zones.iter().take(most);
+                zones
+                    .map(|zone| {
+                        let name = format!("{}-{}", wanted.name, zone.label);
+                        group(fitted(&name, LONGEST), &[*zone])
+                    })
+                    .collect()
+            }
+            zones => vec![group(wanted.name.to_owned(), zones)],
+        }
+    }
+
+    /// A machine's system disk. The claim's size wins.
+    fn volume(&self, size: Option<&str>) -> Option<Volume> {
+        let preset = self.volume.as_ref();
+        let size = size.or(preset.map(|preset| preset.size.as_str()))?;
+        Some(Volume {
+            type_: preset.and_then(|preset| preset.type_.clone()),
+            size: size.to_owned(),
+        })
+    }
+
+    /// Bare metal keeps servers and disks, so nothing may replace it without a person; and a pool gets the machines that it
+    /// names, in its zone.
+    fn check_bare_metal(&self, bare_metal: BareMetal<'_>) -> Result<(), Fatal> {
+        const REPLACED: &str =
+            "lets Gardener replace bare metal, with the servers and data on it: gardener.";
+        let selects = |placeholder: &str| {
+            let config = self.worker_config.as_ref();
+            config.is_some_and(|config| config.has(placeholder))
+        };
+        let problem = if self.maintenance.auto_update.machine_image_version {
+            format!("{REPLACED}maintenance.autoUpdate.machineImageVersion is true; set it to false")
+        } else if self
+            .machine_image
+            .as_ref()
+            .is_none_or(|image| image.version.is_none())
+        {
+            format!("{REPLACED}machineImage has no version; give the one that machines have")
+        } else if bare_metal.machine_pool.is_some() && !selects("{machinePool}") {
+            "can't select the machines of spec.ironcore.machinePool: put {machinePool} into gardener.workerConfig"
+                .to_owned()
+        } else if !selects("{zone}") {
+            "can't select the machines of a zone: put {zone} into gardener.workerConfig".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Fatal::new(format!("the Composition's input {problem}")))
+    }
+}
+
+/// The groups of this name that the Shoot was created with; none while there is no Shoot.
+fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
+    let observed = request.observed().get(SHOOT);
+    let Some(document) = observed.and_then(|shoot| shoot.resource.as_ref()) else {
+        return Ok(Vec::new());
+    };
+    let object: Object = document
+        .parse()
+        .map_err(|error| Fatal::from(error).within(SHOOT))?;
+    let mut groups = object.spec.for_provider.manifest.spec.provider.workers;
+    groups.retain(|group| {
+        group
+            .name
+            .strip_prefix(name)
+            .is_some_and(|zone| zone.is_empty() || zone.starts_with('-'))
+    });
+    for config in groups
+        .iter_mut()
+        .filter_map(|group| group.provider_config.as_mut())
+    {
+        config.sort_all_objects();
+    }
+    Ok(groups)
+}
