@@ -62,9 +62,16 @@ impl Answer {
                 (key, object)
             })
             .collect();
+        let mut generated = composition.generated;
+        for (key, generated) in &mut generated {
+            for (label, value) in common_labels(key, kind, &subject.metadata) {
+                let labels = &mut generated.labels;
+                labels.entry(label.to_owned()).or_insert(value);
+            }
+        }
         Self {
             objects,
-            generated: composition.generated,
+            generated,
             kept: composition.kept,
             calls: composition.calls,
             status,
@@ -73,6 +80,24 @@ impl Answer {
             owner,
         }
     }
+}
+
+/// Label with the operator that applies an object.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Label with what an object is a part of: the ControlPlane, whose name the label passes on from parent to child.
+const PART_OF: &str = "app.kubernetes.io/part-of";
+
+/// The labels that tools expect of every object
+/// (<https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/>), unless the composer sets them:
+/// name, instance, component and part-of. The version is the composer's.
+fn common_labels(key: &Key, kind: ResourceKind, subject: &Metadata) -> [(&'static str, String); 4] {
+    let parent = subject.labels.get(PART_OF).unwrap_or(&subject.name);
+    [
+        ("app.kubernetes.io/name", kind.kind.to_lowercase()),
+        ("app.kubernetes.io/instance", subject.name.clone()),
+        ("app.kubernetes.io/component", key.kind.kind.to_lowercase()),
+        (PART_OF, parent.clone()),
+    ]
 }
 
 /// A whole object: the body with the name it goes by and the marks of its owner, if it has one.
@@ -95,9 +120,14 @@ fn dressed(
     if !metadata["labels"].is_object() {
         metadata["labels"] = json!({});
     }
-    metadata["labels"]["app.kubernetes.io/managed-by"] = json!(operator);
-    for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
-        metadata["labels"][label] = json!(value);
+    if let Some(labels) = metadata["labels"].as_object_mut() {
+        for (label, value) in common_labels(key, kind, subject) {
+            labels.entry(label).or_insert_with(|| json!(value));
+        }
+        labels.insert(MANAGED_BY.to_owned(), json!(operator));
+        for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
+            labels.insert(label.to_owned(), json!(value));
+        }
     }
     if owner.is_some()
         && key.namespace == subject.namespace

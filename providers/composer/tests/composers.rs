@@ -116,6 +116,10 @@ fn objects_show_whose_they_are() {
                 "name": "here",
                 "namespace": "openstack",
                 "labels": {
+                    "app.kubernetes.io/name": "secretaggregate",
+                    "app.kubernetes.io/instance": "all",
+                    "app.kubernetes.io/component": "configmap",
+                    "app.kubernetes.io/part-of": "all",
                     "app.kubernetes.io/managed-by": "small-operator",
                     "c5c3.io/owner-kind": "SecretAggregate",
                     "c5c3.io/owner-namespace": "openstack",

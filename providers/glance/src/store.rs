@@ -8,7 +8,6 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Failure, World};
 use provider_openstack::{Awaited, Config, Files, Options, Program, Service, Source, Values};
 
@@ -250,10 +249,7 @@ fn folder(
         claim: service.named(&format!("images{suffix}")),
     };
     let claim = PersistentVolumeClaim {
-        metadata: ObjectMeta {
-            labels: Some(service.selector()),
-            ..ObjectMeta::default()
-        },
+        metadata: service.metadata("images"),
         spec: Some(PersistentVolumeClaimSpec {
             // A rolling change has two pods at once, and they may be on two nodes.
             access_modes: Some(vec!["ReadWriteMany".to_owned()]),

@@ -190,7 +190,7 @@ impl Keys {
         composition: &mut Composition,
     ) -> Secret {
         let written = composition.json("the keys' times", ring).to_string();
-        let mut metadata = service.metadata();
+        let mut metadata = service.metadata(self.purpose.name());
         metadata.annotations = Some(BTreeMap::from([(KEYRING.to_owned(), written)]));
         let files = ring.files().into_iter();
         let data = files.filter_map(|(file, number)| {
@@ -209,7 +209,7 @@ impl Keys {
 }
 
 fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
-    let mut labels = service.selector();
+    let mut labels = service.identity();
     labels.insert(REPOSITORY.to_owned(), purpose.name().to_owned());
     labels
 }

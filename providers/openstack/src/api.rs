@@ -16,7 +16,7 @@ use provider_composer::{Composition, Key, Live, Progress, Seen, World};
 
 use crate::front::Front;
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
-use crate::service::Service;
+use crate::service::{API, COMPONENT, INSTANCE, Service};
 use crate::tls::Certificate;
 use crate::uwsgi::{self, READY};
 use crate::{files, metrics};
@@ -27,8 +27,6 @@ const DRAIN: i64 = 15;
 const GRACE: i64 = 60;
 /// Where the certificate is in a pod.
 pub const CERTIFICATE: &str = "/etc/tls";
-/// What the port is called that the API answers on.
-pub(crate) const API: &str = "api";
 /// What a Deployment says of its progress when its pods are those that are wanted
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
 const ROLLED: &str = "NewReplicaSetAvailable";
@@ -67,7 +65,7 @@ impl Api {
         world: &World<'_>,
         composition: &mut Composition,
     ) {
-        let labels = service.selector();
+        let labels = service.selector(API);
         let mut program = self.program.clone();
         program.command = uwsgi::command(service, self.front.is_some(), certificate.is_some());
         program.command.extend(uwsgi::chores(&self.chores));
@@ -130,7 +128,7 @@ impl Api {
             });
         }
         let deployment = Deployment {
-            metadata: service.metadata(),
+            metadata: service.metadata(API),
             spec: DeploymentSpec {
                 replicas: Some(service.replicas(world)),
                 revision_history_limit: Some(2),
@@ -263,7 +261,7 @@ fn progress(
             "NotStarting",
             format!(
                 "the API's new pods don't become ready: see `kubectl describe pods -n {} -l \
-                 app.kubernetes.io/instance={name}` for why; older ones, if there are any, go on",
+                 {INSTANCE}={name},{COMPONENT}={API}` for why; older ones, if there are any, go on",
                 service.namespace
             ),
         );

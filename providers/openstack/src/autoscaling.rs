@@ -7,7 +7,7 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use provider_composer::{Composition, Failure, World};
 
-use crate::service::Service;
+use crate::service::{API, Service};
 
 impl Service<'_> {
     /// Wants more replicas when there is much to do, if there may be more.
@@ -35,7 +35,7 @@ impl Service<'_> {
             ));
         }
         let autoscaler = HorizontalPodAutoscaler {
-            metadata: self.metadata(),
+            metadata: self.metadata(API),
             spec: HorizontalPodAutoscalerSpec {
                 min_replicas: Some(count(least)),
                 max_replicas: count(most),

@@ -240,7 +240,7 @@ fn compose(
         collate: "utf8mb4_general_ci".to_owned(),
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("database", wanted));
     let wanted = mariadb::User {
         maria_db_ref: server.clone(),
         name: user.to_owned(),
@@ -249,7 +249,7 @@ fn compose(
         max_user_connections: CONNECTIONS,
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("database", wanted));
     let wanted = mariadb::Grant {
         maria_db_ref: server,
         privileges: vec!["ALL PRIVILEGES".to_owned()],
@@ -259,7 +259,7 @@ fn compose(
         host: "%".to_owned(),
         cleanup_policy: skip,
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("database", wanted));
 }
 
 /// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it

@@ -16,7 +16,7 @@ use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
 };
-use crate::service::Service;
+use crate::service::{API, Service};
 use crate::tls::Certificate;
 
 impl Service<'_> {
@@ -55,7 +55,7 @@ impl Service<'_> {
                 }],
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec));
+        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
         self.trust(certificate, composition);
         Some(accepted(self, gateway, world))
     }
@@ -77,7 +77,7 @@ impl Service<'_> {
             metadata: ObjectMeta {
                 annotations: Some(said.annotations.clone())
                     .filter(|annotations| !annotations.is_empty()),
-                ..self.metadata()
+                ..self.metadata(API)
             },
             spec: Some(IngressSpec {
                 ingress_class_name: said.class_name.clone(),
@@ -129,7 +129,7 @@ impl Service<'_> {
         match &certificate.authority {
             Some(text) => {
                 let map = ConfigMap {
-                    metadata: self.metadata(),
+                    metadata: self.metadata(API),
                     data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
                     ..ConfigMap::default()
                 };
@@ -142,7 +142,7 @@ impl Service<'_> {
             target_refs: vec![target("Service", self.name)],
             validation,
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec));
+        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
     }
 }
 

@@ -82,7 +82,7 @@ impl Files {
             .iter()
             .flat_map(|(name, text)| [name.as_str(), text.as_str()]);
         let name = service.named(&format!("{PURPOSE}-{}", digest(parts)));
-        let metadata = service.labelled(FILES, PURPOSE);
+        let metadata = service.labelled(PURPOSE, FILES, PURPOSE);
         match self.secret {
             true => {
                 let data = texts

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::api::{API, CERTIFICATE};
+use crate::api::CERTIFICATE;
 use crate::pod::container;
-use crate::service::Service;
+use crate::service::{API, Service};
 
 /// Port within a pod that the API itself answers on then, in uwsgi's protocol; nobody outside the pod reaches it.
 pub const BEHIND: u16 = 5001;

@@ -215,7 +215,7 @@ impl<'a> Jobs<'a> {
     fn job(&self, task: &Task, composition: &mut Composition) -> Job {
         let mut pod = pod(self.service, &task.program, ResourceRequirements::default());
         pod.restart_policy = Some("Never".to_owned());
-        let mut metadata = self.service.labelled(TASK, task.name);
+        let mut metadata = self.service.labelled(task.name, TASK, task.name);
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
         labels.insert(RELEASE.to_owned(), self.service.release.to_string());

@@ -229,12 +229,12 @@ fn compose(
         name: vhost.to_owned(),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("messaging", wanted));
     let wanted = User {
         import_credentials_secret: named(secret),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("messaging", wanted));
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
@@ -246,5 +246,5 @@ fn compose(
         },
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest(wanted));
+    composition.apply(namespace, name, &service.manifest("messaging", wanted));
 }

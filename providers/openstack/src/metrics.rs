@@ -13,7 +13,7 @@ use provider_composer::{Composition, Key, Progress, Seen, World};
 use crate::manifest::Manifest;
 use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
 use crate::pod::{container as contained, selector};
-use crate::service::{NAME, Service};
+use crate::service::{API, NAME, Service};
 
 /// Port that metrics are at, as with <https://github.com/timonwong/uwsgi_exporter>.
 pub(crate) const PORT: u16 = 9117;
@@ -45,10 +45,10 @@ impl Service<'_> {
         let name = self.named(METRICS);
         // One of its own: whatever leads to the API from outside leads to no metrics.
         let service = KubernetesService {
-            metadata: self.labelled(LEADS_TO, METRICS),
+            metadata: self.labelled(API, LEADS_TO, METRICS),
             spec: Some(ServiceSpec {
                 cluster_ip: Some("None".to_owned()),
-                selector: Some(self.selector()),
+                selector: Some(self.selector(API)),
                 ports: Some(vec![ServicePort {
                     name: Some(METRICS.to_owned()),
                     port: i32::from(PORT),
@@ -72,7 +72,7 @@ impl Service<'_> {
                 ),
             ));
         }
-        let mut labels = self.selector();
+        let mut labels = self.selector(API);
         labels.insert(LEADS_TO.to_owned(), METRICS.to_owned());
         let spec = ServiceMonitor {
             job_label: NAME.to_owned(),
@@ -81,7 +81,7 @@ impl Service<'_> {
                 port: METRICS.to_owned(),
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(spec));
+        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
         Some(Progress::Ready)
     }
 }

@@ -10,15 +10,15 @@ use provider_composer::Composition;
 
 use crate::metrics;
 use crate::pod::selector;
-use crate::service::Service;
+use crate::service::{API, Service};
 
 impl Service<'_> {
     /// Wants what the API is reached by: a Service, a NetworkPolicy that lets nothing else through, and a
     /// PodDisruptionBudget.
     pub fn expose(&self, composition: &mut Composition) {
-        let (labels, port) = (self.selector(), i32::from(self.about.port));
+        let (labels, port) = (self.selector(API), i32::from(self.about.port));
         let service = KubernetesService {
-            metadata: self.metadata(),
+            metadata: self.metadata(API),
             spec: Some(ServiceSpec {
                 selector: Some(labels.clone()),
                 ports: Some(vec![ServicePort {
@@ -39,7 +39,7 @@ impl Service<'_> {
             ..NetworkPolicyPort::default()
         });
         let network = NetworkPolicy {
-            metadata: self.metadata(),
+            metadata: self.metadata(API),
             spec: Some(NetworkPolicySpec {
                 pod_selector: Some(selector(&labels)),
                 policy_types: Some(vec!["Ingress".to_owned()]),
@@ -52,7 +52,7 @@ impl Service<'_> {
         };
         composition.apply(self.namespace, self.name, &network);
         let budget = PodDisruptionBudget {
-            metadata: self.metadata(),
+            metadata: self.metadata(API),
             spec: Some(PodDisruptionBudgetSpec {
                 max_unavailable: Some(IntOrString::Int(1)),
                 selector: Some(selector(&labels)),

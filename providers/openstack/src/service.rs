@@ -18,8 +18,16 @@ use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
 use crate::{dependency, image};
 
-/// Label of everything that is a service's: the service's name.
+/// Label of everything that a service's operator composes: the service's name.
 pub(crate) const NAME: &str = "app.kubernetes.io/name";
+/// Label with the resource's name.
+pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
+/// Label with the component of the service that an object belongs to.
+pub(crate) const COMPONENT: &str = "app.kubernetes.io/component";
+/// Label with the release.
+const VERSION: &str = "app.kubernetes.io/version";
+/// The component that serves the API.
+pub(crate) const API: &str = "api";
 
 /// What is always so of an OpenStack service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,19 +126,27 @@ impl<'a> Service<'a> {
         format!("{}-{purpose}", self.name)
     }
 
-    /// Labels of everything that is this service's, so that they can be found again.
+    /// The labels that everything composed for this service has: a selector of it all.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        let mut labels = self.selector();
+        let mut labels = self.identity();
         for (label, value) in self.owner.labels() {
             labels.insert(label.to_owned(), value.to_owned());
         }
         labels
     }
 
-    /// An object of a foreign kind that is this service's.
-    pub(crate) fn manifest<S>(&self, spec: S) -> Manifest<S> {
+    /// The labels that name the service and its resource, without the operator's own.
+    pub fn identity(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (NAME.to_owned(), self.about.name.to_owned()),
+            (INSTANCE.to_owned(), self.name.to_owned()),
+        ])
+    }
+
+    /// An object of a foreign kind, for a component.
+    pub(crate) fn manifest<S>(&self, component: &str, spec: S) -> Manifest<S> {
         Manifest {
-            metadata: self.metadata(),
+            metadata: self.metadata(component),
             spec,
         }
     }
@@ -151,33 +167,29 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// Labels that only this service's pods have. They never change: a Deployment's selector can't.
-    pub fn selector(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([
-            (NAME.to_owned(), self.about.name.to_owned()),
-            (
-                "app.kubernetes.io/instance".to_owned(),
-                self.name.to_owned(),
-            ),
-        ])
+    /// The labels that only a component's pods have. They never change: a Deployment's selector can't.
+    pub fn selector(&self, component: &str) -> BTreeMap<String, String> {
+        let mut labels = self.identity();
+        labels.insert(COMPONENT.to_owned(), component.to_owned());
+        labels
     }
 
-    /// Metadata with the labels of this service and one more.
-    pub fn labelled(&self, label: &str, value: &str) -> ObjectMeta {
-        let mut labels = self.labels();
-        labels.insert(label.to_owned(), value.to_owned());
+    /// Metadata with the labels of a component. The rest of the common labels are added to every object.
+    pub fn metadata(&self, component: &str) -> ObjectMeta {
+        let mut labels = self.selector(component);
+        labels.insert(VERSION.to_owned(), self.release.to_string());
         ObjectMeta {
             labels: Some(labels),
             ..ObjectMeta::default()
         }
     }
 
-    /// Metadata with the labels of this service.
-    pub fn metadata(&self) -> ObjectMeta {
-        ObjectMeta {
-            labels: Some(self.labels()),
-            ..ObjectMeta::default()
-        }
+    /// Metadata with the labels of a component and one more.
+    pub fn labelled(&self, component: &str, label: &str, value: &str) -> ObjectMeta {
+        let mut metadata = self.metadata(component);
+        let labels = metadata.labels.get_or_insert_default();
+        labels.insert(label.to_owned(), value.to_owned());
+        metadata
     }
 
     /// The API's name within the cluster, for instance `keystone.openstack.svc.cluster.local`.

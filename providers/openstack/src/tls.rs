@@ -6,7 +6,7 @@ use crate::awaited::Awaited;
 use crate::digest::digest;
 use crate::manifest::cert_manager::{self, PrivateKey};
 use crate::secret::Values;
-use crate::service::Service;
+use crate::service::{API, Service};
 
 /// The certificate of a service's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Certificate {
                 },
                 issuer_ref: issuer.clone(),
             };
-            composition.apply(namespace, &secret, &service.manifest(spec));
+            composition.apply(namespace, &secret, &service.manifest(API, spec));
         }
         read(service, secret, world).map(Some)
     }

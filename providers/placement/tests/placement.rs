@@ -129,3 +129,28 @@ fn a_mistake_is_told_with_what_to_do(
     empty.change::<Custom<PlacementSpec>>("placement", wrong);
     assert_eq!(empty.compose(&PLACEMENT, "placement").err(), Some(failure));
 }
+
+#[test]
+fn objects_of_placement_carry_the_common_labels() {
+    let mut cluster = given();
+    cluster.keystone(true);
+    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
+        placement["metadata"]["labels"] = json!({ "app.kubernetes.io/part-of": "prod" });
+    });
+    let answer = cluster.settle(&PLACEMENT, "placement");
+    let common = answer.objects.iter().map(|(key, object)| {
+        let labels = object["metadata"]["labels"].as_object().unwrap();
+        let common = labels
+            .iter()
+            .filter_map(|(label, value)| {
+                let name = label.strip_prefix("app.kubernetes.io/")?;
+                Some(format!("{name}={}", value.as_str()?))
+            })
+            .collect::<std::collections::BTreeSet<_>>();
+        (
+            key.kind.kind,
+            common.into_iter().collect::<Vec<_>>().join(" "),
+        )
+    });
+    insta::assert_yaml_snapshot!(common.collect::<std::collections::BTreeMap<_, _>>());
+}

@@ -33,6 +33,7 @@ impl Recipe<'_> {
                 MEMCACHED.to_owned(),
             ),
             ("app.kubernetes.io/name".to_owned(), "memcached".to_owned()),
+            ("app.kubernetes.io/component".to_owned(), "cache".to_owned()),
         ]);
         let (namespace, metadata) = (self.namespace(), labelled(&labels));
         let set = StatefulSet {

@@ -106,6 +106,7 @@ fn prometheus_finds_the_metrics_and_whoever_comes_for_the_api_does_not() {
             "selector": { "matchLabels": {
                 "app.kubernetes.io/name": "keystone",
                 "app.kubernetes.io/instance": "keystone",
+                "app.kubernetes.io/component": "api",
                 "c5c3.io/port": "metrics",
             } },
             "endpoints": [{ "port": "metrics" }],
