@@ -166,7 +166,7 @@ impl TokenCache {
         let secret = service.named("token-cache");
         let generated = Generated {
             values: BTreeMap::from([(KEY.to_owned(), GeneratedValue::Password(32))]),
-            labels: service.selector(),
+            labels: service.identity(),
             retention: Retention::WhileWanted,
         };
         composition.generate(service.namespace, &secret, generated);
