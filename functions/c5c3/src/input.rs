@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure};
 use c5c3_api::openstack_cluster::Size;
+use c5c3_api::parts::Resources;
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -164,6 +165,9 @@ pub struct CephPreset {
     pub storage_class: String,
     /// Size of a disk, in GiB, for claims without a target capacity.
     pub disk_gib: u64,
+    /// Requests and limits of Ceph's daemons: `mon`, `mgr`, `osd` and what else Rook's `resources` has.
+    #[serde(default)]
+    pub resources: BTreeMap<String, Resources>,
 }
 
 fn pool_namespace() -> String {

@@ -140,6 +140,8 @@ pub struct Ceph {
     /// Whether the disks are encrypted. Decided once: disks aren't encrypted afterwards.
     #[schemars(extend("x-kubernetes-validations" = [rule::ENCRYPTED]))]
     pub encrypted: bool,
+    /// Whether all connections of the Ceph cluster are encrypted: between its daemons and with its clients.
+    pub encrypted_in_transit: bool,
 }
 
 impl Default for Ceph {
@@ -150,6 +152,7 @@ impl Default for Ceph {
             target_capacity: None,
             replication_factor: 3,
             encrypted: false,
+            encrypted_in_transit: false,
         }
     }
 }

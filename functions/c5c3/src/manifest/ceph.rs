@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::parts::Resources;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -135,7 +136,10 @@ pub struct CephObjectStore {
 
 /// Gateways of an object store.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Gateway {
+    /// Whether gateways have their nodes' addresses. They don't, since those of several claims share nodes, and a port.
+    pub host_network: bool,
     /// Port.
     pub port: u16,
     /// How many.
@@ -164,10 +168,41 @@ pub struct CephCluster {
     pub mon: Mon,
     /// The managers.
     pub mgr: Mgr,
+    /// How daemons and clients reach each other.
+    pub network: Network,
+    /// Requests and limits by daemon: mon, mgr, osd and so on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub resources: BTreeMap<String, Resources>,
     /// How Rook protects daemons while nodes are drained.
     pub disruption_management: DisruptionManagement,
     /// The disks.
     pub storage: CephStorage,
+}
+
+/// How daemons and clients of a CephCluster reach each other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Network {
+    /// Always `host`: daemons have the addresses of their nodes, which other clusters reach and which stay.
+    pub provider: &'static str,
+    /// What connections are like.
+    pub connections: Connections,
+}
+
+/// What connections to Ceph are like.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Connections {
+    /// Whether version 2 of the protocol is the only one, on port 3300 of the monitors.
+    pub require_msgr2: bool,
+    /// Encryption of connections.
+    pub encryption: Encryption,
+}
+
+/// Encryption of connections.
+#[derive(Clone, Debug, Serialize)]
+pub struct Encryption {
+    /// Whether all data are encrypted in transit.
+    pub enabled: bool,
 }
 
 /// How Rook protects daemons while nodes are drained.

@@ -66,13 +66,17 @@ impl Recipe<'_> {
         let quota = (purpose == Rbd::Volumes && claim.volume_pool.quota_gb > 0).then(|| Quotas {
             max_size: format!("{}G", claim.volume_pool.quota_gb),
         });
-        let pool = |storage: &Storage| CephBlockPool {
-            pool: Pool {
-                parameters: BTreeMap::from([("compression_mode", word(compression))]),
-                quotas: quota,
-                ..storage.pool(purpose.replication(&self.cluster.spec))
-            },
-            enable_rbd_stats: purpose == Rbd::Volumes,
+        let pool = |storage: &Storage| {
+            let mut pool = storage.pool(purpose.replication(&self.cluster.spec));
+            pool.parameters
+                .insert("compression_mode", word(compression));
+            CephBlockPool {
+                pool: Pool {
+                    quotas: quota,
+                    ..pool
+                },
+                enable_rbd_stats: purpose == Rbd::Volumes,
+            }
         };
         let name = purpose.pool(&self.names);
         storage.compose(
@@ -118,11 +122,13 @@ impl Recipe<'_> {
         };
         if client == Client::Manila {
             let filesystem = self.names.filesystem();
+            // Manila makes shares through the manager's module alone, and the module gives clients their access.
             return BTreeMap::from([
-                ("mds", format!("allow rw fsname={filesystem}")),
-                ("mgr", "allow rw".to_owned()),
+                (
+                    "mgr",
+                    format!("allow module volumes with vol_name={filesystem} rw"),
+                ),
                 ("mon", format!("allow r fsname={filesystem}")),
-                ("osd", format!("allow rw tag cephfs data={filesystem}")),
             ]);
         }
         let own = profiles("profile rbd", &writable);
@@ -181,6 +187,7 @@ impl Recipe<'_> {
             metadata_pool: storage.pool(replication),
             data_pool: storage.pool(replication),
             gateway: Gateway {
+                host_network: false,
                 port: 80,
                 instances: 2,
             },
@@ -231,7 +238,11 @@ impl Storage {
             },
             device_class,
             replicated,
-            parameters: BTreeMap::new(),
+            // Ceph would serve a pool of two copies from a single one, and lose what was written when that one dies.
+            parameters: (!stretched && copies == 2)
+                .then(|| ("min_size", "2".to_owned()))
+                .into_iter()
+                .collect(),
             quotas: None,
         }
     }

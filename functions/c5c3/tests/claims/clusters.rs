@@ -485,6 +485,22 @@ fn storage_over_two_zones_alone_is_refused(
     assert_eq!(call.run().fatal.as_deref(), Some(sentence));
 }
 
+#[rstest]
+#[case(false)]
+#[case(true)]
+fn ceph_is_reached_at_its_nodes_addresses(#[case] encrypted: bool) {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["ceph"]["encryptedInTransit"] = json!(encrypted);
+    let (_, outcome) = call.running();
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["network"],
+        json!({
+            "provider": "host",
+            "connections": {"requireMsgr2": true, "encryption": {"enabled": encrypted}},
+        })
+    );
+}
+
 #[test]
 fn a_target_that_the_disks_do_not_reach_is_said() {
     let mut call = pool("st-pool-a");

@@ -123,6 +123,37 @@ fn each_service_has_the_least_rights() {
 }
 
 #[test]
+fn manila_reaches_its_own_filesystem_alone() {
+    let outcome = call("internal-prod").run();
+    assert_eq!(
+        outcome.manifest("client-manila-st-pool-a")["spec"]["caps"],
+        json!({
+            "mgr": "allow module volumes with vol_name=internal-prod-cephfs rw",
+            "mon": "allow r fsname=internal-prod-cephfs",
+        })
+    );
+}
+
+#[rstest]
+#[case(1, false, json!({"compression_mode": "none"}))]
+#[case(2, true, json!({"compression_mode": "none", "min_size": "2"}))]
+#[case(3, true, json!({"compression_mode": "none"}))]
+fn pool_is_never_written_to_a_single_copy_of_several(
+    #[case] copies: u32,
+    #[case] safe: bool,
+    #[case] parameters: serde_json::Value,
+) {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["storage"] = json!({"ceph": {"ephemeralPool": {"replication": copies}}});
+    let outcome = call.run();
+    let spec = &outcome.manifest("ephemeral-st-pool-a")["spec"];
+    assert_eq!(
+        json!([spec["replicated"], spec["parameters"]]),
+        json!([{"size": copies, "requireSafeReplicaSize": safe}, parameters])
+    );
+}
+
+#[test]
 fn keys_travel_on_paths_of_their_own_namespace_and_never_through_the_function() {
     let outcome = call("customer-a-prod").run();
     let pushed = &outcome.manifest("push-cinder-st-pool-a")["spec"];

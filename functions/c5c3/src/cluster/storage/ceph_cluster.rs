@@ -10,8 +10,9 @@ use serde_json::json;
 use crate::input::CephPreset;
 use crate::manifest::ObjectMeta;
 use crate::manifest::ceph::{
-    CephCluster, CephStorage, CephVersion, DeviceSet, DisruptionManagement, Mgr, Mon, MonZone,
-    StretchCluster, VolumeClaim, VolumeClaimTemplate, VolumeRequest,
+    CephCluster, CephStorage, CephVersion, Connections, DeviceSet, DisruptionManagement,
+    Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim, VolumeClaimTemplate,
+    VolumeRequest,
 };
 use crate::quantity;
 
@@ -71,6 +72,16 @@ pub fn wanted(
         data_dir_host_path: "/var/lib/rook",
         mon: monitors(zones, arbiter),
         mgr: Mgr { count: 2 },
+        network: Network {
+            provider: "host",
+            connections: Connections {
+                require_msgr2: true,
+                encryption: Encryption {
+                    enabled: spec.ceph.encrypted_in_transit,
+                },
+            },
+        },
+        resources: preset.resources.clone(),
         disruption_management: DisruptionManagement {
             manage_pod_budgets: true,
         },
