@@ -41,7 +41,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         request,
         response,
     )?;
-    let size = least_workers(spec, consumers.len(), response);
+    let mut size = least_workers(spec, consumers.len(), response);
+    if size > spec.workers {
+        // Too small a number was refused: the pool keeps its size, since Gardener would choose whose servers go.
+        size = size.max(shoot::last_size(request, "hypervisor")?.unwrap_or_default());
+    }
     let ironcore = spec.ironcore.as_ref();
     let workers = cluster.workers(
         request,
@@ -50,8 +54,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             machine: &ironcore
                 .map_or_else(default_machine_class, |metal| metal.machine_class.clone()),
             zones: &cluster.zones(&spec.region, &spec.labels)?,
-            minimum: size,
-            maximum: spec.max_workers.max(size),
+            minimum: size.min(spec.max_workers),
+            maximum: spec.max_workers,
             volume: None,
             labels: node_labels(spec),
             bare_metal: Some(BareMetal {

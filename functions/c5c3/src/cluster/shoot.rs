@@ -18,7 +18,7 @@ use crate::transitions;
 
 mod workers;
 
-pub use workers::{BareMetal, Workers, Zone};
+pub use workers::{BareMetal, Workers, Zone, last_size};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";

@@ -21,6 +21,10 @@ use crate::quantity::gibibytes;
 use crate::{SETTLED, WAITING, transitions};
 
 mod ceph_cluster;
+mod size;
+
+/// Name of the nodes with disks.
+const DATA: &str = "storage";
 
 /// Name of the composed CephCluster.
 const CEPH: &str = "ceph";
@@ -37,8 +41,6 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let preset = cluster.presets.ceph.as_ref().ok_or_else(|| {
         Fatal::new("the Composition's input has no field ceph; StorageClusters need its image, storageClass and diskGib")
     })?;
-    let nodes = nodes(&cluster, spec, request)?;
-    let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
     let consumers = cluster.consumers(
         List::Storage,
         (spec.sharing_mode(), &spec.sharing),
@@ -46,6 +48,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         request,
         response,
     )?;
+
+    let size = size::accepted(spec, &consumers, request, response)?;
+    let nodes = nodes(&cluster, spec, size, request)?;
+    let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 
     let mut composed = Composed::new(request, response, claim.metadata.scope());
     let shoot = cluster.shoot(
@@ -109,6 +115,7 @@ struct Nodes {
 fn nodes(
     cluster: &Cluster<'_>,
     spec: &StorageClusterSpec,
+    size: u32,
     request: &Request,
 ) -> Result<Nodes, Fatal> {
     let ironcore = spec.ironcore.as_ref();
@@ -149,7 +156,7 @@ fn nodes(
         }
         (zones, None) => (zones, None),
     };
-    let mut workers = group("storage", data, spec.workers)?;
+    let mut workers = group(DATA, data, size)?;
     let zones_of = |workers: &[Worker]| -> Vec<String> {
         let zones = workers.iter().flat_map(|worker| &worker.zones);
         zones.cloned().collect()

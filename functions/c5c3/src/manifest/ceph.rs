@@ -340,6 +340,32 @@ pub struct CephClusterStatus {
     pub phase: String,
     /// What Ceph says.
     pub ceph: CephHealth,
+    /// The disks in use.
+    pub storage: Option<CephDisks>,
+}
+
+impl CephClusterStatus {
+    /// Number of disks that Ceph has, once Rook has counted them.
+    pub fn osds(&self) -> Option<u32> {
+        let disks = self.storage.as_ref()?.osd.store_type.values();
+        Some(disks.fold(0, |sum: u32, disks| sum.saturating_add(*disks))).filter(|osds| *osds > 0)
+    }
+}
+
+/// The disks of a Ceph cluster.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct CephDisks {
+    /// One daemon for each disk.
+    pub osd: Osds,
+}
+
+/// Daemons for disks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Osds {
+    /// How many, by the format of their disks.
+    pub store_type: BTreeMap<String, u32>,
 }
 
 /// What Ceph says of itself.

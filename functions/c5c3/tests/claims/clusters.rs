@@ -293,6 +293,78 @@ fn a_pool_is_not_shrunk_below_its_consumers() {
     );
 }
 
+/// A running storage pool of 10 hosts with 30 disks each, asked to become smaller.
+fn resized(workers: u32, osds: Option<u32>) -> (Value, (String, String, String)) {
+    let (call, before) = running("st-pool-a");
+    let status = |name: &str, manifest: &Value| {
+        let mut status = well(name, manifest);
+        if let ("CephCluster", Some(osds)) = (text(manifest, "/kind").as_str(), osds) {
+            status["storage"] = json!({"osd": {"storeType": {"bluestore": osds}}});
+        }
+        status
+    };
+    let mut call = call.applied(&before, status);
+    call.composite["spec"]["workers"] = json!(workers);
+    let outcome = call.run();
+    let groups = groups(&outcome);
+    let sizes = groups
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|group| group[2].clone());
+    (sizes.collect(), outcome.conditions["SizeAccepted"].clone())
+}
+
+#[test]
+fn storage_pool_keeps_hosts_that_hold_data() {
+    let message = |least| {
+        format!(
+            "spec.workers is 6, and {least} hosts hold data or are needed for copies; the pool keeps 10: remove the OSDs of \
+             the other hosts from Ceph first, or raise spec.workers"
+        )
+    };
+    let refused = |least| {
+        (
+            "False".to_owned(),
+            "TooFewWorkers".to_owned(),
+            message(least),
+        )
+    };
+    let accepted = ("True".to_owned(), "SizeAccepted".to_owned(), String::new());
+    assert_eq!(resized(6, Some(300)), (json!([4, 3, 3]), refused(10)));
+    assert_eq!(resized(6, Some(181)), (json!([4, 3, 3]), refused(7)));
+    assert_eq!(
+        resized(6, None),
+        (json!([4, 3, 3]), refused(10)),
+        "nothing is known of the disks"
+    );
+    assert_eq!(resized(6, Some(180)), (json!([2, 2, 2]), accepted.clone()));
+    assert_eq!(resized(12, None), (json!([4, 4, 4]), accepted));
+}
+
+#[test]
+fn hypervisor_pool_keeps_its_size_when_a_smaller_one_is_refused() {
+    let world = ["one", "two", "three"]
+        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
+    let (call, before) = pool("hv-pool-b").with(world).running();
+    let mut call = call.applied(&before, well);
+    call.composite["spec"]["workers"] = json!(3);
+    assert_eq!(groups(&call.run())[0][2], 100);
+    call.composite["spec"]["workers"] = json!(5);
+    assert_eq!(groups(&call.run())[0][2], 5);
+}
+
+#[test]
+fn hypervisor_pool_never_exceeds_max_workers() {
+    let world = ["one", "two", "three", "four"]
+        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
+    let mut call = pool("hv-pool-b").with(world);
+    call.composite["spec"]["workers"] = json!(2);
+    call.composite["spec"]["maxWorkers"] = json!(2);
+    let group = &groups(&call.run())[0];
+    assert_eq!((&group[2], &group[3]), (&json!(2), &json!(2)));
+}
+
 #[test]
 fn a_pool_being_changed_by_gardener_can_be_consumed() {
     let (call, outcome) = running("hv-pool-a");

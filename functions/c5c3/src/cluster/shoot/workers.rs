@@ -61,7 +61,7 @@ pub struct Zone<'a> {
     name: &'a str,
 }
 
-/// What can't be changed of a group of machines: Gardener refuses to, or replaces all of them.
+/// What can't be changed of a group of machines, since Gardener refuses to or replaces all of them; and its last size.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Group {
@@ -71,6 +71,8 @@ struct Group {
     #[serde(default)]
     update_strategy: UpdateStrategy,
     provider_config: Option<Value>,
+    #[serde(default)]
+    minimum: u32,
 }
 
 /// The Object of a Shoot, as far as it has the groups of machines that the Shoot was created with.
@@ -219,6 +221,7 @@ impl GardenerPreset {
                     .worker_config
                     .as_ref()
                     .map(|config| config.fill(&values)),
+                minimum: wanted.minimum,
             }
         };
         match wanted.zones {
@@ -273,6 +276,16 @@ impl GardenerPreset {
         };
         Err(Fatal::new(format!("the Composition's input {problem}")))
     }
+}
+
+/// The fewest machines that the Shoot was last composed with, over its groups of this name; none while there is no Shoot.
+///
+/// # Errors
+/// The observed Object isn't one of a Shoot.
+pub fn last_size(request: &Request, name: &str) -> Result<Option<u32>, Fatal> {
+    let groups = created(request, name)?;
+    let sizes = groups.iter().map(|group| group.minimum);
+    Ok((!groups.is_empty()).then(|| sizes.fold(0, u32::saturating_add)))
 }
 
 /// The groups of this name that the Shoot was created with; none while there is no Shoot.
