@@ -1,5 +1,9 @@
 //! What one call composes: Objects for other clusters, and the Usages that keep deletion in order.
 
+mod retained;
+
+use std::collections::BTreeSet;
+
 use c5c3_api::Kind;
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
 use serde::de::DeserializeOwned;
@@ -17,6 +21,8 @@ pub struct Composed<'a> {
     request: &'a Request,
     response: &'a mut Response,
     scope: Scope,
+    /// Names of what is wanted so far.
+    desired: BTreeSet<String>,
     all_ready: bool,
 }
 
@@ -64,6 +70,7 @@ impl<'a> Composed<'a> {
             request,
             response,
             scope,
+            desired: BTreeSet::new(),
             all_ready: true,
         }
     }
@@ -251,6 +258,7 @@ impl<'a> Composed<'a> {
 
     fn desire<M: Serialize>(&mut self, name: &str, manifest: &M, ready: bool) -> Result<(), Fatal> {
         self.all_ready &= ready;
+        self.desired.insert(name.to_owned());
         self.response.desire(name, manifest, Readiness::from(ready))
     }
 

@@ -1,6 +1,6 @@
 //! The composite resource a call is about, and who claims it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Consumer;
 use serde::Deserialize;
@@ -36,6 +36,16 @@ pub struct Metadata {
     /// Since when it is being deleted.
     pub deletion_timestamp: Option<String>,
     labels: BTreeMap<String, String>,
+    annotations: Annotations,
+}
+
+/// Annotations that a claim's owner sets; Crossplane copies them from the claim.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    /// Names of retained resources to delete, between commas.
+    #[serde(rename = "c5c3.io/delete-retained")]
+    delete_retained: String,
 }
 
 /// Where a composite and what it composes live.
@@ -55,6 +65,15 @@ impl Metadata {
         } else {
             Scope::Cluster
         }
+    }
+
+    /// The retained resources that the claim's owner wants deleted.
+    pub fn released(&self) -> BTreeSet<&str> {
+        self.annotations
+            .delete_retained
+            .split(',')
+            .map(str::trim)
+            .collect()
     }
 
     /// Whether a claim made this composite.

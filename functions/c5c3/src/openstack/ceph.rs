@@ -95,15 +95,24 @@ impl Recipe<'_> {
         composed: &mut Composed<'_>,
         waiting: &mut Vec<String>,
     ) -> Result<(), Fatal> {
-        let caps = self.caps(storage, client);
+        let caps = self.caps(storage, client, composed);
         let name = self.names.with(client.service());
         let resource = client.resource(&storage.cluster);
         storage.compose(&resource, name, |_| CephClient { caps }, composed, waiting)?;
         Ok(())
     }
 
-    /// The least a service needs: its own pools, and to read the images that it clones.
-    fn caps(&self, storage: &Storage, client: Client) -> BTreeMap<&'static str, String> {
+    /// The least a service needs: its own pools, and to read the images that it clones. A pool that the claim dropped counts
+    /// while it exists, since servers may have disks in it.
+    fn caps(
+        &self,
+        storage: &Storage,
+        client: Client,
+        composed: &Composed<'_>,
+    ) -> BTreeMap<&'static str, String> {
+        let is_there = |pool: &Rbd| {
+            storage.pools.contains(pool) || composed.exists(&pool.resource(&storage.cluster))
+        };
         let readable = |pool: Rbd| match client {
             Client::Cinder | Client::Nova => pool == Rbd::Images,
             Client::Glance | Client::Manila => false,
@@ -115,8 +124,9 @@ impl Recipe<'_> {
             Client::Manila => false,
         };
         let profiles = |profile: &str, which: &dyn Fn(Rbd) -> bool| -> Vec<String> {
-            let pools = storage.pools.iter().filter(|pool| which(**pool));
+            let pools = Rbd::ALL.into_iter().filter(is_there);
             pools
+                .filter(|pool| which(*pool))
                 .map(|pool| format!("{profile} pool={}", pool.pool(&self.names)))
                 .collect()
         };

@@ -55,6 +55,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let shares = recipe.shares(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     recipe.deletion(&storages, &mut composed)?;
+    let retained = composed.retain(&cluster.metadata.released())?;
 
     let all_ready = composed.all_ready();
     let findings = status::Findings {
@@ -62,6 +63,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         keys,
         shares,
         control_plane,
+        retained,
         all_ready,
     };
     recipe.status(&findings, response)

@@ -30,6 +30,8 @@ pub struct Findings {
     pub shares: Shares,
     /// The ControlPlane.
     pub control_plane: Observation<ControlPlaneStatus>,
+    /// What holds data or servers and is kept although the claim no longer wants it.
+    pub retained: Vec<String>,
     /// Whether everything composed is ready.
     pub all_ready: bool,
 }
@@ -42,6 +44,7 @@ impl Recipe<'_> {
             findings.all_ready && problems.is_empty() && self.site.name_taken_by.is_none();
         let phase = self.phase(findings, settled);
         self.conditions(findings, &problems, response);
+        self.retained(&findings.retained, response);
         response.status(&OpenStackClusterStatus {
             phase: Some(phase),
             endpoints: findings.control_plane.status.endpoints.clone(),
@@ -134,6 +137,23 @@ impl Recipe<'_> {
             ),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
+    }
+
+    /// Says what is kept although the claim no longer wants it, and how to delete it.
+    fn retained(&self, retained: &[String], response: &mut Response) {
+        let names = retained.join(",");
+        if retained.is_empty() {
+            transitions::set(response, "Retained", false, "NothingRetained", names);
+            return;
+        }
+        let claim = &self.cluster.metadata;
+        let message = format!(
+            "{names}: no longer in the spec, and kept with what is in it; to delete it with all data: kubectl annotate \
+             openstackcluster {} -n {} c5c3.io/delete-retained={names}",
+            claim.claim_name(),
+            claim.claim_namespace()
+        );
+        transitions::set(response, "Retained", true, "DataRetained", message);
     }
 
     /// One part of the claim: ready once nothing in it is awaited.

@@ -59,6 +59,9 @@ pub enum Client {
 }
 
 impl Rbd {
+    /// All of them.
+    pub const ALL: [Rbd; 3] = [Rbd::Volumes, Rbd::Images, Rbd::Ephemeral];
+
     /// Name of the pool in Ceph.
     pub fn pool(self, names: &Names<'_>) -> String {
         match self {

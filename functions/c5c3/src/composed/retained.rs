@@ -1,0 +1,138 @@
+//! What holds data or servers and is no longer wanted: a change of a spec never deletes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use function_protocol::{Document, Fatal};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Composed, Kept};
+use crate::manifest::ObjectMeta;
+use crate::manifest::kubernetes::Usage;
+
+/// Kinds that hold data or servers.
+const HOLDERS: [&str; 4] = [
+    "CephBlockPool",
+    "CephFilesystem",
+    "CephObjectStore",
+    "HypervisorShare",
+];
+
+/// Label of an Object that is kept although the claim no longer wants it.
+const RETAINED: &str = "c5c3.io/retained";
+
+/// An Object that is kept although the claim no longer wants it.
+#[derive(Serialize)]
+struct Retained {
+    metadata: ObjectMeta,
+    #[serde(flatten)]
+    kept: Kept,
+}
+
+/// An Object that exists and isn't wanted.
+struct Leftover<'a> {
+    name: &'a str,
+    document: &'a Document,
+    kind: String,
+    cluster: String,
+    is_empty: bool,
+}
+
+impl Leftover<'_> {
+    fn holds_data(&self) -> bool {
+        HOLDERS.contains(&self.kind.as_str()) && !self.is_empty
+    }
+
+    /// Whether this is in a cluster, or the key of one that was pulled into the control plane's.
+    fn belongs_to(&self, cluster: &str) -> bool {
+        self.cluster == cluster || self.name.ends_with(&format!("-{cluster}"))
+    }
+}
+
+impl Composed<'_> {
+    /// Keeps every Object that holds data or servers and isn't wanted any more, but for those `released`; with them whoever
+    /// reaches the data, and the Usages that protect them. Returns the names of those that hold something. Call it once
+    /// everything is wanted.
+    ///
+    /// # Errors
+    /// An observed resource isn't what its kind says.
+    pub fn retain(&mut self, released: &BTreeSet<&str>) -> Result<Vec<String>, Fatal> {
+        let observed = self.request.observed();
+        let unwanted = observed
+            .iter()
+            .filter(|(name, _)| !self.desired.contains(*name));
+        let unwanted: Vec<(&str, &Document)> = unwanted
+            .filter_map(|(name, resource)| Some((name.as_str(), resource.resource.as_ref()?)))
+            .collect();
+        let mut leftovers = Vec::new();
+        let mut usages = Vec::new();
+        for (name, document) in unwanted {
+            let value: Value = document
+                .parse()
+                .map_err(|error| Fatal::from(error).within(name))?;
+            if value["kind"] == "Usage" {
+                usages.push((name, document));
+            } else if let Some(leftover) = leftover(name, document, &value) {
+                leftovers.push(leftover);
+            }
+        }
+        let holds =
+            |leftover: &&Leftover<'_>| leftover.holds_data() && !released.contains(leftover.name);
+        let clusters: BTreeSet<&str> = leftovers
+            .iter()
+            .filter(holds)
+            .map(|leftover| leftover.cluster.as_str())
+            .collect();
+        let is_kept = |leftover: &&Leftover<'_>| {
+            holds(leftover)
+                || !HOLDERS.contains(&leftover.kind.as_str())
+                    && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
+        };
+        let kept: BTreeMap<&str, &Document> = leftovers
+            .iter()
+            .filter(is_kept)
+            .map(|leftover| (leftover.name, leftover.document))
+            .collect();
+        for (name, document) in &kept {
+            let mut kept: Kept = document
+                .parse()
+                .map_err(|error| Fatal::from(error).within(name))?;
+            kept.spec.for_provider.sort_all_objects();
+            kept.spec.provider_config_ref.sort_all_objects();
+            let metadata = ObjectMeta {
+                labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
+                ..ObjectMeta::default()
+            };
+            self.desire(name, &Retained { metadata, kept }, true)?;
+        }
+        for (name, document) in usages {
+            let sides = name.split_once("-until-");
+            if sides.is_some_and(|(of, by)| kept.contains_key(of) || kept.contains_key(by)) {
+                let usage: Usage = document
+                    .parse()
+                    .map_err(|error| Fatal::from(error).within(name))?;
+                self.desire(name, &usage, true)?;
+            }
+        }
+        let holders = leftovers.iter().filter(holds);
+        Ok(holders.map(|leftover| leftover.name.to_owned()).collect())
+    }
+}
+
+fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
+    let text = |pointer: &str| Some(value.pointer(pointer)?.as_str()?.to_owned());
+    let hosts = value.pointer("/status/atProvider/manifest/status");
+    Some(Leftover {
+        name,
+        document,
+        kind: text("/spec/forProvider/manifest/kind")?,
+        cluster: text("/spec/providerConfigRef/name")?,
+        // Only a share says that nothing is in it.
+        is_empty: text("/spec/forProvider/manifest/kind")? == "HypervisorShare"
+            && hosts.is_some_and(|status| {
+                status["hosts"]
+                    .as_array()
+                    .is_none_or(|hosts| hosts.is_empty())
+            }),
+    })
+}
