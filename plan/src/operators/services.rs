@@ -1,6 +1,6 @@
 //! The services that have no operator here yet: each serves the release that its resource asks for.
 
-use provider_control_plane::services;
+use provider_openstack::SERVICES;
 use serde_json::{Value, json};
 
 use super::condition;
@@ -8,7 +8,7 @@ use crate::manifest::Manifest;
 use crate::store::Key;
 
 pub fn service(_: &Key, manifest: &Manifest) -> Value {
-    let known = services::ALL
+    let known = SERVICES
         .iter()
         .find(|service| service.name.eq_ignore_ascii_case(manifest.kind()));
     let mut status = json!({ "conditions": [condition("Ready", "Ready")] });
@@ -16,7 +16,7 @@ pub fn service(_: &Key, manifest: &Manifest) -> Value {
         let encrypted = manifest.spec()["tls"]["enabled"] == true;
         let scheme = if encrypted { "https" } else { "http" };
         let (name, namespace) = (manifest.name(), manifest.namespace());
-        let port = service.port;
+        let port = service.port();
         let known = manifest.status()["endpoint"].as_str();
         // What a cluster says, unless that is about to change.
         let known = known.filter(|url| url.starts_with(&format!("{scheme}://")));

@@ -2,9 +2,10 @@
 
 use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneSpec, Korc};
 use provider_composer::Subject;
+use provider_openstack::ServiceDefinition;
 
 use crate::graph::Graph;
-use crate::services::{self, Service};
+use crate::services::definition;
 
 /// The resource that all is composed for.
 pub type ControlPlane = Subject<ControlPlaneSpec>;
@@ -43,19 +44,19 @@ impl<'a> Recipe<'a> {
     }
 
     /// The services of the catalogue that run, Keystone first.
-    pub fn enabled(&self) -> impl Iterator<Item = &'static Service> {
-        let each = services::ALL.iter();
-        each.filter(|service| self.graph.contains(service.node))
+    pub fn enabled(&self) -> impl Iterator<Item = &'static ServiceDefinition> {
+        let each = self.graph.steps();
+        each.filter_map(|step| definition(step.node))
     }
 
     /// The URL of a service's API within the cluster, as the catalogue has it, for instance
     /// `https://keystone.openstack.svc.cluster.local:5000/v3`.
-    pub fn endpoint(&self, service: &Service) -> String {
-        format!("{}{}", self.url(service.name, service.port), service.path)
+    pub fn endpoint(&self, service: &ServiceDefinition) -> String {
+        format!("{}{}", self.url(service.name, service.port()), service.path)
     }
 
     /// The URL of a service's API for those outside the cluster; the same where it isn't exposed.
-    pub(crate) fn public_endpoint(&self, service: &Service) -> String {
+    pub(crate) fn public_endpoint(&self, service: &ServiceDefinition) -> String {
         let said = self.services.overrides(service.name);
         match said.and_then(|said| said.expose.as_ref()) {
             Some(exposed) => exposed.url() + service.path,

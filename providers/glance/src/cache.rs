@@ -25,7 +25,7 @@ pub fn mount(cache: &ImageCache, program: Program) -> Program {
     program.mount("cache", FOLDER, Source::Room(2 * cache.size.bytes()))
 }
 
-/// Makes room: Glance itself never does.
-pub fn chore(file: &str) -> String {
+/// The command that removes images over the limit, which Glance itself never does.
+pub fn prune(file: &str) -> String {
     format!("glance-cache-pruner --config-file {file}; glance-cache-cleaner --config-file {file}")
 }

@@ -94,7 +94,7 @@ impl Pool {
         files: &mut Files,
     ) {
         let (conf, keyring) = (format!("{store}.ceph"), format!("{store}.keyring"));
-        let folder = service.about.folder;
+        let folder = service.definition.folder;
         section
             .set("rbd_store_pool", &self.pool)
             .set("rbd_store_user", &self.user)
@@ -115,6 +115,7 @@ impl Pool {
         Task {
             name: CEPH,
             purpose: format!("{} {} {key}", self.pool, self.user),
+            migrates: None,
             program,
             often: format!(
                 "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",

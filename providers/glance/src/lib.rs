@@ -12,22 +12,12 @@ use k8s_openapi::api::core::v1::{
 };
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Database, Files, Ground, KeystoneAccess, Migrations, Owned, Policy, Program,
-    Scale, Service, Source, Workload, all, progress, uses,
+    Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
+    Policy, Program, Scale, Service, ServiceContext, Source, Workload, all, progress, uses,
 };
 
 use store::Store;
 
-/// What is always so of Glance.
-pub const ABOUT: About = About {
-    name: "glance",
-    type_: "image",
-    port: 9292,
-    module: "glance.wsgi.api",
-    health: "/healthcheck",
-    folder: "/etc/glance/config",
-    owned: &config::OWNED,
-};
 /// Its configuration file.
 const CONFIG: &str = "glance-api.conf";
 
@@ -59,21 +49,19 @@ impl Composer for Glance {
         let additional = spec.storage.additional.iter();
         let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
-        let about = About {
-            owned: &owned,
-            ..ABOUT
-        };
-        let service = Service::of(about, subject, &spec.common, scale)?;
-        let ground = Ground::of(&service, Subject::<GlanceSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition);
+        let installed = subject.status.release.as_deref();
+        let service = Service::of(&GLANCE, &owned, subject, installed, &spec.common)?;
+        let (api, kind) = (service.api(scale)?, Subject::<GlanceSpec>::KIND);
+        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
+        let database = Database::resolve(&service, "", &spec.database, world, composition);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
         let stores = store::resolve(&service, &spec.storage, world, composition)?;
-        let connected = ceph::connected(&spec.storage, &stores, &ground.jobs, composition);
+        let connected = ceph::connected(&spec.storage, &stores, &context.jobs, composition);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
-        let parts = all((&database, &stores, &access, &ground.policy));
+        let parts = all((&database, &stores, &access, &context.policy));
         let workload =
             parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, composition));
-        let status = ground.run(progress(&database), workload, world, composition)?;
+        let status = context.run(progress(&database), workload, world, composition)?;
         if let Some(connected) = connected {
             composition.conditions.set("CephConnected", &connected);
         }
@@ -92,33 +80,44 @@ fn workload(
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition);
-    let program = Program::default().mount("config", ABOUT.folder, files.source());
-    let file = format!("{}/{CONFIG}", ABOUT.folder);
-    let manage = |command: &[&str]| {
+    let program = Program::default().mount("config", GLANCE.folder, files.source());
+    let file = format!("{}/{CONFIG}", GLANCE.folder);
+    let migration = |name, phase, after, command: &[&str]| {
         let words = ["glance-manage", "--config-file", &file];
         let words = words.iter().chain(command).map(|word| (*word).to_owned());
-        program.clone().command(words)
+        Migration {
+            name,
+            phase,
+            after,
+            database: database.place(),
+            program: program.clone().command(words),
+        }
     };
     let api = program
         .clone()
         .mount("scratch", config::SCRATCH, Source::Scratch)
-        .variable("OS_GLANCE_CONFIG_DIR", ABOUT.folder);
+        .variable("OS_GLANCE_CONFIG_DIR", GLANCE.folder);
     let api = stores.iter().fold(api, |api, store| store.mount(api));
     let api = match cache {
         Some(cache) => cache::mount(cache, api),
         None => api,
     };
     Workload {
-        chores: cache.map(|_| cache::chore(&file)).into_iter().collect(),
-        front: None,
-        migrations: Migrations {
-            database: database.place(),
-            sync: manage(&["db_sync"]),
-            expand: Some(manage(&["db", "expand"])),
-            migrate: Some(manage(&["db", "migrate"])),
-            contract: Some(manage(&["db", "contract"])),
-        },
-        program: reachable(service, api),
+        migrations: Migrations(vec![
+            migration("db-sync", Phase::Sync, &[], &["db_sync"]),
+            migration("db-expand", Phase::Expand, &[], &["db", "expand"]),
+            migration(
+                "db-migrate",
+                Phase::Expand,
+                &["db-expand"],
+                &["db", "migrate"],
+            ),
+            migration("db-contract", Phase::Contract, &[], &["db", "contract"]),
+        ]),
+        pods: vec![Pods {
+            periodic: cache.map(|_| cache::prune(&file)).into_iter().collect(),
+            ..Pods::of("api", reachable(service, api))
+        }],
         application_credential: Some(access.id().to_owned()),
     }
 }
@@ -139,6 +138,6 @@ fn reachable(service: &Service<'_>, mut program: Program) -> Program {
             ..EnvVarSource::default()
         }),
     });
-    let url = format!("http://$(POD_IP):{}", ABOUT.port);
+    let url = format!("http://$(POD_IP):{}", GLANCE.port());
     program.variable("OS_DEFAULT__WORKER_SELF_REFERENCE_URL", url)
 }

@@ -81,7 +81,7 @@ pub fn resolve(
     if storage.additional.is_empty() {
         return Ok(stores);
     }
-    let known = Options::of(service.about.name, service.release);
+    let known = Options::of(service.definition.name, service.release);
     let sections = known
         .iter()
         .flat_map(|known| known.all().map(|option| option.section));
@@ -155,7 +155,7 @@ impl Store {
                     let name = format!("{}.ca.crt", self.id);
                     section.set(
                         "s3_store_cacert",
-                        format!("{}/{name}", service.about.folder),
+                        format!("{}/{name}", service.definition.folder),
                     );
                     files.text(&name, authority);
                 }

@@ -67,6 +67,7 @@ pub fn bootstrap(
     let task = Task {
         name: BOOTSTRAP,
         purpose: format!("{user} {region} {url} {public} {password}"),
+        migrates: None,
         program,
         often: "the database can't be reached, or has users that the resource names in another way"
             .to_owned(),

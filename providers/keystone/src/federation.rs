@@ -4,10 +4,8 @@
 use c5c3_api::keystone::{Federation, IdentityProvider};
 use provider_composer::{Progress, World};
 use provider_openstack::{
-    Awaited, BEHIND, CERTIFICATE, Config, Files, Front, Owned, Service, Values,
+    Awaited, BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, ReverseProxy, Service, Values,
 };
-
-use crate::ABOUT;
 
 /// Apache's configuration file. Keystone takes each that ends in `.conf` for its own.
 const CONFIG: &str = "apache";
@@ -91,12 +89,12 @@ impl<'a> Identities<'a> {
     }
 
     /// Apache, which lets requests that have begun come to their end.
-    pub fn front() -> Front {
+    pub fn reverse_proxy() -> ReverseProxy {
         let server = format!(
             "/usr/sbin/apache2 -DFOREGROUND -f {}/{CONFIG} & server=$!; trap 'kill -WINCH $server' TERM; wait $server; wait $server",
-            ABOUT.folder
+            KEYSTONE.folder
         );
-        Front {
+        ReverseProxy {
             name: "federation",
             command: ["sh", "-c", &server].map(str::to_owned).into(),
         }
@@ -113,13 +111,13 @@ impl<'a> Identities<'a> {
             false => String::new(),
         };
         let trusted = match self.authority {
-            Some(_) => format!("OIDCCABundlePath {}/{AUTHORITY}\n", ABOUT.folder),
+            Some(_) => format!("OIDCCABundlePath {}/{AUTHORITY}\n", KEYSTONE.folder),
             None => String::new(),
         };
         format!(
             include_str!("httpd.conf"),
             name = service.host(),
-            port = service.about.port,
+            port = service.definition.port(),
             modules = MODULES,
             encryption = encryption,
             behind = BEHIND,

@@ -11,23 +11,13 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Awaited, Config, Database, Files, Ground, Migrations, Owned, Policy, Program, Scale,
-    Service, Source, Workload, cache, progress, uses,
+    Awaited, Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
+    Program, Scale, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
 };
 
 use federation::Identities;
 use keys::Purpose;
 
-/// What is always so of Keystone.
-pub const ABOUT: About = About {
-    name: "keystone",
-    type_: "identity",
-    port: 5000,
-    module: "keystone.wsgi.api",
-    health: "/healthcheck",
-    folder: "/etc/keystone/config",
-    owned: &config::OWNED,
-};
 /// Its configuration file.
 const CONFIG: &str = "keystone.conf";
 
@@ -57,13 +47,11 @@ impl Composer for Keystone {
         };
         let federation = federation::owned(&spec.federation).iter().copied();
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(federation).collect();
-        let about = About {
-            owned: &owned,
-            ..ABOUT
-        };
-        let service = Service::of(about, subject, &spec.common, scale)?;
-        let ground = Ground::of(&service, Subject::<KeystoneSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition)
+        let installed = subject.status.release.as_deref();
+        let service = Service::of(&KEYSTONE, &owned, subject, installed, &spec.common)?;
+        let (api, kind) = (service.api(scale)?, Subject::<KeystoneSpec>::KIND);
+        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
+        let database = Database::resolve(&service, "", &spec.database, world, composition)
             .and_then(Database::plain);
         let identities = Identities::resolve(&service, &spec.federation, world);
         let configured = configured(
@@ -71,7 +59,7 @@ impl Composer for Keystone {
             spec,
             &database,
             &identities,
-            &ground.policy,
+            &context.policy,
             world,
         );
         let config = configured
@@ -82,10 +70,10 @@ impl Composer for Keystone {
         let tokens = rotation::tokens(&service, &spec.fernet, config, world, composition)?;
         let usable = program.as_ref().ok();
         let credentials =
-            rotation::credentials(&service, &ground.jobs, usable, world, composition)?;
-        let front = matches!(&identities, Ok(Some(_)));
-        let workload = workload(&program, &database, [&tokens, &credentials], front);
-        let status = ground.run(progress(&database), workload, world, composition)?;
+            rotation::credentials(&service, &context.jobs, usable, world, composition)?;
+        let proxied = matches!(&identities, Ok(Some(_)));
+        let workload = workload(&program, &database, [&tokens, &credentials], proxied);
+        let status = context.run(progress(&database), workload, world, composition)?;
         composition.conditions.set("FernetKeysReady", &tokens);
         composition
             .conditions
@@ -102,7 +90,7 @@ impl Composer for Keystone {
                     )),
                 });
         let bootstrapped =
-            bootstrap::bootstrap(&service, spec, &ground.jobs, migrated, world, composition);
+            bootstrap::bootstrap(&service, spec, &context.jobs, migrated, world, composition);
         composition.conditions.set("Bootstrapped", &bootstrapped);
         Ok(status)
     }
@@ -136,7 +124,7 @@ fn program(service: &Service<'_>, files: &Files, composition: &mut Composition) 
     let config = files.compose(service, composition);
     let keys = |purpose: Purpose| Source::Secret(purpose.mounted(service));
     Program::default()
-        .mount("config", ABOUT.folder, config.source())
+        .mount("config", KEYSTONE.folder, config.source())
         .mount("fernet-keys", config::FERNET_KEYS, keys(Purpose::Tokens))
         .mount(
             "credential-keys",
@@ -149,31 +137,36 @@ fn workload(
     program: &Awaited<Program>,
     database: &Awaited<Database>,
     keys: [&Progress; 2],
-    front: bool,
+    proxied: bool,
 ) -> Awaited<Workload> {
-    let (program, database) = (program.clone()?, database.as_ref().map_err(Clone::clone)?);
+    let (program, database) = all((program, database))?;
     if let Some(unready) = keys
         .into_iter()
         .find(|keys| matches!(keys, Progress::Waiting { .. } | Progress::Unknown { .. }))
     {
         return Err(unready.clone());
     }
-    let sync = |phase: &[&str]| {
-        program
+    let migration = |name, phase, after, option: &[&str]| Migration {
+        name,
+        phase,
+        after,
+        database: database.place(),
+        program: program
             .clone()
-            .command(manage(&[&["db_sync"], phase].concat()))
+            .command(manage(&[&["db_sync"], option].concat())),
     };
+    let program = program.clone();
     Ok(Workload {
-        chores: Vec::new(),
-        front: front.then(Identities::front),
-        migrations: Migrations {
-            database: database.place(),
-            sync: sync(&[]),
-            expand: Some(sync(&["--expand"])),
-            migrate: Some(sync(&["--migrate"])),
-            contract: Some(sync(&["--contract"])),
-        },
-        program: program.variable("OS_KEYSTONE_CONFIG_FILES", file()),
+        migrations: Migrations(vec![
+            migration("db-sync", Phase::Sync, &[], &[]),
+            migration("db-expand", Phase::Expand, &[], &["--expand"]),
+            migration("db-migrate", Phase::Expand, &["db-expand"], &["--migrate"]),
+            migration("db-contract", Phase::Contract, &[], &["--contract"]),
+        ]),
+        pods: vec![Pods {
+            reverse_proxy: proxied.then(Identities::reverse_proxy),
+            ..Pods::of("api", program.variable("OS_KEYSTONE_CONFIG_FILES", file()))
+        }],
         application_credential: None,
     })
 }
@@ -190,5 +183,5 @@ fn manage(command: &[&str]) -> Vec<String> {
 }
 
 fn file() -> String {
-    format!("{}/{CONFIG}", ABOUT.folder)
+    format!("{}/{CONFIG}", KEYSTONE.folder)
 }

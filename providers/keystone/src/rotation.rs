@@ -123,6 +123,7 @@ fn migration(ring: &Keyring, program: &Program) -> Task {
     Task {
         name: "recrypt",
         purpose: format!("credential key {}", ring.primary()),
+        migrates: None,
         program: program
             .clone()
             .command(crate::manage(&["credential_migrate"])),

@@ -64,7 +64,7 @@ impl KeystoneAccess {
         };
         let secret = match &access.app_credential_ref {
             Some(reference) => reference.secret_name.clone(),
-            None => format!("{}-keystone-credentials", service.about.name),
+            None => format!("{}-keystone-credentials", service.definition.name),
         };
         let values = Values::read(
             world,
@@ -96,7 +96,7 @@ impl KeystoneAccess {
             .set("auth_url", &self.auth_url)
             .set("www_authenticate_uri", &self.auth_url)
             .set("region_name", &self.region)
-            .set("service_type", service.about.type_)
+            .set("service_type", service.definition.type_)
             .set("application_credential_id", &self.id)
             .secret("application_credential_secret", &self.secret)
             // Else any user's token would do where a service's is asked for.
@@ -109,7 +109,10 @@ impl KeystoneAccess {
                 .secret("memcache_secret_key", &tokens.key);
         }
         if let Some(authority) = &self.authority {
-            section.set("cafile", format!("{}/{AUTHORITY}", service.about.folder));
+            section.set(
+                "cafile",
+                format!("{}/{AUTHORITY}", service.definition.folder),
+            );
             files.text(AUTHORITY, authority);
         }
     }

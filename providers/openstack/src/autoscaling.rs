@@ -7,9 +7,9 @@ use k8s_openapi::api::autoscaling::v2::{
 };
 use provider_composer::{Composition, Failure, World};
 
-use crate::service::{API, Service};
+use crate::component::Component;
 
-impl Service<'_> {
+impl Component<'_> {
     /// Wants more replicas when there is much to do, if there may be more.
     ///
     /// # Errors
@@ -35,14 +35,14 @@ impl Service<'_> {
             ));
         }
         let autoscaler = HorizontalPodAutoscaler {
-            metadata: self.metadata(API),
+            metadata: self.metadata(),
             spec: HorizontalPodAutoscalerSpec {
                 min_replicas: Some(count(least)),
                 max_replicas: count(most),
                 scale_target_ref: CrossVersionObjectReference {
                     api_version: Some("apps/v1".to_owned()),
                     kind: "Deployment".to_owned(),
-                    name: self.name.to_owned(),
+                    name: self.object.clone(),
                 },
                 metrics: Some(vec![MetricSpec {
                     type_: "Resource".to_owned(),
@@ -60,7 +60,7 @@ impl Service<'_> {
             },
             ..HorizontalPodAutoscaler::default()
         };
-        composition.apply(self.namespace, self.name, &autoscaler);
+        composition.apply(self.service.namespace, &self.object, &autoscaler);
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Service<'_> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return least;
         };
-        let deployment = world.get::<Deployment>(self.namespace, self.name);
+        let deployment = world.get::<Deployment>(self.service.namespace, &self.object);
         let chosen = deployment
             .found()
             .and_then(|deployment| deployment.body.spec.replicas);

@@ -5,6 +5,7 @@ use provider_composer::{Composition, Key, Progress, Seen, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Section;
+use crate::definition::part;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
@@ -39,26 +40,30 @@ pub struct DatabaseServer {
 }
 
 impl Database {
-    /// The database of a service. One in this cluster is made, with its user and what that user may do; one elsewhere is
-    /// somebody else's. A database and its user stay when the service goes.
+    /// The database of a service that has a suffix among [`ServiceDefinition::databases`], or that is one of a cell. In a
+    /// server in this cluster, database, user and grant are created; an external one is only used. A database and its user stay when the service goes.
     pub fn resolve(
         service: &Service<'_>,
+        suffix: &str,
         wanted: &parts::Database,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Awaited<Self> {
-        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "db");
-        let name = wanted.database.as_deref().unwrap_or(service.about.name);
+        let object = part(service.name, suffix);
+        let usual = service.definition.database_name(suffix);
+        let secret = service.definition.database_credentials(suffix);
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
+        let name = wanted.database.as_deref().unwrap_or(&usual);
         let values = Values::read(
             world,
             service.namespace,
             &secret,
             "user and password of the database",
         );
-        let account = match Account::of(service, &values, key) {
+        let account = match Account::of(&usual, &values, key) {
             Ok(account) => account,
             Err(progress) => {
-                keep(service, composition);
+                keep(service, &object, composition);
                 return Err(progress);
             }
         };
@@ -73,8 +78,15 @@ impl Database {
                     name: secret,
                     key: key.to_owned(),
                 };
-                compose(service, cluster, name, &account.user, key, composition);
-                managed(service, cluster, world)
+                compose(
+                    (service, &object),
+                    cluster,
+                    name,
+                    &account.user,
+                    key,
+                    composition,
+                );
+                managed(service, &object, cluster, world)
             }
         };
         server.map(|server| Self {
@@ -135,14 +147,11 @@ struct Account {
 }
 
 impl Account {
-    fn of(service: &Service<'_>, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
+    fn of(user: &str, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
         let values = values.as_ref().map_err(Clone::clone)?;
         let port = values.port()?.unwrap_or(PORT);
         Ok(Self {
-            user: values
-                .line("username")?
-                .unwrap_or(service.about.name)
-                .to_owned(),
+            user: values.line("username")?.unwrap_or(user).to_owned(),
             password: values.required(key)?.to_owned(),
             server: values.line("host")?.map(|host| DatabaseServer {
                 host: host.to_owned(),
@@ -165,7 +174,12 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
 }
 
 /// The address of a server in this cluster: of its proxy if it has one, of the member that takes writes if it has several.
-fn managed(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<DatabaseServer> {
+fn managed(
+    service: &Service<'_>,
+    object: &str,
+    cluster: &str,
+    world: &World<'_>,
+) -> Awaited<DatabaseServer> {
     let server = match world.get::<Manifest<MariaDb>>(service.namespace, cluster) {
         Seen::Found(server) => server.body.spec,
         Seen::Missing => {
@@ -176,7 +190,7 @@ fn managed(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<D
         }
         Seen::Unread(message) => return Err(Progress::Unknown { message }),
     };
-    for key in keys(service, cluster) {
+    for key in keys(service, object, cluster) {
         holds(&key, "Ready", WAITING, world)?;
     }
     let host = match (
@@ -196,8 +210,8 @@ fn managed(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<D
 }
 
 /// What has to be ready before the database can be used, the server first.
-fn keys(service: &Service<'_>, cluster: &str) -> [Key; 4] {
-    let [database, user, grant] = own(service);
+fn keys(service: &Service<'_>, object: &str, cluster: &str) -> [Key; 4] {
+    let [database, user, grant] = own(service, object);
     [
         Key::of::<Manifest<MariaDb>>(service.namespace, cluster),
         database,
@@ -206,22 +220,22 @@ fn keys(service: &Service<'_>, cluster: &str) -> [Key; 4] {
     ]
 }
 
-fn own(service: &Service<'_>) -> [Key; 3] {
+fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
     [
-        Key::of::<Manifest<mariadb::Database>>(service.namespace, service.name),
-        Key::of::<Manifest<mariadb::User>>(service.namespace, service.name),
-        Key::of::<Manifest<mariadb::Grant>>(service.namespace, service.name),
+        Key::of::<Manifest<mariadb::Database>>(service.namespace, object),
+        Key::of::<Manifest<mariadb::User>>(service.namespace, object),
+        Key::of::<Manifest<mariadb::Grant>>(service.namespace, object),
     ]
 }
 
-fn keep(service: &Service<'_>, composition: &mut Composition) {
-    for key in own(service) {
+fn keep(service: &Service<'_>, object: &str, composition: &mut Composition) {
+    for key in own(service, object) {
         composition.keep(key);
     }
 }
 
 fn compose(
-    service: &Service<'_>,
+    (service, name): (&Service<'_>, &str),
     cluster: &str,
     database: &str,
     user: &str,
@@ -231,7 +245,7 @@ fn compose(
     let server = Named {
         name: cluster.to_owned(),
     };
-    let (namespace, name) = (service.namespace, service.name);
+    let namespace = service.namespace;
     let skip = "Skip".to_owned();
     let wanted = mariadb::Database {
         maria_db_ref: server.clone(),

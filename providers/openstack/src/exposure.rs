@@ -12,11 +12,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Key, Progress, Seen, World};
 
 use crate::awaited::Awaited;
+use crate::component::Component;
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
 };
-use crate::service::{API, Service};
+use crate::service::Service;
 use crate::tls::Certificate;
 
 impl Service<'_> {
@@ -27,19 +28,25 @@ impl Service<'_> {
             None => self.endpoint(),
         }
     }
+}
 
+impl Component<'_> {
     /// Wants what clients outside come in by, if they shall, and says whether they can.
-    pub(crate) fn let_in(
+    pub(crate) fn expose(
         &self,
         certificate: &Awaited<Option<Certificate>>,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Option<Progress> {
-        let Some(exposure) = &self.common.expose else {
+        let (Some(exposure), Some(port)) = (self.expose, self.definition.port()) else {
             return None;
         };
         if let Some(ingress) = &exposure.ingress {
-            composition.apply(self.namespace, self.name, &self.ingress(exposure, ingress));
+            composition.apply(
+                self.service.namespace,
+                &self.object,
+                &self.ingress(exposure, ingress),
+            );
         }
         let Some(gateway) = &exposure.gateway else {
             return Some(Progress::Ready);
@@ -50,12 +57,12 @@ impl Service<'_> {
             hostnames: vec![hostname],
             rules: vec![Rule {
                 backend_refs: vec![Backend {
-                    name: self.name.to_owned(),
-                    port: self.about.port,
+                    name: self.object.clone(),
+                    port,
                 }],
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
+        composition.apply(self.service.namespace, &self.object, &self.manifest(spec));
         self.trust(certificate, composition);
         Some(accepted(self, gateway, world))
     }
@@ -63,7 +70,7 @@ impl Service<'_> {
     fn ingress(&self, exposure: &Exposure, said: &parts::Ingress) -> Ingress {
         let backend = IngressBackend {
             service: Some(IngressServiceBackend {
-                name: self.name.to_owned(),
+                name: self.object.clone(),
                 port: Some(ServiceBackendPort {
                     name: Some("api".to_owned()),
                     number: None,
@@ -77,7 +84,7 @@ impl Service<'_> {
             metadata: ObjectMeta {
                 annotations: Some(said.annotations.clone())
                     .filter(|annotations| !annotations.is_empty()),
-                ..self.metadata(API)
+                ..self.metadata()
             },
             spec: Some(IngressSpec {
                 ingress_class_name: said.class_name.clone(),
@@ -103,16 +110,16 @@ impl Service<'_> {
 
     /// Has Gateways speak TLS to the API where it does, and know whose certificate it has.
     fn trust(&self, certificate: &Awaited<Option<Certificate>>, composition: &mut Composition) {
-        let authority = self.named("authority");
+        let authority = format!("{}-authority", self.object);
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,
             Ok(None) => return,
             Err(_) => {
                 composition.keep(Key::of::<Manifest<BackendTlsPolicy>>(
-                    self.namespace,
-                    self.name,
+                    self.service.namespace,
+                    &self.object,
                 ));
-                composition.keep(Key::of::<ConfigMap>(self.namespace, &authority));
+                composition.keep(Key::of::<ConfigMap>(self.service.namespace, &authority));
                 return;
             }
         };
@@ -129,33 +136,33 @@ impl Service<'_> {
         match &certificate.authority {
             Some(text) => {
                 let map = ConfigMap {
-                    metadata: self.metadata(API),
+                    metadata: self.metadata(),
                     data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
                     ..ConfigMap::default()
                 };
-                composition.apply(self.namespace, &authority, &map);
+                composition.apply(self.service.namespace, &authority, &map);
                 validation.ca_certificate_refs = vec![target("ConfigMap", &authority)];
             }
             None => validation.well_known = Some("System".to_owned()),
         }
         let spec = BackendTlsPolicy {
-            target_refs: vec![target("Service", self.name)],
+            target_refs: vec![target("Service", &self.object)],
             validation,
         };
-        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
+        composition.apply(self.service.namespace, &self.object, &self.manifest(spec));
     }
 }
 
 /// Whether the Gateway takes the route.
-fn accepted(service: &Service<'_>, gateway: &parts::Gateway, world: &World<'_>) -> Progress {
-    let (name, gateway) = (service.name, &gateway.name);
+fn accepted(component: &Component<'_>, gateway: &parts::Gateway, world: &World<'_>) -> Progress {
+    let (name, gateway) = (&component.object, &gateway.name);
     let waiting = |why: &str| {
         Progress::waiting(
             "WaitingForGateway",
             format!("waits for Gateway {gateway} to take HTTPRoute {name}{why}"),
         )
     };
-    let route = match world.get::<Routed>(service.namespace, name) {
+    let route = match world.get::<Routed>(component.service.namespace, name) {
         Seen::Found(route) => route,
         Seen::Missing => return waiting(""),
         Seen::Unread(message) => return Progress::Unknown { message },

@@ -9,7 +9,6 @@ use crate::config::is_name;
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::release::Release;
-use crate::service::About;
 
 /// A section or an option that is the operator's alone, and what a user sets instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,11 +78,16 @@ impl<'a> Extra<'a> {
     /// # Errors
     /// An option can't be written, isn't one of the service's, doesn't take the value, or is the operator's own: the failure
     /// says what to do.
-    pub fn of(about: &About<'_>, release: Release, common: &'a Common) -> Result<Self, Failure> {
+    pub fn of(
+        service: &str,
+        owned: &[Owned<'_>],
+        release: Release,
+        common: &'a Common,
+    ) -> Result<Self, Failure> {
         let ExtraConfig(extra) = &common.extra_config;
         // A fork may read what upstream doesn't.
         let forked = common.image.fork.is_some();
-        let known = Options::of(about.name, release);
+        let known = Options::of(service, release);
         let mut options = Vec::new();
         for (section, given) in extra {
             if !is_name(section) {
@@ -93,12 +97,12 @@ impl<'a> Extra<'a> {
             }
             for (name, value) in given {
                 check(section, name, value)?;
-                free(about, section, name)?;
+                free(owned, section, name)?;
                 let given = Given {
                     section,
                     name,
                     lines: value.split('\n').map(str::trim).collect(),
-                    secret: is_secret(about.name, section, name),
+                    secret: is_secret(service, section, name),
                 };
                 match known.map(|known| known.find(section, name)) {
                     None => options.push(given),
@@ -109,7 +113,7 @@ impl<'a> Extra<'a> {
                         )));
                     }
                     Some(Ok(known)) => {
-                        free(about, known.section, known.name)?;
+                        free(owned, known.section, known.name)?;
                         options.extend(given.known(known, extra)?);
                     }
                 }
@@ -174,8 +178,8 @@ fn check(section: &str, option: &str, value: &str) -> Result<(), Failure> {
 }
 
 /// Checks that an option isn't the operator's own.
-fn free(about: &About<'_>, section: &str, option: &str) -> Result<(), Failure> {
-    let owned = OWNED.iter().chain(about.owned);
+fn free(owned: &[Owned<'_>], section: &str, option: &str) -> Result<(), Failure> {
+    let owned = OWNED.iter().chain(owned);
     match owned.into_iter().find(|owned| owned.is(section, option)) {
         None => Ok(()),
         Some(owned) => Err(Failure::new(
@@ -197,16 +201,6 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    const ABOUT: About = About {
-        name: "glance",
-        type_: "image",
-        port: 9292,
-        module: "glance.wsgi.api",
-        health: "/healthcheck",
-        folder: "/etc/glance/config",
-        owned: &[],
-    };
-
     #[rstest::rstest]
     #[case("profiler", "hmac_keys", "hush", true)]
     #[case("profiler", "enabled", "true", false)]
@@ -221,7 +215,7 @@ mod tests {
             extra_config: ExtraConfig(BTreeMap::from([(section.to_owned(), options)])),
             ..Common::default()
         };
-        let extra = Extra::of(&ABOUT, Release::new(2026, 1), &common);
+        let extra = Extra::of("glance", &[], Release::new(2026, 1), &common);
         let mut config = Config::default();
         config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
         assert_eq!(config.is_secret(), secret);

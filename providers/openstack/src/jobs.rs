@@ -8,7 +8,7 @@ use provider_composer::{Composition, Key, Live, Progress, Seen, World};
 
 use crate::digest::digest;
 use crate::files;
-use crate::migration;
+use crate::migration::Phase;
 use crate::pod::{Program, pod};
 use crate::service::{NAME, Service};
 
@@ -18,6 +18,10 @@ const TASK: &str = "c5c3.io/task";
 const PURPOSE: &str = "c5c3.io/purpose";
 /// Label of a Job: the release whose program does it.
 const RELEASE: &str = "c5c3.io/release";
+/// Label of a Job that migrates a database: the phase.
+const PHASE: &str = "c5c3.io/phase";
+/// Label of a Job that migrates a database: which one.
+const DATABASE: &str = "c5c3.io/database";
 /// How often a task is tried at once, with ten seconds between and twice as many each time.
 const TRIES: i32 = 4;
 /// How long after that it is tried again.
@@ -33,6 +37,8 @@ pub struct Task {
     pub name: &'static str,
     /// For what it is done: the same again is not done again, whatever else changes.
     pub purpose: String,
+    /// The phase and the database, if it migrates one.
+    pub migrates: Option<(Phase, String)>,
     /// What does it. It must do no harm when it is run again.
     pub program: Program,
     /// What is most often wrong when it fails, and where that is mended.
@@ -70,11 +76,11 @@ impl<'a> Jobs<'a> {
             .any(|job| is_for(job, task) && has(job, "Complete"))
     }
 
-    /// Whether another release than the wanted one has begun a task, and isn't known to have failed.
-    pub fn another_has_begun(&self, task: &str) -> bool {
+    /// Whether another release than the wanted one has begun to contract a database, and isn't known to have failed.
+    pub fn another_release_contracts(&self) -> bool {
         let wanted = self.service.release.to_string();
         self.found().any(|job| {
-            label(job, TASK) == Some(task)
+            label(job, PHASE) == Some(Phase::Contract.name())
                 && label(job, RELEASE) != Some(&wanted)
                 && !has(job, "Failed")
         })
@@ -133,11 +139,17 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Leaves the Jobs of some tasks that are done as they are: they tell that there is nothing left to do.
-    pub fn keep_done(&self, tasks: &[&str], composition: &mut Composition) {
-        let done = |job: &&Live<Job>| {
-            label(job, TASK).is_some_and(|task| tasks.contains(&task)) && has(job, "Complete")
-        };
+    /// Leaves all Jobs that migrate a database as they are.
+    pub fn keep_migrations(&self, composition: &mut Composition) {
+        for job in self.found().filter(|job| label(job, PHASE).is_some()) {
+            composition.keep(self.key(job));
+        }
+    }
+
+    /// Leaves the Jobs that have synced or contracted a database as they are: they tell that there is nothing left to do.
+    pub fn keep_done(&self, composition: &mut Composition) {
+        let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
+        let done = |job: &&Live<Job>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
         for job in self.found().filter(done) {
             composition.keep(self.key(job));
         }
@@ -213,15 +225,20 @@ impl<'a> Jobs<'a> {
     }
 
     fn job(&self, task: &Task, composition: &mut Composition) -> Job {
-        let mut pod = pod(self.service, &task.program, ResourceRequirements::default());
+        let name = (self.service, self.service.definition.name);
+        let mut pod = pod(name, &task.program, ResourceRequirements::default());
         pod.restart_policy = Some("Never".to_owned());
         let mut metadata = self.service.labelled(task.name, TASK, task.name);
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
         labels.insert(RELEASE.to_owned(), self.service.release.to_string());
+        if let Some((phase, database)) = &task.migrates {
+            labels.insert(PHASE.to_owned(), phase.name().to_owned());
+            labels.insert(DATABASE.to_owned(), digest([database.as_str()]));
+        }
         // Network policies select pods by the service's name; its Service also selects by instance, and must not choose these.
         let labels = std::collections::BTreeMap::from([
-            (NAME.to_owned(), self.service.about.name.to_owned()),
+            (NAME.to_owned(), self.service.definition.name.to_owned()),
             (TASK.to_owned(), task.name.to_owned()),
         ]);
         let spec = JobSpec {
@@ -263,9 +280,10 @@ fn is_for(job: &Live<Job>, task: &Task) -> bool {
 /// Whether a Job does the same task for something else, or migrates the same database: two at once would get in each
 /// other's way.
 fn is_kin(job: &Live<Job>, task: &Task) -> bool {
-    let migrates = |task: &str| migration::TASKS.contains(&task);
-    label(job, TASK)
-        .is_some_and(|other| other == task.name || migrates(other) && migrates(task.name))
+    let database = task.migrates.as_ref();
+    let database = database.map(|(_, database)| digest([database.as_str()]));
+    label(job, TASK) == Some(task.name)
+        || (database.is_some() && label(job, DATABASE) == database.as_deref())
 }
 
 fn has(job: &Live<Job>, type_: &str) -> bool {

@@ -5,18 +5,20 @@
 //! known how far it has come. Nothing that runs goes because something is awaited: it stays as it is.
 
 mod access;
-mod api;
 mod autoscaling;
 mod awaited;
 mod cache;
+mod component;
 mod config;
+mod context;
 mod database;
+mod definition;
 mod dependency;
+mod deployment;
 mod digest;
 mod exposure;
 mod extra;
 mod files;
-mod front;
 mod host;
 mod image;
 mod jobs;
@@ -30,32 +32,37 @@ mod options;
 mod pod;
 mod policy;
 mod release;
+mod reverse_proxy;
 mod schedule;
 mod secret;
 mod service;
 mod tls;
 mod uwsgi;
-mod workload;
 
 pub use access::KeystoneAccess;
-pub use api::CERTIFICATE;
 pub use awaited::{All, Awaited, all, progress};
 pub use cache::{cache, configure as configure_cache};
+pub use component::{Component, Scale};
 pub use config::{Config, Section};
+pub use context::{ServiceContext, Workload};
 pub use database::Database;
+pub use definition::{
+    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON, NOVA, PLACEMENT,
+    SERVICES, ServiceDefinition, keystone_credentials,
+};
+pub use deployment::{CERTIFICATE, Pods};
 pub use digest::digest;
 pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown};
-pub use front::{BEHIND, Front};
 pub use jobs::{Jobs, Task};
 pub use mask::masked;
 pub use messaging::Messaging;
-pub use migration::Migrations;
+pub use migration::{Migration, Migrations, Phase};
 pub use options::{Known, Options, Unknown};
 pub use pod::{Mount, Program, Source, confined};
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
+pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use schedule::Cron;
 pub use secret::Values;
-pub use service::{About, Scale, Service, uses};
-pub use workload::{Ground, Workload};
+pub use service::{Service, uses};

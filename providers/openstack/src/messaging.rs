@@ -6,6 +6,7 @@ use provider_composer::{Composition, Key, Progress, Resource, Use, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Config;
+use crate::definition::part;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
@@ -50,16 +51,19 @@ impl Messaging {
     /// elsewhere is somebody else's. They go with the service: what is in a virtual host is on its way.
     pub fn resolve(
         service: &Service<'_>,
+        suffix: &str,
         wanted: &parts::Messaging,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Awaited<Self> {
-        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), "rabbitmq");
-        let vhost = wanted.vhost.as_deref().unwrap_or(service.about.name);
-        let account = match Account::of(service, wanted, &secret, key, world) {
+        let (object, usual) = (part(service.name, suffix), service.definition.part(suffix));
+        let secret = service.definition.bus_credentials(suffix);
+        let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
+        let vhost = wanted.vhost.as_deref().unwrap_or(&usual);
+        let account = match Account::of((service, &usual), wanted, &secret, key, world) {
             Ok(account) => account,
             Err(progress) => {
-                for key in own(service) {
+                for key in own(service, &object) {
                     composition.keep(key);
                 }
                 return Err(progress);
@@ -69,8 +73,8 @@ impl Messaging {
             Some(members) => Ok(members),
             None => {
                 let cluster = cluster(wanted);
-                compose(service, cluster, vhost, &secret, composition);
-                managed(service, cluster, &account.password, world)
+                compose((service, &object), cluster, vhost, &secret, composition);
+                managed((service, &object), cluster, &account.password, world)
             }
         };
         members.map(|members| Self {
@@ -120,7 +124,7 @@ struct Account {
 
 impl Account {
     fn of(
-        service: &Service<'_>,
+        (service, user): (&Service<'_>, &str),
         wanted: &parts::Messaging,
         secret: &str,
         key: &str,
@@ -158,10 +162,7 @@ impl Account {
             }
         }
         Ok(Self {
-            user: values
-                .line("username")?
-                .unwrap_or(service.about.name)
-                .to_owned(),
+            user: values.line("username")?.unwrap_or(user).to_owned(),
             password: values.required(key)?.to_owned(),
             elsewhere,
         })
@@ -179,18 +180,18 @@ fn cluster(wanted: &parts::Messaging) -> &str {
 
 /// The member that a bus in this cluster is reached by: its Service, once all of it is ready.
 fn managed(
-    service: &Service<'_>,
+    (service, object): (&Service<'_>, &str),
     cluster: &str,
     password: &str,
     world: &World<'_>,
 ) -> Awaited<Vec<String>> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     holds(&bus, "ClusterAvailable", WAITING, world)?;
-    for key in own(service) {
+    for key in own(service, object) {
         holds(&key, "Ready", WAITING, world)?;
     }
     // What the user was made with; the Secret may have changed since.
-    let name = format!("{}-user-credentials", service.name);
+    let name = format!("{object}-user-credentials");
     let made = Values::read(world, service.namespace, &name, "RabbitMQ's user")?;
     if made.required("password")? != password {
         return Err(Progress::failed(
@@ -198,7 +199,7 @@ fn managed(
             format!(
                 "RabbitMQ's user has the password that it was made with, and its operator doesn't change it: delete User {} of \
                  rabbitmq.com, and it is made anew with the one that the Secret has now",
-                service.name
+                object
             ),
         ));
     }
@@ -206,16 +207,16 @@ fn managed(
 }
 
 /// What is made in a bus, in the order in which it can be.
-fn own(service: &Service<'_>) -> [Key; 3] {
+fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
     [
-        Key::of::<Manifest<Vhost>>(service.namespace, service.name),
-        Key::of::<Manifest<User>>(service.namespace, service.name),
-        Key::of::<Manifest<Permission>>(service.namespace, service.name),
+        Key::of::<Manifest<Vhost>>(service.namespace, object),
+        Key::of::<Manifest<User>>(service.namespace, object),
+        Key::of::<Manifest<Permission>>(service.namespace, object),
     ]
 }
 
 fn compose(
-    service: &Service<'_>,
+    (service, name): (&Service<'_>, &str),
     cluster: &str,
     vhost: &str,
     secret: &str,
@@ -224,7 +225,7 @@ fn compose(
     let named = |name: &str| Named {
         name: name.to_owned(),
     };
-    let (namespace, name) = (service.namespace, service.name);
+    let namespace = service.namespace;
     let wanted = Vhost {
         name: vhost.to_owned(),
         rabbitmq_cluster_reference: named(cluster),

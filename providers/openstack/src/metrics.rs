@@ -10,10 +10,11 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Key, Progress, Seen, World};
 
+use crate::component::Component;
 use crate::manifest::Manifest;
 use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
 use crate::pod::{container as contained, selector};
-use crate::service::{API, NAME, Service};
+use crate::service::{NAME, Service};
 
 /// Port that metrics are at, as with <https://github.com/timonwong/uwsgi_exporter>.
 pub(crate) const PORT: u16 = 9117;
@@ -26,12 +27,7 @@ const LEADS_TO: &str = "c5c3.io/port";
 /// What the container needs: as much as it may have, so that a pod that is guaranteed what it needs stays so.
 const RESOURCES: [(&str, &str); 2] = [("cpu", "50m"), ("memory", "64Mi")];
 
-impl Service<'_> {
-    /// Whether Prometheus is told where metrics are.
-    pub(crate) fn is_monitored(&self) -> bool {
-        self.common.monitoring.enabled
-    }
-
+impl Component<'_> {
     /// Wants what Prometheus finds the metrics by, if it shall, and says whether it can. Where prometheus-operator isn't,
     /// the service serves all the same.
     pub(crate) fn monitor(
@@ -42,13 +38,14 @@ impl Service<'_> {
         if !self.is_monitored() {
             return None;
         }
-        let name = self.named(METRICS);
+        let namespace = self.service.namespace;
+        let name = format!("{}-{METRICS}", self.object);
         // One of its own: whatever leads to the API from outside leads to no metrics.
         let service = KubernetesService {
-            metadata: self.labelled(API, LEADS_TO, METRICS),
+            metadata: self.service.labelled(&self.name, LEADS_TO, METRICS),
             spec: Some(ServiceSpec {
                 cluster_ip: Some("None".to_owned()),
-                selector: Some(self.selector(API)),
+                selector: Some(self.selector()),
                 ports: Some(vec![ServicePort {
                     name: Some(METRICS.to_owned()),
                     port: i32::from(PORT),
@@ -59,9 +56,9 @@ impl Service<'_> {
             }),
             ..KubernetesService::default()
         };
-        composition.apply(self.namespace, &name, &service);
+        composition.apply(namespace, &name, &service);
 
-        let key = Key::of::<Manifest<ServiceMonitor>>(self.namespace, self.name);
+        let key = Key::of::<Manifest<ServiceMonitor>>(namespace, &self.object);
         if let Seen::Unread(why) = world.object(&key) {
             composition.keep(key);
             return Some(Progress::waiting(
@@ -72,7 +69,7 @@ impl Service<'_> {
                 ),
             ));
         }
-        let mut labels = self.selector(API);
+        let mut labels = self.selector();
         labels.insert(LEADS_TO.to_owned(), METRICS.to_owned());
         let spec = ServiceMonitor {
             job_label: NAME.to_owned(),
@@ -81,15 +78,15 @@ impl Service<'_> {
                 port: METRICS.to_owned(),
             }],
         };
-        composition.apply(self.namespace, self.name, &self.manifest(API, spec));
+        composition.apply(namespace, &self.object, &self.manifest(spec));
         Some(Progress::Ready)
     }
 }
 
 /// Has uwsgi say how it is, if that is to be known. Of the requests under way it would say the headers too, with tokens: these
 /// are left out.
-pub(crate) fn options(service: &Service<'_>) -> Vec<String> {
-    if !service.is_monitored() {
+pub(crate) fn options(component: &Component<'_>) -> Vec<String> {
+    if !component.is_monitored() {
         return Vec::new();
     }
     let said = format!("127.0.0.1:{SAID}");

@@ -1,92 +1,99 @@
-//! Migrations of a service's database, around a rolling change of its pods.
+//! Tasks that bring a service's databases to a release, around a rolling change of its pods.
+
+use std::collections::BTreeSet;
 
 use provider_composer::{Composition, Failure, Progress};
 
-use crate::api::Rollout;
 use crate::jobs::{Jobs, Task};
 use crate::pod::Program;
 use crate::release::Release;
 use crate::service::Service;
 
-/// The tasks that migrate a database.
-pub(crate) const TASKS: [&str; 4] = [SYNC, EXPAND, MIGRATE, CONTRACT];
-const SYNC: &str = "db-sync";
-const EXPAND: &str = "db-expand";
-const MIGRATE: &str = "db-migrate";
-const CONTRACT: &str = "db-contract";
-
-/// How a service's database comes to a release.
-pub struct Migrations {
-    /// Which database: what was done to another one counts for nothing.
-    pub database: String,
-    /// All at once, when no older release runs.
-    pub sync: Program,
-    /// What the new release needs, while the old one runs. None: all at once is such.
-    pub expand: Option<Program>,
-    /// Data, while the old one runs.
-    pub migrate: Option<Program>,
-    /// What only the old release needed goes, when none of it runs any more.
-    pub contract: Option<Program>,
+/// When in a change of release a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// While no older release runs; while one does too, where no task of the same database expands.
+    Sync,
+    /// While the older release runs: what only the new one needs.
+    Expand,
+    /// Once no pod of the older release is left: what only that one needed goes.
+    Contract,
 }
 
-/// Where a database stands.
+impl Phase {
+    /// The value of the label that a Job has for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Expand => "expand",
+            Self::Contract => "contract",
+        }
+    }
+}
+
+/// One task: a node in the graph of tasks.
+pub struct Migration {
+    /// Its name, for instance `db-sync`; at most 12 characters, so that a Job's name fits.
+    pub name: &'static str,
+    /// When it runs.
+    pub phase: Phase,
+    /// The tasks of its phase that are done first. They stand before it in the list.
+    pub after: &'static [&'static str],
+    /// The database that it changes, as [`Database::place`](crate::Database::place) has it: two tasks of one database never
+    /// run at once, and what was done to another one counts for nothing.
+    pub database: String,
+    /// What it runs. It must do no harm when it is run again.
+    pub program: Program,
+}
+
+/// All tasks of a service, each after those that it waits for.
+pub struct Migrations(pub Vec<Migration>);
+
+/// How far a service's databases have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// How far it has come.
+    /// How far the tasks have come.
     pub progress: Progress,
     /// Whether pods of the wanted release may run.
     pub serves: bool,
-    /// The release that it is of.
+    /// The release that the databases are of.
     pub release: Option<Release>,
 }
 
 impl Migrations {
-    /// Brings the database to the wanted release. An upgrade may be taken back until its last step begins.
+    /// The databases that the tasks change, for a message.
+    pub fn databases(&self) -> String {
+        let places: BTreeSet<&str> = self.0.iter().map(|task| task.database.as_str()).collect();
+        places.into_iter().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Brings the databases to the wanted release. An upgrade may be taken back until its last phase begins. `rolled` says
+    /// whether all pods run the wanted image.
     ///
     /// # Errors
     /// It is too late to go back.
-    pub fn compose(
-        self,
+    pub(crate) fn compose(
+        &self,
         service: &Service<'_>,
         jobs: &Jobs<'_>,
-        rollout: &Rollout,
+        rolled: bool,
         composition: &mut Composition,
     ) -> Result<Schema, Failure> {
-        let purpose = format!("{} {} {}", service.release, service.image, self.database);
-        let often = format!(
-            "the database {} can't be reached or refuses user or password, which the Secret of spec.database has",
-            self.database
-        );
-        let task = |name, program| Task {
-            name,
-            purpose: purpose.clone(),
-            program,
-            often: often.clone(),
-        };
-        let sync = task(SYNC, self.sync);
-        let contract = self.contract.map(|program| task(CONTRACT, program));
-        let before: Vec<Task> = [
-            self.expand.map(|program| task(EXPAND, program)),
-            self.migrate.map(|program| task(MIGRATE, program)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-
-        let Some(installed) = service
+        let upgrade_from = service
             .installed
-            .filter(|installed| *installed != service.release)
-        else {
+            .filter(|installed| *installed != service.release);
+        let contract = self.phase(Phase::Contract);
+        let Some(installed) = upgrade_from else {
+            let contracted = |task: &&Migration| jobs.has_done(&task.task(service));
             if service.installed.is_some()
-                && contract.as_ref().is_some_and(|task| jobs.has_done(task))
+                && !contract.is_empty()
+                && contract.iter().all(contracted)
             {
-                // An upgrade came to its end: there is nothing left to do for this image.
-                if let Some(contract) = &contract {
-                    jobs.once(contract, composition);
-                }
+                // An upgrade is complete: there is nothing left to do for this image.
+                run(&contract, service, jobs, composition);
                 return Ok(Schema::at(service.release));
             }
-            if service.installed.is_some() && jobs.another_has_begun(CONTRACT) {
+            if service.installed.is_some() && jobs.another_release_contracts() {
                 return Err(Failure::new(
                     "TooLateToGoBack",
                     format!(
@@ -95,57 +102,68 @@ impl Migrations {
                     ),
                 ));
             }
-            let progress = jobs.once(&sync, composition);
+            let progress = run(&self.phase(Phase::Sync), service, jobs, composition);
             let serves = progress.is_ready();
             if !serves {
-                jobs.keep_done(&[SYNC, CONTRACT], composition);
+                jobs.keep_done(composition);
             }
-            let release = service
-                .installed
-                .or(Some(service.release).filter(|_| serves));
+            let synced = Some(service.release).filter(|_| serves);
             return Ok(Schema {
                 progress,
                 serves,
-                release,
+                release: service.installed.or(synced),
             });
         };
-
-        let upgrade = match before.is_empty() {
-            true => vec![sync],
-            false => before,
-        };
         // Whoever takes it back finds nothing left to do: the older program doesn't know the newer schema.
-        jobs.keep_done(&[SYNC, CONTRACT], composition);
-        for task in &upgrade {
-            let progress = jobs.once(task, composition);
-            if !progress.is_ready() {
-                return Ok(Schema {
-                    progress,
-                    serves: false,
-                    release: Some(installed),
-                });
-            }
-        }
-        let rolled = rollout.is_done_with(&service.image);
-        match contract {
-            _ if !rolled => Ok(Schema {
-                progress: Progress::Ready,
-                serves: true,
+        jobs.keep_done(composition);
+        let progress = run(&self.upgrade(), service, jobs, composition);
+        if !progress.is_ready() || !rolled {
+            return Ok(Schema {
+                serves: progress.is_ready(),
+                progress,
                 release: Some(installed),
-            }),
-            None => Ok(Schema::at(service.release)),
-            Some(contract) => {
-                let progress = jobs.once(&contract, composition);
-                let release = match progress.is_ready() {
-                    true => service.release,
-                    false => installed,
-                };
-                Ok(Schema {
-                    progress,
-                    serves: true,
-                    release: Some(release),
-                })
-            }
+            });
+        }
+        let progress = run(&contract, service, jobs, composition);
+        let release = match progress.is_ready() {
+            true => service.release,
+            false => installed,
+        };
+        Ok(Schema {
+            progress,
+            serves: true,
+            release: Some(release),
+        })
+    }
+
+    fn phase(&self, phase: Phase) -> Vec<&Migration> {
+        self.0.iter().filter(|task| task.phase == phase).collect()
+    }
+
+    /// The tasks that run while the older release does: those that expand, and for a database without any, those that sync.
+    fn upgrade(&self) -> Vec<&Migration> {
+        let expand = self.phase(Phase::Expand);
+        let expands = |task: &Migration| expand.iter().any(|other| other.database == task.database);
+        let each = self.0.iter().filter(|task| match task.phase {
+            Phase::Expand => true,
+            Phase::Sync => !expands(task),
+            Phase::Contract => false,
+        });
+        each.collect()
+    }
+}
+
+impl Migration {
+    fn task(&self, service: &Service<'_>) -> Task {
+        Task {
+            name: self.name,
+            purpose: format!("{} {} {}", service.release, service.image, self.database),
+            migrates: Some((self.phase, self.database.clone())),
+            program: self.program.clone(),
+            often: format!(
+                "the database {} can't be reached or refuses user or password, which the Secret of spec.database has",
+                self.database
+            ),
         }
     }
 }
@@ -158,4 +176,29 @@ impl Schema {
             release: Some(release),
         }
     }
+}
+
+/// Runs the tasks whose predecessors are done. The first that isn't done says how far they have come.
+fn run(
+    tasks: &[&Migration],
+    service: &Service<'_>,
+    jobs: &Jobs<'_>,
+    composition: &mut Composition,
+) -> Progress {
+    let mut done = BTreeSet::new();
+    let mut all = Progress::Ready;
+    for task in tasks {
+        let listed = |name: &&&str| tasks.iter().any(|other| other.name == **name);
+        let after = task.after.iter().filter(listed);
+        if !after.into_iter().all(|name| done.contains(name)) {
+            continue;
+        }
+        let progress = jobs.once(&task.task(service), composition);
+        if progress.is_ready() {
+            done.insert(task.name);
+        } else if all.is_ready() {
+            all = progress;
+        }
+    }
+    all
 }

@@ -95,9 +95,9 @@ impl Program {
     }
 }
 
-/// A pod with one container, which is called as the service is.
+/// A pod with one container of this name.
 pub(crate) fn pod(
-    service: &Service<'_>,
+    (service, name): (&Service<'_>, &str),
     program: &Program,
     resources: ResourceRequirements,
 ) -> PodSpec {
@@ -112,7 +112,7 @@ pub(crate) fn pod(
     let container = Container {
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),
         volume_mounts: Some(mounts.iter().map(|mount| volume_mount(mount)).collect()),
-        ..container(service, service.about.name, command, resources)
+        ..container(service, name, command, resources)
     };
     let topology = &common.topology;
     let secrets = common.image.pull_secrets.iter();

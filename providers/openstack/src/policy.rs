@@ -46,7 +46,7 @@ impl Policy {
         if let Some(awaited) = awaited {
             return Ok(Err(awaited));
         }
-        if let Some(known) = Options::of(service.about.name, service.release)
+        if let Some(known) = Options::of(service.definition.name, service.release)
             && service.common.image.fork.is_none()
         {
             names(&rules, &known)?;
@@ -62,9 +62,10 @@ impl Policy {
         let rules = self.rules.iter();
         let lines = rules.map(|(name, rule)| format!("{}: {}\n", quoted(name), quoted(rule)));
         files.text(FILE, lines.collect::<String>());
-        config
-            .section("oslo_policy")
-            .set("policy_file", format!("{}/{FILE}", service.about.folder));
+        config.section("oslo_policy").set(
+            "policy_file",
+            format!("{}/{FILE}", service.definition.folder),
+        );
     }
 }
 

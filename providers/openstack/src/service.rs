@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
-use c5c3_api::parts::{Autoscaling, Common, CredentialsRef, Resources, ServiceStatus};
+use c5c3_api::parts::{Common, CredentialsRef};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
@@ -13,6 +13,8 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
 
+use crate::component::{Component, Scale};
+use crate::definition::ServiceDefinition;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
@@ -29,40 +31,10 @@ const VERSION: &str = "app.kubernetes.io/version";
 /// The component that serves the API.
 pub(crate) const API: &str = "api";
 
-/// What is always so of an OpenStack service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct About<'a> {
-    /// Its name, and its user's, for instance `glance`.
-    pub name: &'static str,
-    /// Its type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
-    pub type_: &'static str,
-    /// Port of its API.
-    pub port: u16,
-    /// Python module of its API, with a callable `application`.
-    pub module: &'static str,
-    /// Path that its API answers without a token.
-    pub health: &'static str,
-    /// Where its configuration is in a pod.
-    pub folder: &'static str,
-    /// What of its configuration is the operator's own, besides what is in every service.
-    pub owned: &'a [Owned<'a>],
-}
-
-/// How many replicas an API has, and how large they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scale<'a> {
-    /// Replicas; the least of them where there may be more.
-    pub replicas: u32,
-    /// When there are more.
-    pub autoscaling: Option<&'a Autoscaling>,
-    /// CPU and memory of each.
-    pub resources: &'a Resources,
-}
-
 /// One OpenStack service, as every part of its recipe looks at it.
 pub struct Service<'a> {
-    /// What is always so of it.
-    pub about: About<'a>,
+    /// What is the same in every resource.
+    pub definition: &'static ServiceDefinition,
     /// The namespace that it lives in.
     pub namespace: &'a str,
     /// The name of its resource.
@@ -71,8 +43,6 @@ pub struct Service<'a> {
     pub common: &'a Common,
     /// What the user adds to its configuration.
     pub extra: Extra<'a>,
-    /// How many replicas its API has, and how large they are.
-    pub scale: Scale<'a>,
     /// The release that is wanted.
     pub release: Release,
     /// The image that is wanted.
@@ -83,24 +53,19 @@ pub struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    /// The service that a resource wants.
+    /// The service that a resource asks for. `installed` is the release that its status says runs, `owned` what of the
+    /// configuration is the operator's own besides what is in every service.
     ///
     /// # Errors
-    /// It can't be had: the failure says what to change.
-    pub fn of<S: CustomResource<Status = ServiceStatus>>(
-        about: About<'a>,
+    /// The image, the release or the extra configuration isn't valid: the failure says what to change.
+    pub fn of<S: CustomResource>(
+        definition: &'static ServiceDefinition,
+        owned: &[Owned<'_>],
         subject: &'a Subject<S>,
+        installed: Option<&str>,
         common: &'a Common,
-        scale: Scale<'a>,
     ) -> Result<Self, Failure> {
-        if scale.replicas == 0 {
-            return Err(Failure::new(
-                "Invalid",
-                "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
-            ));
-        }
-        let release = image::release(about.name, common)?;
-        let installed = subject.status.release.as_deref();
+        let release = image::release(definition.name, common)?;
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {
             installed.may_become(release).map_err(|message| {
@@ -108,14 +73,13 @@ impl<'a> Service<'a> {
             })?;
         }
         Ok(Self {
-            about,
+            definition,
             namespace: subject.namespace(),
             name: subject.name(),
             common,
-            extra: Extra::of(&about, release, common)?,
-            scale,
+            extra: Extra::of(definition.name, owned, release, common)?,
             release,
-            image: image::reference(about.name, release, &common.image)?,
+            image: image::reference(definition.name, release, &common.image)?,
             installed,
             owner: Owner::of(ResourceKind::of::<S>(), &subject.metadata),
         })
@@ -138,7 +102,7 @@ impl<'a> Service<'a> {
     /// The labels that name the service and its resource, without the operator's own.
     pub fn identity(&self) -> BTreeMap<String, String> {
         BTreeMap::from([
-            (NAME.to_owned(), self.about.name.to_owned()),
+            (NAME.to_owned(), self.definition.name.to_owned()),
             (INSTANCE.to_owned(), self.name.to_owned()),
         ])
     }
@@ -151,19 +115,16 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// The Secret with user and password of a server, and the key of the password: what is given, or what they are called
-    /// where nothing is.
+    /// The Secret with user and password of a server, and the key of the password: what is given, or the usual
+    /// name where nothing is.
     pub(crate) fn credentials<'r>(
         &self,
         given: Option<&'r CredentialsRef>,
-        server: &str,
+        usual: String,
     ) -> (String, &'r str) {
         match given {
             Some(reference) => (reference.name.clone(), &reference.key),
-            None => (
-                format!("{}-{server}-credentials", self.about.name),
-                "password",
-            ),
+            None => (usual, "password"),
         }
     }
 
@@ -194,7 +155,12 @@ impl<'a> Service<'a> {
 
     /// The API's name within the cluster, for instance `keystone.openstack.svc.cluster.local`.
     pub fn host(&self) -> String {
-        format!("{}.{}.svc.cluster.local", self.name, self.namespace)
+        self.host_of(self.name)
+    }
+
+    /// The name within the cluster of a Kubernetes Service in its namespace.
+    pub(crate) fn host_of(&self, object: &str) -> String {
+        format!("{object}.{}.svc.cluster.local", self.namespace)
     }
 
     /// URL of the API within the cluster, without a path.
@@ -203,7 +169,17 @@ impl<'a> Service<'a> {
             true => "https",
             false => "http",
         };
-        format!("{scheme}://{}:{}", self.host(), self.about.port)
+        format!("{scheme}://{}:{}", self.host(), self.definition.port())
+    }
+
+    /// The API, with how clients outside the cluster reach it.
+    ///
+    /// # Errors
+    /// There are no replicas.
+    pub fn api(&'a self, scale: Scale<'a>) -> Result<Component<'a>, Failure> {
+        let expose = self.common.expose.as_ref();
+        let api = Component::of(self, self.definition.api, "", scale)?;
+        Ok(Component { expose, ..api })
     }
 }
 

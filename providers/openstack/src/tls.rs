@@ -3,10 +3,11 @@
 use provider_composer::{Composition, World};
 
 use crate::awaited::Awaited;
+use crate::component::Component;
 use crate::digest::digest;
 use crate::manifest::cert_manager::{self, PrivateKey};
 use crate::secret::Values;
-use crate::service::{API, Service};
+use crate::service::Service;
 
 /// The certificate of a service's API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,26 +21,27 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// The certificate of a service, if its API is encrypted. Cert-manager makes and renews it where there is an issuer.
+    /// The certificate of a component, if its endpoint is encrypted. Cert-manager makes and renews it where there is an issuer.
     pub fn resolve(
-        service: &Service<'_>,
+        component: &Component<'_>,
         world: &World<'_>,
         composition: &mut Composition,
     ) -> Awaited<Option<Self>> {
+        let service = component.service;
         let tls = &service.common.tls;
-        if !tls.enabled {
+        if !tls.enabled || component.definition.port().is_none() {
             return Ok(None);
         }
-        let secret = secret(service.name, tls);
+        let secret = secret(&component.object, tls);
         if let Some(issuer) = &tls.issuer_ref {
-            let (name, namespace) = (service.name, service.namespace);
+            let (name, namespace) = (&component.object, service.namespace);
             let spec = cert_manager::Certificate {
                 secret_name: secret.clone(),
                 dns_names: vec![
-                    service.host(),
+                    component.host(),
                     format!("{name}.{namespace}.svc"),
                     format!("{name}.{namespace}"),
-                    name.to_owned(),
+                    name.clone(),
                 ],
                 usages: vec!["server auth".to_owned()],
                 private_key: PrivateKey {
@@ -49,7 +51,7 @@ impl Certificate {
                 },
                 issuer_ref: issuer.clone(),
             };
-            composition.apply(namespace, &secret, &service.manifest(API, spec));
+            composition.apply(namespace, &secret, &component.manifest(spec));
         }
         read(service, secret, world).map(Some)
     }

@@ -1,8 +1,8 @@
 //! uwsgi, which serves an API.
 
-use crate::api::CERTIFICATE;
-use crate::front::BEHIND;
-use crate::service::Service;
+use crate::component::Component;
+use crate::deployment::CERTIFICATE;
+use crate::reverse_proxy::BEHIND;
 use crate::{files, metrics};
 
 /// Path that a pod answers when it reaches its database.
@@ -10,13 +10,17 @@ pub const READY: &str = "/ready";
 /// Processes of each replica, and threads of each process.
 const PROCESSES: (&str, &str) = ("2", "4");
 
-/// How often chores are done, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
+/// How often periodic commands run, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
 /// requests of its own, or a HorizontalPodAutoscaler couldn't count.
-const CHORES: &str = "-2 -1 -1 -1 -1";
+const PERIOD: &str = "-2 -1 -1 -1 -1";
 
 /// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
-pub fn command(service: &Service<'_>, behind: bool, encrypted: bool) -> Vec<String> {
-    let port = service.about.port;
+pub fn command(
+    component: &Component<'_>,
+    (module, port): (&str, u16),
+    behind: bool,
+    encrypted: bool,
+) -> Vec<String> {
     let socket = match (behind, encrypted) {
         (true, _) => ["--socket".to_owned(), format!("127.0.0.1:{BEHIND}")],
         (false, true) => [
@@ -25,8 +29,12 @@ pub fn command(service: &Service<'_>, behind: bool, encrypted: bool) -> Vec<Stri
         ],
         (false, false) => ["--http-socket".to_owned(), format!(":{port}")],
     };
-    let module = format!("{}:application", service.about.module);
-    let ready = format!("{READY}={}/{}", service.about.folder, files::READY);
+    let module = format!("{module}:application");
+    let ready = format!(
+        "{READY}={}/{}",
+        component.service.definition.folder,
+        files::READY
+    );
     let (processes, threads) = PROCESSES;
     let rest = [
         "--module",
@@ -65,13 +73,13 @@ pub fn command(service: &Service<'_>, behind: bool, encrypted: bool) -> Vec<Stri
         .into_iter()
         .chain(socket)
         .chain(rest.map(str::to_owned))
-        .chain(metrics::options(service))
+        .chain(metrics::options(component))
         .collect()
 }
 
-/// How it does chores, commands as a shell reads them.
-pub fn chores(chores: &[String]) -> impl Iterator<Item = String> {
-    chores
+/// How it runs periodic commands, as a shell reads them.
+pub fn periodic(commands: &[String]) -> impl Iterator<Item = String> {
+    commands
         .iter()
-        .flat_map(|chore| ["--cron".to_owned(), format!("{CHORES} {chore}")])
+        .flat_map(|command| ["--cron".to_owned(), format!("{PERIOD} {command}")])
 }

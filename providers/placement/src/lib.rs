@@ -6,20 +6,10 @@ use c5c3_api::parts::ServiceStatus;
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
 use provider_openstack::{
-    About, Database, Files, Ground, KeystoneAccess, Migrations, Policy, Program, Scale, Service,
-    Workload, all, progress, uses,
+    Database, Files, KeystoneAccess, Migration, Migrations, PLACEMENT, Phase, Pods, Policy,
+    Program, Scale, Service, ServiceContext, Workload, all, progress, uses,
 };
 
-/// What is always so of Placement.
-pub const ABOUT: About = About {
-    name: "placement",
-    type_: "placement",
-    port: 8778,
-    module: "placement.wsgi.api",
-    health: "/",
-    folder: "/etc/placement/config",
-    owned: &config::OWNED,
-};
 /// Its configuration file.
 const CONFIG: &str = "placement.conf";
 
@@ -47,15 +37,17 @@ impl Composer for Placement {
             autoscaling: spec.autoscaling.as_ref(),
             resources: &spec.resources,
         };
-        let service = Service::of(ABOUT, subject, &spec.common, scale)?;
-        let ground = Ground::of(&service, Subject::<PlacementSpec>::KIND, world, composition)?;
-        let database = Database::resolve(&service, &spec.database, world, composition);
+        let installed = subject.status.release.as_deref();
+        let service = Service::of(&PLACEMENT, &config::OWNED, subject, installed, &spec.common)?;
+        let (api, kind) = (service.api(scale)?, Subject::<PlacementSpec>::KIND);
+        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
+        let database = Database::resolve(&service, "", &spec.database, world, composition);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
         let workload =
-            all((&database, &access, &ground.policy)).map(|(database, access, policy)| {
+            all((&database, &access, &context.policy)).map(|(database, access, policy)| {
                 workload(&service, database, access, policy, composition)
             });
-        ground.run(progress(&database), workload, world, composition)
+        context.run(progress(&database), workload, world, composition)
     }
 }
 
@@ -71,24 +63,28 @@ fn workload(
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, composition);
-    let program = Program::default().mount("config", ABOUT.folder, files.source());
-    let file = format!("{}/{CONFIG}", ABOUT.folder);
-    let manage = |command: &str| {
+    let program = Program::default().mount("config", PLACEMENT.folder, files.source());
+    let file = format!("{}/{CONFIG}", PLACEMENT.folder);
+    let migration = |name, phase, command: &str| {
         let words = ["placement-manage", "--config-file", &file, "db", command];
-        program.clone().command(words.map(str::to_owned))
+        Migration {
+            name,
+            phase,
+            after: &[],
+            database: database.place(),
+            program: program.clone().command(words.map(str::to_owned)),
+        }
     };
     Workload {
-        chores: Vec::new(),
-        front: None,
-        migrations: Migrations {
-            database: database.place(),
-            sync: manage("sync"),
+        migrations: Migrations(vec![
             // New tables and columns only, which the older release doesn't mind.
-            expand: None,
-            migrate: None,
-            contract: Some(manage("online_data_migrations")),
-        },
-        program: program.variable("OS_PLACEMENT_CONFIG_DIR", ABOUT.folder),
+            migration("db-sync", Phase::Sync, "sync"),
+            migration("db-contract", Phase::Contract, "online_data_migrations"),
+        ]),
+        pods: vec![Pods::of(
+            "api",
+            program.variable("OS_PLACEMENT_CONFIG_DIR", PLACEMENT.folder),
+        )],
         application_credential: Some(access.id().to_owned()),
     }
 }

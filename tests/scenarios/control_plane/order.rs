@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lab::{Machine, Operator, Result, ensure, eventually, minutes, seconds, throughout};
 use provider_control_plane::graph::{GRAPH, Node, Step};
-use provider_control_plane::services;
+use provider_openstack::SERVICES;
 use serde_json::json;
 
 use super::simulated::{Simulation, kind_of};
@@ -27,7 +27,7 @@ pub async fn each_held_back_in_turn(machine: Arc<Machine>) -> Result<()> {
     for node in &held {
         let namespace = namespace(*node);
         site.namespace(&namespace).await?;
-        let users = services::ALL
+        let users = SERVICES
             .iter()
             .map(|service| service.keystone_credentials());
         let others = ["cortex", "tempest"].map(|name| format!("{name}-keystone-credentials"));

@@ -8,11 +8,13 @@ use provider_composer::{
     Failure, Generated, GeneratedValue, Key, Progress, ResourceKind, Retention, Seen, World,
 };
 
+use provider_openstack::KEYSTONE;
+
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{CLOUD, CLOUDS_YAML, Line, Login, Sealed, Site, deliver, hold};
 use crate::manifest::korc::{ApplicationCredential, Made};
-use crate::services::{ADMIN_CREDENTIALS, KEYSTONE};
+use crate::services::ADMIN_CREDENTIALS;
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
 const BOOTSTRAP: &str = "k-orc-bootstrap-clouds-yaml";

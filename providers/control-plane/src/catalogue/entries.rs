@@ -1,13 +1,13 @@
 //! The catalogue itself: services and their endpoints. Keystone's own are made by its bootstrap.
 
 use provider_composer::{Failure, Progress};
+use provider_openstack::{KEYSTONE, ServiceDefinition};
 
 use super::first_unready;
 use super::imports::Imports;
 use super::korc::Korc;
 use crate::credentials::keystone::{Answer, Change};
 use crate::manifest::korc::{Endpoint, Made, Service};
-use crate::services::{self, KEYSTONE};
 
 /// Composes the services and endpoints.
 pub(super) fn compose(
@@ -16,7 +16,7 @@ pub(super) fn compose(
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
     let turn = imports.progress.is_ready();
-    let enabled: Vec<&services::Service> = korc
+    let enabled: Vec<&ServiceDefinition> = korc
         .recipe
         .enabled()
         .filter(|service| **service != KEYSTONE)

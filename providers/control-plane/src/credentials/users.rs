@@ -5,8 +5,9 @@ use c5c3_api::{
     neutron::NeutronSpec, nova::NovaSpec, placement::PlacementSpec, tempest::TempestSpec,
 };
 use provider_composer::ResourceKind;
+use provider_openstack::{CINDER, GLANCE, NEUTRON, NOVA, PLACEMENT, keystone_credentials};
 
-use crate::{Recipe, services};
+use crate::Recipe;
 
 /// Key of an application credential's ID in a `<service>-keystone-credentials`.
 pub const ID: &str = "application_credential_id";
@@ -42,11 +43,11 @@ const fn user<S: CustomResource>(
 }
 
 const ALL: [ServiceUser; 7] = [
-    user::<GlanceSpec>(services::GLANCE.name, SERVICE),
-    user::<PlacementSpec>(services::PLACEMENT.name, SERVICE),
-    user::<NovaSpec>(services::NOVA.name, ADMIN),
-    user::<NeutronSpec>(services::NEUTRON.name, ADMIN),
-    user::<CinderSpec>(services::CINDER.name, ADMIN),
+    user::<GlanceSpec>(GLANCE.name, SERVICE),
+    user::<PlacementSpec>(PLACEMENT.name, SERVICE),
+    user::<NovaSpec>(NOVA.name, ADMIN),
+    user::<NeutronSpec>(NEUTRON.name, ADMIN),
+    user::<CinderSpec>(CINDER.name, ADMIN),
     user::<CortexSpec>("cortex", ADMIN),
     user::<TempestSpec>("tempest", ADMIN),
 ];
@@ -76,7 +77,7 @@ pub(crate) fn consumers() -> impl Iterator<Item = ResourceKind> {
 impl ServiceUser {
     /// Secret with its application credential, for the service: the keys [`ID`] and [`SECRET`].
     pub fn credentials(&self) -> String {
-        format!("{}-keystone-credentials", self.name)
+        keystone_credentials(self.name)
     }
 
     /// Secret with its password, made once.

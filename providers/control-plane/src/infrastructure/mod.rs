@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use crate::recipe::Recipe;
-use crate::services::Service;
+use provider_openstack::ServiceDefinition;
 
 /// The MariaDB.
 pub const MARIADB: &str = "openstack-db";
@@ -25,25 +25,25 @@ pub const MEMCACHED: &str = "openstack-memcached";
 
 impl Recipe<'_> {
     /// Where a service keeps its data.
-    pub(crate) fn database(&self, service: &Service) -> Database {
+    pub(crate) fn database(&self, service: &ServiceDefinition) -> Database {
         let external = self.spec().infrastructure.mariadb.external.as_ref();
         Database {
             cluster_ref: external.is_none().then(|| named(MARIADB)),
             host: external.map(|server| server.host.clone()),
             port: external.map(|server| server.port),
             database: None,
-            secret_ref: Some(credentials(service.database_credentials())),
+            secret_ref: Some(credentials(service.database_credentials(""))),
         }
     }
 
     /// Where a service's parts talk to each other.
-    pub(crate) fn messaging(&self, service: &Service) -> Messaging {
+    pub(crate) fn messaging(&self, service: &ServiceDefinition) -> Messaging {
         let external = self.spec().infrastructure.rabbitmq.external.as_ref();
         Messaging {
             cluster_ref: external.is_none().then(|| named(RABBITMQ)),
             hosts: external.map(|bus| bus.hosts.clone()).unwrap_or_default(),
             vhost: None,
-            secret_ref: Some(credentials(service.messaging_credentials())),
+            secret_ref: Some(credentials(service.bus_credentials(""))),
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use c5c3_api::cinder::{Backend, CinderSpec};
 use provider_composer::{Composition, Custom};
+use provider_openstack::CINDER;
 use provider_openstack::table::Tags;
 
-use super::CINDER;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 

@@ -4,10 +4,9 @@ use c5c3_api::control_plane::Overrides;
 use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Image, KeystoneAccess, PolicyOverrides, Tls,
 };
-use provider_openstack::Release;
 use provider_openstack::table::{self, REGISTRY};
+use provider_openstack::{KEYSTONE, Release, keystone_credentials};
 
-use super::KEYSTONE;
 use crate::graph::{Node, Step};
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
@@ -77,7 +76,7 @@ impl Recipe<'_> {
     /// How a service authenticates to Keystone.
     pub(crate) fn keystone_access(&self, step: &Step) -> KeystoneAccess {
         self.access(AppCredentialRef {
-            secret_name: super::keystone_credentials(step.name),
+            secret_name: keystone_credentials(step.name),
         })
     }
 

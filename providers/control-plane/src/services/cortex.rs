@@ -6,9 +6,8 @@ use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
 use c5c3_api::parts::CredentialsRef;
 use provider_composer::{Composition, Custom};
-use provider_openstack::table;
+use provider_openstack::{CINDER, NOVA, keystone_credentials, table};
 
-use super::{CINDER, NOVA};
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
@@ -29,7 +28,7 @@ impl Recipe<'_> {
             replicas: said.replicas.unwrap_or(usual.replicas),
             image: self.image(step.name, table::CORTEX, &said.image),
             database,
-            keystone: self.access(named(&super::keystone_credentials(step.name))),
+            keystone: self.access(named(&keystone_credentials(step.name))),
             pipelines: pipelines.map(|name| (name, Pipeline::default())).collect(),
             datasources: self.datasources(),
             tls: self.tls(),
@@ -78,7 +77,7 @@ impl Recipe<'_> {
         services
             .filter(|(node, _)| self.graph.contains(*node))
             .map(|(_, service)| {
-                let endpoint = Some(self.url(service.name, service.port));
+                let endpoint = Some(self.url(service.name, service.port()));
                 let datasource = Datasource {
                     enabled: true,
                     endpoint,

@@ -4,9 +4,9 @@ use c5c3_api::control_plane::GlanceService;
 use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::Volume;
 use provider_composer::{Composition, Custom};
+use provider_openstack::GLANCE;
 use provider_openstack::table::Tags;
 
-use super::GLANCE;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 

@@ -4,9 +4,10 @@ use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
 use provider_composer::{Composition, Custom};
+use provider_openstack::KEYSTONE;
 use provider_openstack::table::Tags;
 
-use super::{ADMIN_CREDENTIALS, KEYSTONE};
+use super::ADMIN_CREDENTIALS;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 

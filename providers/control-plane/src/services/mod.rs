@@ -1,4 +1,4 @@
-//! The OpenStack services: one table of what each is called and needs, and what is passed on to each.
+//! The OpenStack services: what the ControlPlane passes on to each.
 
 mod ceph;
 mod cinder;
@@ -14,123 +14,15 @@ mod tempest;
 
 use provider_composer::Composition;
 use provider_openstack::table::Tags;
+use provider_openstack::{SERVICES, ServiceDefinition};
 
 use crate::graph::Node;
 use crate::recipe::Recipe;
 
-/// An OpenStack service with an API in the catalogue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Service {
-    /// What it is in the graph.
-    pub node: Node,
-    /// Its name, its user's in Keystone and its resource's, for instance `glance`.
-    pub name: &'static str,
-    /// Its type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
-    pub type_: &'static str,
-    /// Port of its API.
-    pub port: u16,
-    /// What comes after the port in its endpoints.
-    pub path: &'static str,
-    /// Whether it keeps data in MariaDB.
-    pub database: bool,
-    /// Whether its parts talk to each other through RabbitMQ.
-    pub messaging: bool,
-}
-
-/// Identity. Its own entries of the catalogue are made by its bootstrap.
-pub const KEYSTONE: Service = Service {
-    node: Node::Keystone,
-    name: "keystone",
-    type_: "identity",
-    port: 5000,
-    path: "/v3",
-    database: true,
-    messaging: false,
-};
-
-/// Images.
-pub const GLANCE: Service = Service {
-    node: Node::Glance,
-    name: "glance",
-    type_: "image",
-    port: 9292,
-    path: "",
-    database: true,
-    messaging: false,
-};
-
-/// Inventory of resources.
-pub const PLACEMENT: Service = Service {
-    node: Node::Placement,
-    name: "placement",
-    type_: "placement",
-    port: 8778,
-    path: "",
-    database: true,
-    messaging: false,
-};
-
-/// Compute.
-pub const NOVA: Service = Service {
-    node: Node::Nova,
-    name: "nova",
-    type_: "compute",
-    port: 8774,
-    path: "/v2.1",
-    database: true,
-    messaging: true,
-};
-
-/// Networks.
-pub const NEUTRON: Service = Service {
-    node: Node::Neutron,
-    name: "neutron",
-    type_: "network",
-    port: 9696,
-    path: "",
-    database: true,
-    messaging: true,
-};
-
-/// Volumes.
-pub const CINDER: Service = Service {
-    node: Node::Cinder,
-    name: "cinder",
-    type_: "volumev3",
-    port: 8776,
-    path: "/v3/%(project_id)s",
-    database: true,
-    messaging: true,
-};
-
-/// All of them, Keystone first.
-pub const ALL: &[Service] = &[KEYSTONE, GLANCE, PLACEMENT, NOVA, NEUTRON, CINDER];
-
-impl Service {
-    /// Secret with its user and password in MariaDB.
-    pub fn database_credentials(&self) -> String {
-        format!("{}-db-credentials", self.name)
-    }
-
-    /// Secret with its user and password in RabbitMQ.
-    pub fn messaging_credentials(&self) -> String {
-        format!("{}-rabbitmq-credentials", self.name)
-    }
-
-    /// Secret with its application credential.
-    pub fn keystone_credentials(&self) -> String {
-        keystone_credentials(self.name)
-    }
-
-    /// The service of a node, if it has an API in the catalogue.
-    pub(crate) fn of(node: Node) -> Option<&'static Self> {
-        ALL.iter().find(|service| service.node == node)
-    }
-}
-
-/// Secret with a service's application credential.
-pub(crate) fn keystone_credentials(name: &str) -> String {
-    format!("{name}-keystone-credentials")
+/// The definition of a node; none where it has no API in the catalogue.
+pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
+    let mut services = SERVICES.into_iter();
+    services.find(|service| service.name == node.step().name)
 }
 
 impl Recipe<'_> {

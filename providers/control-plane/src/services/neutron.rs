@@ -4,9 +4,9 @@ use c5c3_api::neutron::{Ml2, NeutronSpec, Ovn};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
 use c5c3_api::parts::{Image, NamespacedRef};
 use provider_composer::{Composition, Custom};
+use provider_openstack::NEUTRON;
 use provider_openstack::table::{self, Tags};
 
-use super::NEUTRON;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 

@@ -5,9 +5,9 @@ use c5c3_api::nova::{
 };
 use c5c3_api::parts::Rbd;
 use provider_composer::{Composition, Custom};
+use provider_openstack::NOVA;
 use provider_openstack::table::Tags;
 
-use super::NOVA;
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;

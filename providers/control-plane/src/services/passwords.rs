@@ -2,7 +2,7 @@
 
 use provider_composer::{Composition, Generated, Progress, Seen, World};
 
-use super::{ADMIN_CREDENTIALS, Service};
+use super::{ADMIN_CREDENTIALS, definition};
 use crate::catalogue;
 use crate::credentials::{Sealed, by_name};
 use crate::graph::{Node, Step};
@@ -22,7 +22,7 @@ enum Origin {
 struct Password {
     secret: String,
     key: String,
-    username: &'static str,
+    username: String,
     origin: Origin,
     watched: bool,
 }
@@ -38,7 +38,7 @@ impl Recipe<'_> {
         let mut progress = Progress::Ready;
         for password in self.needed_passwords(node) {
             if password.origin == Origin::Made {
-                let mut generated = Generated::credentials(password.username);
+                let mut generated = Generated::credentials(&password.username);
                 if password.watched {
                     generated.labels.insert(WATCH.to_owned(), String::new());
                 }
@@ -62,37 +62,45 @@ impl Recipe<'_> {
     fn needed_passwords(&self, node: Node) -> Vec<Password> {
         let infrastructure = &self.spec().infrastructure;
         let mut needed = Vec::new();
-        if let Some(service) = Service::of(node) {
-            let password = |secret, origin| Password {
+        if let Some(service) = definition(node) {
+            let password = |username, secret, origin| Password {
                 secret,
                 key: "password".to_owned(),
-                username: service.name,
+                username,
                 origin,
                 watched: false,
             };
-            if service.database {
+            for suffix in service.databases {
                 let origin = match infrastructure.mariadb.external {
                     Some(_) => Origin::Given("infrastructure.mariadb is external"),
                     None => Origin::Made,
                 };
                 needed.push(Password {
                     watched: true,
-                    ..password(service.database_credentials(), origin)
+                    ..password(
+                        service.database_name(suffix),
+                        service.database_credentials(suffix),
+                        origin,
+                    )
                 });
             }
-            if service.messaging {
+            for suffix in service.buses {
                 let origin = match infrastructure.rabbitmq.external {
                     Some(_) => Origin::Given("infrastructure.rabbitmq is external"),
                     None => Origin::Made,
                 };
-                needed.push(password(service.messaging_credentials(), origin));
+                needed.push(password(
+                    service.part(suffix),
+                    service.bus_credentials(suffix),
+                    origin,
+                ));
             }
         }
         if node == Node::Keystone {
             needed.push(Password {
                 secret: ADMIN_CREDENTIALS.to_owned(),
                 key: "password".to_owned(),
-                username: "admin",
+                username: "admin".to_owned(),
                 origin: Origin::Made,
                 watched: false,
             });
@@ -102,7 +110,7 @@ impl Recipe<'_> {
             needed.push(Password {
                 secret: secret.name,
                 key: secret.key,
-                username: "cortex",
+                username: "cortex".to_owned(),
                 origin: Origin::Given("Cortex's PostgreSQL is yours"),
                 watched: false,
             });

@@ -2,9 +2,9 @@
 
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::{Composition, Custom};
+use provider_openstack::PLACEMENT;
 use provider_openstack::table::Tags;
 
-use super::PLACEMENT;
 use crate::graph::Node;
 use crate::recipe::Recipe;
 

@@ -3,6 +3,7 @@
 use c5c3_api::parts::Resources;
 use c5c3_api::tempest::{TempestSpec, TestedService, Tests};
 use provider_composer::{Composition, Custom};
+use provider_openstack::keystone_credentials;
 use provider_openstack::table::Tags;
 
 use crate::graph::Node;
@@ -18,7 +19,7 @@ impl Recipe<'_> {
             schedule: said.schedule,
             release: Some(tags.release.to_string()),
             image: self.image(step.name, tags.tempest, &said.image),
-            keystone: self.access(named(&super::keystone_credentials(step.name))),
+            keystone: self.access(named(&keystone_credentials(step.name))),
             tests: said.tests.unwrap_or_else(|| self.tests()),
             resources: Resources::default(),
             topology: self.spec().global.topology.clone(),

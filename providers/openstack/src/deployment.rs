@@ -1,4 +1,4 @@
-//! The API of a service: its pods behind uwsgi, and how far they have come.
+//! The Deployment of a component, and how far its rollout has come.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,17 @@ use k8s_openapi::api::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
 };
 use k8s_openapi::api::core::v1::{
-    Container, ContainerPort, HTTPGetAction, Lifecycle, LifecycleHandler, PodTemplateSpec, Probe,
-    SleepAction,
+    Container, ContainerPort, ExecAction, HTTPGetAction, Lifecycle, LifecycleHandler,
+    PodTemplateSpec, Probe, SleepAction, TCPSocketAction,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{Composition, Key, Live, Progress, Seen, World};
 
-use crate::front::Front;
+use crate::component::Component;
+use crate::definition::ComponentKind;
 use crate::pod::{Program, Source, pod, requirements, selector, spread};
+use crate::reverse_proxy::ReverseProxy;
 use crate::service::{API, COMPONENT, INSTANCE, Service};
 use crate::tls::Certificate;
 use crate::uwsgi::{self, READY};
@@ -32,44 +34,61 @@ pub const CERTIFICATE: &str = "/etc/tls";
 const ROLLED: &str = "NewReplicaSetAvailable";
 /// How long new pods may take until one more of them is ready, before somebody should be told.
 const START: SignedDuration = SignedDuration::from_secs(60);
-/// The API of a service.
-pub struct Api {
-    /// What it sees, besides its certificate. The command is uwsgi's.
+
+/// What the pods of a component run.
+pub struct Pods {
+    /// The component's name.
+    pub component: String,
+    /// What the container sees, besides its certificate. The command of an API is uwsgi's.
     pub program: Program,
-    /// What each replica runs besides, every few minutes.
-    pub chores: Vec<String>,
-    /// Who answers in its place.
-    pub front: Option<Front>,
-    /// The database that its pods must reach to be ready.
-    pub database: String,
-    /// Annotations of its pods: a change rolls them.
-    pub annotations: BTreeMap<String, String>,
+    /// What each replica of an API runs besides, every two minutes: commands as a shell reads them.
+    pub periodic: Vec<String>,
+    /// The reverse proxy of an API, if it has one.
+    pub reverse_proxy: Option<ReverseProxy>,
 }
 
-/// How far the pods of an API have come.
+/// How far the pods of a component have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
-    /// Whether it answers.
+    /// Whether the component is available.
     pub progress: Progress,
-    /// The image that all pods run, when none of another revision is left.
-    done: Option<String>,
+    /// The image that its Deployment has.
+    image: Option<String>,
+    /// Whether all pods are of that revision.
+    done: bool,
     annotations: BTreeMap<String, String>,
 }
 
-impl Api {
-    /// Wants the API's pods.
-    pub fn compose(
+impl Pods {
+    /// What the pods of a component run.
+    pub fn of(component: impl Into<String>, program: Program) -> Self {
+        Self {
+            component: component.into(),
+            program,
+            periodic: Vec::new(),
+            reverse_proxy: None,
+        }
+    }
+
+    /// Applies the Deployment of the component. A change of the annotation or of the certificate rolls the pods.
+    pub(crate) fn compose(
         &self,
-        service: &Service<'_>,
+        component: &Component<'_>,
+        annotation: Option<(&str, &str)>,
         certificate: Option<&Certificate>,
         world: &World<'_>,
         composition: &mut Composition,
     ) {
-        let labels = service.selector(API);
+        let (labels, service) = (component.selector(), component.service);
         let mut program = self.program.clone();
-        program.command = uwsgi::command(service, self.front.is_some(), certificate.is_some());
-        program.command.extend(uwsgi::chores(&self.chores));
-        let mut annotations = self.annotations.clone();
+        if let ComponentKind::Wsgi { module, port, .. } = component.definition.kind {
+            let proxied = self.reverse_proxy.is_some();
+            let encrypted = certificate.is_some();
+            program.command = uwsgi::command(component, (module, port), proxied, encrypted);
+            program.command.extend(uwsgi::periodic(&self.periodic));
+        }
+        let annotation = annotation.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut annotations: BTreeMap<String, String> = annotation.into_iter().collect();
         if let Some(certificate) = certificate {
             program = program.mount(
                 "tls",
@@ -78,59 +97,36 @@ impl Api {
             );
             annotations.insert("c5c3.io/certificate".to_owned(), certificate.digest.clone());
         }
-        let mut pod = pod(service, &program, requirements(service.scale.resources));
+        let resources = requirements(component.scale.resources);
+        let mut pod = pod((service, &component.container()), &program, resources);
         pod.topology_spread_constraints = Some(spread(&service.common.topology, &labels));
         pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
-        let port = i32::from(service.about.port);
-        // A name is one of the same container's ports, and in front of this one there may be another.
-        let probed = match self.front {
-            Some(_) => IntOrString::Int(port),
-            None => IntOrString::String(API.to_owned()),
-        };
-        let probe = |path| probe(path, &probed, certificate.is_some());
-        let alive = probe(service.about.health);
-        let port = vec![ContainerPort {
-            name: Some(API.to_owned()),
-            container_port: port,
-            ..ContainerPort::default()
-        }];
         if let Some(container) = pod.containers.first_mut() {
-            let front = self.front.as_ref().map(|front| Container {
-                ports: Some(port.clone()),
-                lifecycle: Some(drain()),
-                ..front.container(service, container)
-            });
-            container.ports = Some(port).filter(|_| front.is_none());
-            container.startup_probe = Some(Probe {
-                period_seconds: Some(2),
-                failure_threshold: Some(90),
-                ..alive.clone()
-            });
-            // A pod that can't reach its database, because its password is wrong for instance, must not take the place of one
-            // that can.
-            container.readiness_probe = Some(Probe {
-                period_seconds: Some(5),
-                failure_threshold: Some(2),
-                ..probe(READY)
-            });
-            container.liveness_probe = Some(Probe {
-                period_seconds: Some(15),
-                failure_threshold: Some(6),
-                ..alive
-            });
-            container.lifecycle = Some(drain());
-            pod.containers.extend(front);
+            let proxy = self.reverse_proxy.as_ref();
+            let proxy = proxy.map(|proxy| proxy.container(service, container));
+            self.serve(component, certificate.is_some(), container);
+            let ports = container.ports.clone();
+            if proxy.is_some() {
+                container.ports = None;
+            }
+            let lifecycle = ports.is_some().then(drain);
+            container.lifecycle = lifecycle.clone();
+            pod.containers.extend(proxy.map(|proxy| Container {
+                ports,
+                lifecycle,
+                ..proxy
+            }));
         }
-        if service.is_monitored() {
+        if component.is_monitored() {
             pod.containers.push(Container {
                 lifecycle: Some(drain()),
                 ..metrics::container(service)
             });
         }
         let deployment = Deployment {
-            metadata: service.metadata(API),
+            metadata: component.metadata(),
             spec: DeploymentSpec {
-                replicas: Some(service.replicas(world)),
+                replicas: Some(component.replicas(world)),
                 revision_history_limit: Some(2),
                 progress_deadline_seconds: Some(600),
                 selector: selector(&labels),
@@ -154,66 +150,137 @@ impl Api {
             },
             ..Deployment::default()
         };
-        composition.apply(service.namespace, service.name, &deployment);
+        composition.apply(service.namespace, &component.object, &deployment);
+    }
+
+    /// Gives a container the ports and probes of its kind.
+    fn serve(&self, component: &Component<'_>, encrypted: bool, container: &mut Container) {
+        let definition = &component.definition;
+        container.ports = definition.port().map(|port| {
+            vec![ContainerPort {
+                name: Some(API.to_owned()),
+                container_port: i32::from(port),
+                ..ContainerPort::default()
+            }]
+        });
+        let (alive, ready) = match definition.kind {
+            ComponentKind::Wsgi { health, port, .. } => {
+                // A probe's named port must be one of the same container, and a reverse proxy has this one.
+                let port = match self.reverse_proxy {
+                    Some(_) => IntOrString::Int(i32::from(port)),
+                    None => IntOrString::String(API.to_owned()),
+                };
+                let probe = |path| probe(path, &port, encrypted);
+                // A pod that can't reach its database, because its password is wrong for instance, must not take the place
+                // of one that can.
+                (probe(health), probe(READY))
+            }
+            ComponentKind::Proxy { port } => {
+                let probe = Probe {
+                    tcp_socket: Some(TCPSocketAction {
+                        port: IntOrString::Int(i32::from(port)),
+                        ..TCPSocketAction::default()
+                    }),
+                    timeout_seconds: Some(5),
+                    ..Probe::default()
+                };
+                (probe.clone(), probe)
+            }
+            ComponentKind::Daemon { probe: [] } => return,
+            ComponentKind::Daemon { probe } => {
+                let command = probe.iter().map(|word| (*word).to_owned());
+                let probe = Probe {
+                    exec: Some(ExecAction {
+                        command: Some(command.collect()),
+                    }),
+                    timeout_seconds: Some(5),
+                    ..Probe::default()
+                };
+                (probe.clone(), probe)
+            }
+        };
+        container.startup_probe = Some(Probe {
+            period_seconds: Some(2),
+            failure_threshold: Some(90),
+            ..alive.clone()
+        });
+        container.readiness_probe = Some(Probe {
+            period_seconds: Some(5),
+            failure_threshold: Some(2),
+            ..ready
+        });
+        container.liveness_probe = Some(Probe {
+            period_seconds: Some(15),
+            failure_threshold: Some(6),
+            ..alive
+        });
     }
 }
 
 impl Rollout {
-    /// Looks at a service's API. Until all its pods are of one revision, the files that the others need stay.
-    pub fn of(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) -> Self {
-        let seen = world.get::<Deployment>(service.namespace, service.name);
-        let done = match &seen {
-            Seen::Found(deployment) if is_done(deployment) => image(deployment),
-            _ => None,
+    /// The rollout of a component. Until all its pods are of one revision, the files of every revision are kept.
+    pub fn of(component: &Component<'_>, world: &World<'_>, composition: &mut Composition) -> Self {
+        let service = component.service;
+        let seen = world.get::<Deployment>(service.namespace, &component.object);
+        let (done, image, annotations) = match &seen {
+            Seen::Found(deployment) => (
+                is_done(deployment),
+                image(deployment),
+                annotations(deployment),
+            ),
+            _ => (false, None, BTreeMap::new()),
         };
         match &seen {
             // While its pods change, those of any revision may start again; after that only those of the last one do.
-            Seen::Found(deployment) if done.is_some() => {
+            Seen::Found(deployment) if done => {
                 for key in files::of(service, deployment) {
                     composition.keep(key);
                 }
             }
             _ => keep_files(service, world, composition),
         }
-        let annotations = match &seen {
-            Seen::Found(deployment) => annotations(deployment),
-            _ => BTreeMap::new(),
-        };
         Self {
-            progress: progress(service, seen, world.now(), composition),
+            progress: progress(component, seen, world.now(), composition),
+            image,
             done,
             annotations,
         }
     }
 
-    /// Leaves the API as it is, with the files that it needs.
-    pub fn keep(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
-        composition.keep(Key::of::<Deployment>(service.namespace, service.name));
+    /// Leaves the component as it is, with the files that it needs.
+    pub fn keep(component: &Component<'_>, world: &World<'_>, composition: &mut Composition) {
+        let service = component.service;
+        composition.keep(Key::of::<Deployment>(service.namespace, &component.object));
         keep_files(service, world, composition);
     }
 
-    /// Whether all pods run this image and no others are left.
-    pub fn is_done_with(&self, image: &str) -> bool {
-        self.done.as_deref() == Some(image)
+    /// Whether the Deployment has this image, though some pods may not yet.
+    pub fn has(&self, image: &str) -> bool {
+        self.image.as_deref() == Some(image)
     }
 
-    /// Whether it answers. Where it doesn't, the reason may be its database, which nobody else watches.
-    pub fn reached(&self, database: &str) -> Progress {
+    /// Whether all pods run this image.
+    pub fn is_done_with(&self, image: &str) -> bool {
+        self.done && self.has(image)
+    }
+
+    /// Whether it is available. Where it isn't, the reason may be a database, which nothing else watches.
+    pub fn reached(&self, databases: &str) -> Progress {
         match &self.progress {
             Progress::Waiting { reason, message } => {
-                Progress::waiting(reason, pods_reach(message, database))
+                Progress::waiting(reason, pods_reach(message, databases))
             }
             Progress::Failed { reason, message } => {
-                Progress::failed(reason, pods_reach(message, database))
+                Progress::failed(reason, pods_reach(message, databases))
             }
             progress => progress.clone(),
         }
     }
 
-    /// An annotation that all pods have, when none of another revision is left.
+    /// An annotation that all pods have, once they are of one revision.
     pub fn annotation(&self, name: &str) -> Option<&str> {
-        self.done.as_ref()?;
-        self.annotations.get(name).map(String::as_str)
+        let value = self.annotations.get(name).filter(|_| self.done);
+        value.map(String::as_str)
     }
 }
 
@@ -231,12 +298,12 @@ fn keep_files(service: &Service<'_>, world: &World<'_>, composition: &mut Compos
 }
 
 fn progress(
-    service: &Service<'_>,
+    component: &Component<'_>,
     seen: Seen<Live<Deployment>>,
     now: Timestamp,
     composition: &mut Composition,
 ) -> Progress {
-    let name = service.name;
+    let (name, service) = (&component.object, component.service);
     let deployment = match seen {
         Seen::Found(deployment) => deployment,
         Seen::Missing => {
@@ -260,16 +327,16 @@ fn progress(
         return Progress::failed(
             "NotStarting",
             format!(
-                "the API's new pods don't become ready: see `kubectl describe pods -n {} -l \
-                 {INSTANCE}={name},{COMPONENT}={API}` for why; older ones, if there are any, go on",
-                service.namespace
+                "new pods of Deployment {name} don't become ready: see `kubectl describe pods -n {} -l \
+                 {INSTANCE}={},{COMPONENT}={}` for why; older ones, if there are any, keep running",
+                service.namespace, service.name, component.name
             ),
         );
     }
     if let Some(late) = late {
         composition.wake_at(late);
     }
-    let (ready, wanted) = (status.ready_replicas.unwrap_or(0), service.scale.replicas);
+    let (ready, wanted) = (status.ready_replicas.unwrap_or(0), component.scale.replicas);
     let message = format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready");
     match holds("Available", "True") {
         Some(_) => Progress::Ready,

@@ -1,0 +1,103 @@
+//! One component of a service: its name, labels, scale and endpoint.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::parts::{Autoscaling, Exposure, Resources};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::Failure;
+
+use crate::definition::{ComponentDefinition, ComponentKind, part};
+use crate::manifest::Manifest;
+use crate::service::{API, Service};
+
+/// How many replicas a component has, and how large they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale<'a> {
+    /// Replicas; the least of them where a HorizontalPodAutoscaler decides.
+    pub replicas: u32,
+    /// The bounds of a HorizontalPodAutoscaler, if there is one.
+    pub autoscaling: Option<&'a Autoscaling>,
+    /// CPU and memory of each.
+    pub resources: &'a Resources,
+}
+
+/// One component of a service.
+pub struct Component<'a> {
+    /// The service that it is part of.
+    pub service: &'a Service<'a>,
+    /// What is the same in every resource.
+    pub definition: ComponentDefinition,
+    /// Its label `app.kubernetes.io/component`: the definition's name, after that of its cell if it has one.
+    pub name: String,
+    /// The name of its objects: the resource's for the API, `<resource>-<component>` for others.
+    pub object: String,
+    /// How many replicas it has, and how large they are.
+    pub scale: Scale<'a>,
+    /// How clients outside the cluster reach it.
+    pub expose: Option<&'a Exposure>,
+}
+
+impl<'a> Component<'a> {
+    /// A component of a service; of one of its cells, unless `cell` is empty.
+    ///
+    /// # Errors
+    /// There are no replicas.
+    pub fn of(
+        service: &'a Service<'a>,
+        definition: ComponentDefinition,
+        cell: &str,
+        scale: Scale<'a>,
+    ) -> Result<Self, Failure> {
+        if scale.replicas == 0 {
+            return Err(Failure::new(
+                "Invalid",
+                "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
+            ));
+        }
+        let name = match cell {
+            "" => definition.name.to_owned(),
+            cell => format!("{cell}-{}", definition.name),
+        };
+        let suffix = Some(name.as_str()).filter(|name| *name != API);
+        Ok(Self {
+            service,
+            definition,
+            object: part(service.name, suffix.unwrap_or_default()),
+            name,
+            scale,
+            expose: None,
+        })
+    }
+
+    /// The container's name, which the API and the Jobs have from the service.
+    pub(crate) fn container(&self) -> String {
+        let suffix = Some(self.definition.name).filter(|name| *name != API);
+        self.service.definition.part(suffix.unwrap_or_default())
+    }
+
+    /// The labels that only its pods have.
+    pub fn selector(&self) -> BTreeMap<String, String> {
+        self.service.selector(&self.name)
+    }
+
+    /// Metadata of its objects.
+    pub fn metadata(&self) -> ObjectMeta {
+        self.service.metadata(&self.name)
+    }
+
+    /// One of its objects of a foreign kind.
+    pub(crate) fn manifest<S>(&self, spec: S) -> Manifest<S> {
+        self.service.manifest(&self.name, spec)
+    }
+
+    /// The name of its endpoint within the cluster, for instance `keystone.openstack.svc.cluster.local`.
+    pub fn host(&self) -> String {
+        self.service.host_of(&self.object)
+    }
+
+    /// Whether Prometheus scrapes it.
+    pub(crate) fn is_monitored(&self) -> bool {
+        matches!(self.definition.kind, ComponentKind::Wsgi { .. })
+            && self.service.common.monitoring.enabled
+    }
+}

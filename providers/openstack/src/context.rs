@@ -1,0 +1,266 @@
+//! From what is observed to running components: the part of a recipe that is the same for every service.
+
+use c5c3_api::parts::ServiceStatus;
+use provider_composer::{Composition, Failure, Progress, ResourceKind, World};
+
+use crate::awaited::{Awaited, progress};
+use crate::component::Component;
+use crate::definition::ComponentKind;
+use crate::dependency::dependencies;
+use crate::deployment::{Pods, Rollout};
+use crate::jobs::Jobs;
+use crate::migration::{Migrations, Schema};
+use crate::policy::Policy;
+use crate::service::Service;
+use crate::tls::Certificate;
+
+/// Annotation of pods: the application credential that they run with.
+const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
+
+/// What is observed of a service: its Jobs, components and dependencies.
+pub struct ServiceContext<'a> {
+    /// Its Jobs.
+    pub jobs: Jobs<'a>,
+    /// Who may do what.
+    pub policy: Awaited<Policy>,
+    service: &'a Service<'a>,
+    components: Vec<Observed<'a>>,
+    dependencies: Progress,
+}
+
+/// A component, and how far it has come.
+struct Observed<'a> {
+    component: Component<'a>,
+    rollout: Rollout,
+    certificate: Awaited<Option<Certificate>>,
+    exposed: Option<Progress>,
+    monitored: Option<Progress>,
+}
+
+/// What a service runs.
+pub struct Workload {
+    /// What its components' pods run.
+    pub pods: Vec<Pods>,
+    /// How its databases come to the release.
+    pub migrations: Migrations,
+    /// ID of the application credential that it runs with.
+    pub application_credential: Option<String>,
+}
+
+impl<'a> Observed<'a> {
+    fn of(
+        component: Component<'a>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Self, Failure> {
+        component.connect(composition);
+        component.autoscale(composition)?;
+        let certificate = Certificate::resolve(&component, world, composition);
+        Ok(Self {
+            exposed: component.expose(&certificate, world, composition),
+            rollout: Rollout::of(&component, world, composition),
+            monitored: component.monitor(world, composition),
+            certificate,
+            component,
+        })
+    }
+}
+
+impl<'a> ServiceContext<'a> {
+    /// Observes a service, and composes the endpoints of its components.
+    ///
+    /// # Errors
+    /// A policy rule isn't valid, autoscaling's bounds exclude each other, or dependencies go in a circle.
+    pub fn of(
+        service: &'a Service<'a>,
+        components: Vec<Component<'a>>,
+        subject: ResourceKind,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<Self, Failure> {
+        let policy = Policy::resolve(service, world)?;
+        let components = components.into_iter();
+        let components = components.map(|one| Observed::of(one, world, composition));
+        Ok(Self {
+            components: components.collect::<Result<_, _>>()?,
+            jobs: Jobs::of(service, world),
+            policy,
+            service,
+            dependencies: dependencies(service, subject, world)?,
+        })
+    }
+
+    /// Whether the service may start: it runs already, or what it depends on is ready.
+    pub fn may_start(&self) -> bool {
+        self.service.installed.is_some() || self.dependencies.is_ready()
+    }
+
+    /// Runs a service: migrates its databases, rolls its components, and reports how far they have come. While something is
+    /// waited for, what runs stays as it is.
+    ///
+    /// # Errors
+    /// The release can't be reached any more.
+    pub fn run(
+        &self,
+        database: Progress,
+        workload: Awaited<Workload>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ServiceStatus, Failure> {
+        let service = self.service;
+        if !service.common.depends_on.is_empty() {
+            let started = match self.may_start() {
+                true => Progress::Ready,
+                false => self.dependencies.clone(),
+            };
+            composition.conditions.set("DependenciesReady", &started);
+        }
+        let workload = workload.and_then(|workload| match self.may_start() {
+            true => Ok(workload),
+            false => Err(self.dependencies.clone()),
+        });
+        let schema = match &workload {
+            Ok(workload) => {
+                let all = |one: &Observed<'_>| one.rollout.is_done_with(&service.image);
+                let rolled = self.components.iter().all(all);
+                let migrations = &workload.migrations;
+                migrations.compose(service, &self.jobs, rolled, composition)?
+            }
+            Err(awaited) => {
+                self.jobs.keep_migrations(composition);
+                Schema {
+                    progress: match service.installed {
+                        Some(_) => Progress::Ready,
+                        None => awaited.clone(),
+                    },
+                    serves: false,
+                    release: service.installed,
+                }
+            }
+        };
+        let database = match database {
+            Progress::Ready => schema.progress.clone(),
+            awaited => awaited,
+        };
+        composition.conditions.set("DatabaseReady", &database);
+        let workload = workload.and_then(|workload| match schema.serves {
+            true => Ok(workload),
+            false => Err(schema.progress.clone()),
+        });
+        self.roll(&workload, world, composition);
+        Ok(ServiceStatus {
+            endpoint: Some(service.endpoint()),
+            release: schema.release.map(|release| release.to_string()),
+            application_credential: self.application_credential().map(str::to_owned),
+            ..ServiceStatus::default()
+        })
+    }
+
+    /// Rolls each component as far as it may go now, and sets its condition.
+    fn roll(&self, workload: &Awaited<Workload>, world: &World<'_>, composition: &mut Composition) {
+        let mut conditions: Vec<(&str, Progress)> = Vec::new();
+        for observed in &self.components {
+            let reached = self.reach(observed, workload, world, composition);
+            let type_ = observed.component.definition.condition;
+            // Components of several cells share a condition: the first that isn't ready says why.
+            match conditions.iter_mut().find(|(other, _)| *other == type_) {
+                Some((_, other)) if other.is_ready() => *other = reached,
+                Some(_) => {}
+                None => conditions.push((type_, reached)),
+            }
+        }
+        for (type_, reached) in conditions {
+            composition.conditions.set(type_, &reached);
+        }
+        let exposed = self
+            .components
+            .iter()
+            .filter_map(|one| one.exposed.as_ref());
+        if let Some(exposed) = first_unready(exposed) {
+            composition.conditions.set("Exposed", exposed);
+        }
+        let monitored = self.components.iter();
+        let monitored = monitored.filter_map(|one| one.monitored.as_ref());
+        if let Some(monitored) = first_unready(monitored) {
+            composition.conditions.note("Monitored", monitored);
+        }
+    }
+
+    fn reach(
+        &self,
+        observed: &Observed<'_>,
+        workload: &Awaited<Workload>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Progress {
+        let Observed {
+            component, rollout, ..
+        } = observed;
+        let ready = match (workload, &observed.certificate) {
+            (Ok(workload), Ok(certificate)) => self.turn(observed).and_then(|()| {
+                let mut pods = workload.pods.iter();
+                let pods = pods.find(|pods| pods.component == component.name);
+                let pods = pods.ok_or_else(|| Progress::Unknown {
+                    message: format!("nothing says what component {} runs", component.name),
+                })?;
+                Ok((workload, pods, certificate))
+            }),
+            (Err(awaited), _) => Err(awaited.clone()),
+            (_, certificate) => Err(progress(certificate)),
+        };
+        match ready {
+            Ok((workload, pods, certificate)) => {
+                let id = workload.application_credential.as_deref();
+                let annotations = id.map(|id| (APPLICATION_CREDENTIAL, id));
+                pods.compose(
+                    component,
+                    annotations,
+                    certificate.as_ref(),
+                    world,
+                    composition,
+                );
+                match component.definition.kind {
+                    ComponentKind::Wsgi { .. } => rollout.reached(&workload.migrations.databases()),
+                    _ => rollout.progress.clone(),
+                }
+            }
+            Err(awaited) => {
+                Rollout::keep(component, world, composition);
+                awaited
+            }
+        }
+    }
+
+    /// Whether a component may get the wanted image: it has it already, or all components before it run it.
+    fn turn(&self, observed: &Observed<'_>) -> Awaited<()> {
+        let image = &self.service.image;
+        let after = observed.component.definition.after;
+        let mut before = self.components.iter().filter(|other| {
+            after.contains(&other.component.definition.name) && !other.rollout.is_done_with(image)
+        });
+        match before.next() {
+            Some(other) if !observed.rollout.has(image) => Err(Progress::waiting(
+                "WaitingForComponent",
+                format!(
+                    "waits until all pods of Deployment {} run {image}",
+                    other.component.object
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The application credential that all pods of all components run with.
+    fn application_credential(&self) -> Option<&str> {
+        let each = self.components.iter();
+        let mut ids = each.map(|one| one.rollout.annotation(APPLICATION_CREDENTIAL));
+        let first = ids.next()??;
+        ids.all(|id| id == Some(first)).then_some(first)
+    }
+}
+
+/// The first that isn't ready, else any.
+fn first_unready<'p>(progress: impl Iterator<Item = &'p Progress> + Clone) -> Option<&'p Progress> {
+    let unready = progress.clone().find(|progress| !progress.is_ready());
+    unready.or_else(|| progress.last())
+}

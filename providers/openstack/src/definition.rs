@@ -1,0 +1,205 @@
+//! The registry of OpenStack services: what is the same for every resource of a service, stated once.
+
+/// The fixed facts of an OpenStack service.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ServiceDefinition {
+    /// The name of the service and of its user in Keystone, for instance `glance`.
+    pub name: &'static str,
+    /// The type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
+    pub type_: &'static str,
+    /// What follows the port in the endpoints of the catalogue, for instance `/v3`.
+    pub path: &'static str,
+    /// The folder of the configuration files in a pod.
+    pub folder: &'static str,
+    /// The databases in MariaDB, by suffix: `""` is the one with the service's name, `api` is `nova_api`. Each has its own
+    /// user and Secret.
+    pub databases: &'static [&'static str],
+    /// The virtual hosts in RabbitMQ, by suffix. Each has its own user and Secret.
+    pub buses: &'static [&'static str],
+    /// The component that serves the API.
+    pub api: ComponentDefinition,
+    /// The components besides the API.
+    pub components: &'static [ComponentDefinition],
+}
+
+/// The fixed facts of a component: pods of one kind that scale together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ComponentDefinition {
+    /// The value of the label `app.kubernetes.io/component`, for instance `scheduler`.
+    pub name: &'static str,
+    /// What its pods run.
+    pub kind: ComponentKind,
+    /// The condition that says whether it runs, for instance `SchedulerReady`.
+    pub condition: &'static str,
+    /// The components whose pods must all run a new image before this component gets it.
+    pub after: &'static [&'static str],
+}
+
+/// What a component's pods run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComponentKind {
+    /// A Python module with a callable `application`, served by uwsgi.
+    Wsgi {
+        /// The module, for instance `glance.wsgi.api`.
+        module: &'static str,
+        /// The path that answers without a token.
+        health: &'static str,
+        /// The port of the endpoint.
+        port: u16,
+    },
+    /// A program that listens on a port by itself.
+    Proxy {
+        /// The port of the endpoint.
+        port: u16,
+    },
+    /// A program without an endpoint.
+    Daemon {
+        /// The command that succeeds while the program works; empty where there is none.
+        probe: &'static [&'static str],
+    },
+}
+
+impl ComponentDefinition {
+    /// The API of a service.
+    pub const fn api(module: &'static str, health: &'static str, port: u16) -> Self {
+        Self {
+            name: "api",
+            kind: ComponentKind::Wsgi {
+                module,
+                health,
+                port,
+            },
+            condition: "APIReady",
+            after: &[],
+        }
+    }
+
+    /// The port of its endpoint; none where it has no endpoint.
+    pub const fn port(&self) -> Option<u16> {
+        match self.kind {
+            ComponentKind::Wsgi { port, .. } | ComponentKind::Proxy { port } => Some(port),
+            ComponentKind::Daemon { .. } => None,
+        }
+    }
+}
+
+impl ServiceDefinition {
+    /// The port of the API.
+    pub fn port(&self) -> u16 {
+        self.api.port().unwrap_or_default()
+    }
+
+    /// The name that something of one of its databases or buses gets: `nova` for the suffix `""`, `nova-api` for `api`.
+    pub fn part(&self, suffix: &str) -> String {
+        part(self.name, suffix)
+    }
+
+    /// The name of a database and of its user, for instance `nova_api`.
+    pub fn database_name(&self, suffix: &str) -> String {
+        self.part(suffix).replace('-', "_")
+    }
+
+    /// The Secret with user and password of a database.
+    pub fn database_credentials(&self, suffix: &str) -> String {
+        format!("{}-db-credentials", self.part(suffix))
+    }
+
+    /// The Secret with user and password of a message bus.
+    pub fn bus_credentials(&self, suffix: &str) -> String {
+        format!("{}-rabbitmq-credentials", self.part(suffix))
+    }
+
+    /// The Secret with the application credential.
+    pub fn keystone_credentials(&self) -> String {
+        keystone_credentials(self.name)
+    }
+}
+
+/// The Secret with the application credential of a user in Keystone.
+pub fn keystone_credentials(user: &str) -> String {
+    format!("{user}-keystone-credentials")
+}
+
+/// A name with a suffix, or without where that is empty.
+pub(crate) fn part(name: &str, suffix: &str) -> String {
+    match suffix {
+        "" => name.to_owned(),
+        suffix => format!("{name}-{suffix}"),
+    }
+}
+
+/// Identity. Its bootstrap writes its own entries of the catalogue.
+pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
+    name: "keystone",
+    type_: "identity",
+    path: "/v3",
+    folder: "/etc/keystone/config",
+    databases: &[""],
+    buses: &[],
+    api: ComponentDefinition::api("keystone.wsgi.api", "/healthcheck", 5000),
+    components: &[],
+};
+
+/// Images.
+pub const GLANCE: ServiceDefinition = ServiceDefinition {
+    name: "glance",
+    type_: "image",
+    path: "",
+    folder: "/etc/glance/config",
+    databases: &[""],
+    buses: &[],
+    api: ComponentDefinition::api("glance.wsgi.api", "/healthcheck", 9292),
+    components: &[],
+};
+
+/// Inventory of resources.
+pub const PLACEMENT: ServiceDefinition = ServiceDefinition {
+    name: "placement",
+    type_: "placement",
+    path: "",
+    folder: "/etc/placement/config",
+    databases: &[""],
+    buses: &[],
+    api: ComponentDefinition::api("placement.wsgi.api", "/", 8778),
+    components: &[],
+};
+
+/// Compute.
+pub const NOVA: ServiceDefinition = ServiceDefinition {
+    name: "nova",
+    type_: "compute",
+    path: "/v2.1",
+    folder: "/etc/nova/config",
+    databases: &[""],
+    buses: &[""],
+    api: ComponentDefinition::api("nova.wsgi.osapi_compute", "/healthcheck", 8774),
+    components: &[],
+};
+
+/// Networks.
+pub const NEUTRON: ServiceDefinition = ServiceDefinition {
+    name: "neutron",
+    type_: "network",
+    path: "",
+    folder: "/etc/neutron/config",
+    databases: &[""],
+    buses: &[""],
+    api: ComponentDefinition::api("neutron.wsgi.api", "/healthcheck", 9696),
+    components: &[],
+};
+
+/// Volumes.
+pub const CINDER: ServiceDefinition = ServiceDefinition {
+    name: "cinder",
+    type_: "volumev3",
+    path: "/v3/%(project_id)s",
+    folder: "/etc/cinder/config",
+    databases: &[""],
+    buses: &[""],
+    api: ComponentDefinition::api("cinder.wsgi.api", "/healthcheck", 8776),
+    components: &[],
+};
+
+/// Every service with an API in the catalogue, Keystone first.
+pub static SERVICES: [&ServiceDefinition; 6] =
+    [&KEYSTONE, &GLANCE, &PLACEMENT, &NOVA, &NEUTRON, &CINDER];

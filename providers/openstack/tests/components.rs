@@ -1,0 +1,155 @@
+//! A service of several components, with two databases and two message buses.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::neutron::NeutronSpec;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_composer::{Carried, Custom};
+use provider_openstack_fixtures::{Cluster, Complete, shown};
+use serde_json::{Value, json};
+
+const NEUTRON: Carried<Complete> = Carried(Complete);
+
+/// The service, with message buses that are run externally.
+fn given() -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    for part in ["neutron", "neutron-cell1"] {
+        cluster.secret(
+            &format!("{part}-db-credentials"),
+            &[("password", "db-s3cret")],
+        );
+        let bus = [("password", "bus-s3cret"), ("host", "bus.example.com")];
+        cluster.secret(&format!("{part}-rabbitmq-credentials"), &bus);
+    }
+    let neutron = json!({
+        "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
+        "kind": "Neutron",
+        "metadata": { "name": "neutron", "namespace": "openstack" },
+        "spec": { "release": "2025.1", "ovn": {}, "tls": { "issuerRef": { "name": "ca" } } },
+    });
+    cluster.put_document::<Custom<NeutronSpec>>(&neutron.to_string());
+    cluster
+}
+
+fn running() -> Cluster {
+    let mut cluster = given();
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(
+        cluster.condition(&NEUTRON, "neutron", "Ready"),
+        ("True".to_owned(), "Ready".to_owned(), String::new())
+    );
+    cluster
+}
+
+/// The tag of each Deployment's image.
+fn tags(cluster: &Cluster) -> BTreeMap<String, String> {
+    let all = cluster.all::<Deployment>().into_iter();
+    all.map(|(name, deployment)| {
+        let image = &deployment["spec"]["template"]["spec"]["containers"][0]["image"];
+        let tag = image.as_str().and_then(|image| image.rsplit(':').next());
+        (name.to_owned(), tag.unwrap_or_default().to_owned())
+    })
+    .collect()
+}
+
+fn upgrade(cluster: &mut Cluster) {
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["spec"]["release"] = json!("2025.2");
+    });
+}
+
+fn tasks(cluster: &Cluster) -> Vec<String> {
+    let jobs = cluster.all::<Job>().into_values();
+    let task = |job: &Value| {
+        job["metadata"]["labels"]["c5c3.io/task"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let mut tasks: Vec<String> = jobs.filter_map(task).collect();
+    tasks.sort();
+    tasks
+}
+
+#[test]
+fn service_of_several_components_is_composed() {
+    let mut cluster = given();
+    let answer = cluster.settle(&NEUTRON, "neutron");
+    insta::assert_yaml_snapshot!(shown(&answer));
+}
+
+#[test]
+fn tasks_run_after_those_that_they_name() {
+    let mut cluster = given();
+    for _ in 0..2 {
+        cluster.compose(&NEUTRON, "neutron").unwrap();
+        if tasks(&cluster).is_empty() {
+            cluster.play();
+        }
+    }
+    assert_eq!(tasks(&cluster), ["cell-sync", "db-sync"]);
+    cluster.play();
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    assert_eq!(tasks(&cluster), ["cell-map", "cell-sync", "db-sync"]);
+    assert!(cluster.all::<Deployment>().is_empty());
+}
+
+#[test]
+fn upgrade_rolls_the_conductor_before_the_components_that_follow_it() {
+    let mut cluster = running();
+    upgrade(&mut cluster);
+    let mut seen = vec![tags(&cluster)];
+    for _ in 0..12 {
+        cluster.compose(&NEUTRON, "neutron").unwrap();
+        let now = tags(&cluster);
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+        cluster.play();
+    }
+    let at = |conductor: &str, others: &str| {
+        let tags = [
+            ("neutron", others),
+            ("neutron-cell1-conductor", conductor),
+            ("neutron-console", others),
+            ("neutron-scheduler", others),
+        ];
+        let tags = tags.map(|(name, tag)| (name.to_owned(), tag.to_owned()));
+        BTreeMap::from(tags)
+    };
+    assert_eq!(
+        seen,
+        [
+            at("26.0.0", "26.0.0"),
+            at("27.0.1", "26.0.0"),
+            at("27.0.1", "27.0.1"),
+        ]
+    );
+}
+
+#[test]
+fn configuration_of_a_rolling_conductor_is_kept_until_its_pods_are_replaced() {
+    let mut cluster = running();
+    let files = |cluster: &Cluster| -> Vec<String> {
+        let secrets = cluster.all::<Secret>().into_keys();
+        let maps = cluster.all::<ConfigMap>().into_keys();
+        let all = secrets.chain(maps).filter(|name| name.contains("-config-"));
+        all.map(str::to_owned).collect()
+    };
+    let before = files(&cluster);
+    // The conductor's Deployment reports pods of two revisions; the others are unchanged.
+    cluster.secret(
+        "neutron-cell1-db-credentials",
+        &[("password", "another-s3cret")],
+    );
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    cluster.compose(&NEUTRON, "neutron").unwrap();
+    let during = files(&cluster);
+    assert!(
+        before.iter().all(|file| during.contains(file)),
+        "{during:?}"
+    );
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(files(&cluster).len(), before.len());
+}
