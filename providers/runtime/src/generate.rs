@@ -26,7 +26,7 @@ pub(crate) fn secret(
     generated: &Generated,
     operator: &str,
     owner: &Owner,
-    reference: Option<Value>,
+    reference: Value,
     random: &dyn SecureRandom,
 ) -> Result<Value, NoRandomness> {
     let mut data: BTreeMap<&str, ByteString> = BTreeMap::new();
@@ -46,9 +46,7 @@ pub(crate) fn secret(
     let mut metadata = json!({ "name": key.name, "namespace": key.namespace, "labels": labels });
     if generated.retention == Retention::WhileWanted {
         metadata["annotations"] = json!({ WHILE_WANTED: "true" });
-        if let Some(reference) = reference {
-            metadata["ownerReferences"] = json!([reference]);
-        }
+        metadata["ownerReferences"] = json!([reference]);
     }
     Ok(
         json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data }),

@@ -126,6 +126,25 @@ impl Server {
         self.state().store(kind, key, object);
     }
 
+    pub(crate) fn get(&self, kind: ResourceKind, namespace: &str, name: &str) -> Option<Value> {
+        let key = (
+            kind.plural.to_owned(),
+            namespace.to_owned(),
+            name.to_owned(),
+        );
+        self.state().objects.get(&key).cloned()
+    }
+
+    /// Deletes an object as somebody else does.
+    pub(crate) fn delete(&self, kind: ResourceKind, namespace: &str, name: &str) {
+        let key = (
+            kind.plural.to_owned(),
+            namespace.to_owned(),
+            name.to_owned(),
+        );
+        self.state().remove(kind, &key);
+    }
+
     /// The requests that contain a text.
     pub(crate) fn requests(&self, text: &str) -> Vec<String> {
         let state = self.state();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use provider_composer::{Key, Owner, ResourceKind};
+use provider_composer::{Key, ResourceKind};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,6 +35,10 @@ impl Place {
     /// Before all places of a namespace, and before nothing else of it.
     pub(crate) fn first_in(namespace: &str) -> Self {
         Self::new(namespace, "")
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.0.split_once('/').unwrap_or_default().0
     }
 
     pub(crate) fn is_in(&self, namespace: &str) -> bool {
@@ -73,10 +77,12 @@ pub(crate) struct Head {
     pub owner_references: Vec<Reference>,
 }
 
-/// An ownerReference, as far as anybody here looks.
+/// An ownerReference, as far as it is looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Reference {
+    pub kind: String,
+    pub name: String,
     pub uid: String,
     pub controller: bool,
 }
@@ -150,8 +156,10 @@ impl Head {
         self.resource_version.parse().unwrap_or_default()
     }
 
-    pub(crate) fn owner(&self) -> Option<Owner> {
-        Owner::from_labels(&self.labels)
+    /// The owner that an object was composed for. It is in the object's namespace.
+    pub(crate) fn controller(&self) -> Option<&Reference> {
+        let mut references = self.owner_references.iter();
+        references.find(|reference| reference.controller)
     }
 
     pub(crate) fn is_deleted(&self) -> bool {

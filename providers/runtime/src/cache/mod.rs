@@ -12,7 +12,7 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use provider_composer::{Access, Ask, Key, Operator, Owner, ResourceKind, Seen};
+use provider_composer::{Access, Ask, Key, Operator, ResourceKind, Seen};
 use serde_json::Value;
 use tracing::{debug, warn};
 
@@ -150,15 +150,16 @@ impl Cache {
         )
     }
 
-    /// What may be pruned of all that an operator made for an owner: of the kinds that were known when the subject was
-    /// composed, and still are.
+    /// What may be pruned of all that an operator made for a subject: of the kinds that were known when it was composed,
+    /// and still are.
     pub(crate) fn prunable(
         &self,
         known: &KnownKinds,
         operator: &dyn Operator,
-        owner: &Owner,
+        subject: &Key,
+        uid: &str,
     ) -> Vec<(Key, Entry)> {
-        let mut made = self.made(operator, owner);
+        let mut made = self.made(operator, subject, uid);
         made.retain(|(key, _)| known.0.contains(&key.kind) && self.state(key.kind) == State::Live);
         made
     }
@@ -193,9 +194,14 @@ impl Cache {
         }
     }
 
-    /// All that carries an owner's labels and that an operator made, with what is known of it, among the kinds that it
-    /// composes.
-    pub(crate) fn made(&self, operator: &dyn Operator, owner: &Owner) -> Vec<(Key, Entry)> {
+    /// All that an operator made for a subject, among the kinds that it composes.
+    pub(crate) fn made(
+        &self,
+        operator: &dyn Operator,
+        subject: &Key,
+        uid: &str,
+    ) -> Vec<(Key, Entry)> {
+        let namespace = subject.namespace.as_deref().unwrap_or_default();
         let composed = operator
             .uses()
             .into_iter()
@@ -206,9 +212,10 @@ impl Cache {
             let Some(objects) = self.objects(kind) else {
                 continue;
             };
-            let owned = objects.owned(owner);
-            let ours = owned.filter(|(_, entry)| entry.managed_by(operator.name()).is_some());
-            made.extend(ours.map(|(place, entry)| (place.key(kind), entry.clone())));
+            let owned = objects
+                .owned(namespace, uid)
+                .filter(|(_, entry)| entry.managed_by(operator.name()).is_some());
+            made.extend(owned.map(|(place, entry)| (place.key(kind), entry.clone())));
         }
         made
     }
@@ -323,7 +330,6 @@ impl Cache {
         let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
         let mut ids: BTreeSet<Id> = BTreeSet::new();
         ids.extend(self.asks().who(kind, place, &heads).into_iter().cloned());
-        let owners: BTreeSet<Owner> = heads.iter().filter_map(|head| head.owner()).collect();
         let is_other = match (&change.before, &change.now) {
             (Some(before), Some(now)) => now.differs(before),
             _ => true,
@@ -335,13 +341,12 @@ impl Cache {
                     place: place.clone(),
                 });
             }
-            for owner in owners
-                .iter()
-                .filter(|owner| owner.kind == interest.subject.kind)
-            {
-                let place = Place::new(&owner.namespace, &owner.name);
-                ids.insert(Id { operator, place });
-            }
+            let owners = heads.iter().filter_map(|head| head.controller());
+            let owners = owners.filter(|owner| owner.kind == interest.subject.kind);
+            ids.extend(owners.map(|owner| Id {
+                operator,
+                place: Place::new(place.namespace(), &owner.name),
+            }));
         }
         for id in &ids {
             self.queue.wake(id);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provider_composer::{Owner, Seen};
+use provider_composer::Seen;
 
 use super::entry::{Entry, Head, Place};
 use crate::apply::Digest;
@@ -27,7 +27,8 @@ pub(crate) enum State {
 pub(crate) struct Objects {
     pub state: State,
     entries: BTreeMap<Place, Entry>,
-    owned: HashMap<Owner, BTreeSet<Place>>,
+    /// By their owner's uid.
+    owned: HashMap<String, BTreeSet<Place>>,
     /// What became of our last apply, where the API server writes fields in another way than we do: the digest that was
     /// wanted, and the one that came of it.
     normalized: HashMap<(Place, &'static str), (Digest, Digest)>,
@@ -128,9 +129,14 @@ impl Objects {
         self.entries.keys()
     }
 
-    /// All objects that carry an owner's labels.
-    pub(crate) fn owned(&self, owner: &Owner) -> impl Iterator<Item = (&Place, &Entry)> {
-        let places = self.owned.get(owner).into_iter().flatten();
+    /// All objects that name an owner, in the owner's namespace: in others anybody may name any.
+    pub(crate) fn owned(
+        &self,
+        namespace: &str,
+        uid: &str,
+    ) -> impl Iterator<Item = (&Place, &Entry)> {
+        let places = self.owned.get(uid).into_iter().flatten();
+        let places = places.filter(move |place| place.is_in(namespace));
         places.filter_map(|place| Some((place, self.entries.get(place)?)))
     }
 
@@ -161,12 +167,12 @@ impl Objects {
     }
 
     fn put(&mut self, place: &Place, before: Option<Head>, now: Head, entry: Entry) -> Change {
-        let (was, is) = (before.as_ref().and_then(Head::owner), now.owner());
-        if was != is {
-            self.disown(place, was);
-            if let Some(owner) = is {
-                self.owned.entry(owner).or_default().insert(place.clone());
-            }
+        if let Some(before) = &before {
+            self.disown(place, before);
+        }
+        if let Some(owner) = now.controller() {
+            let owned = self.owned.entry(owner.uid.clone()).or_default();
+            owned.insert(place.clone());
         }
         self.entries.insert(place.clone(), entry);
         Change {
@@ -177,7 +183,7 @@ impl Objects {
 
     fn remove(&mut self, place: &Place, before: Head) -> Change {
         self.entries.remove(place);
-        self.disown(place, before.owner());
+        self.disown(place, &before);
         self.normalized.retain(|(other, _), _| other != place);
         Change {
             before: Some(before),
@@ -185,12 +191,14 @@ impl Objects {
         }
     }
 
-    fn disown(&mut self, place: &Place, owner: Option<Owner>) {
-        let Some(owner) = owner else { return };
-        if let Some(places) = self.owned.get_mut(&owner) {
+    fn disown(&mut self, place: &Place, head: &Head) {
+        let Some(owner) = head.controller() else {
+            return;
+        };
+        if let Some(places) = self.owned.get_mut(&owner.uid) {
             places.remove(place);
             if places.is_empty() {
-                self.owned.remove(&owner);
+                self.owned.remove(&owner.uid);
             }
         }
     }

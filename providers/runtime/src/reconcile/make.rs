@@ -37,18 +37,11 @@ impl Carrier {
         known: &KnownKinds,
     ) -> Result<Made, ApiError> {
         let mut made = Made::default();
-        // Namespaces come before what is in them.
-        let (within, around): (Vec<_>, Vec<_>) = answer
-            .objects
-            .iter()
-            .partition(|(key, _)| key.namespace.is_some());
-        for objects in [around, within] {
-            let objects = objects.into_iter();
-            let applied: Vec<_> = objects
-                .map(|(key, object)| self.apply(subject, &answer.owner, key, object))
-                .collect();
-            made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
-        }
+        let objects = answer.objects.iter();
+        let applied: Vec<_> = objects
+            .map(|(key, object)| self.apply(subject, key, object))
+            .collect();
+        made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
         let generated = answer.generated.iter();
         let generated: Vec<_> = generated
             .map(|(key, generated)| self.generate(subject, &answer.owner, key, generated))
@@ -74,17 +67,17 @@ impl Carrier {
         Ok(made)
     }
 
-    async fn apply(&self, subject: &Subject<'_>, owner: &Owner, key: &Key, object: &Value) -> One {
+    async fn apply(&self, subject: &Subject<'_>, key: &Key, object: &Value) -> One {
         let manager = subject.operator.name();
         let wanted = wanted(object);
-        let mut step = self.step(subject, owner, key, wanted);
+        let mut step = self.step(subject, key, wanted);
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
                 // The watch will say so in a moment.
                 None => return Ok(Ok(true)),
             }
-            step = self.step(subject, owner, key, wanted);
+            step = self.step(subject, key, wanted);
         }
         let uid = match step {
             Step::Nothing => return Ok(Ok(false)),
@@ -114,13 +107,13 @@ impl Carrier {
         }
     }
 
-    fn step(&self, subject: &Subject<'_>, owner: &Owner, key: &Key, wanted: Digest) -> Step {
+    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest) -> Step {
         let entry = match self.cache.find(key) {
             Seen::Found(entry) => entry,
             Seen::Missing => return Step::Apply(None),
             Seen::Unread(why) => return Step::Unread(why),
         };
-        if !is_ours(&entry, subject, owner) {
+        if !is_ours(&entry, subject) {
             return Step::Taken;
         }
         let manager = subject.operator.name();
@@ -154,13 +147,12 @@ impl Carrier {
             Seen::Missing => {}
         }
         let manager = subject.operator.name();
-        let reference = (key.namespace == subject.key.namespace).then(|| subject.reference());
         let secret = generate::secret(
             key,
             generated,
             manager,
             owner,
-            reference,
+            subject.reference(),
             self.random.as_ref(),
         );
         let secret = match secret {
@@ -186,8 +178,8 @@ impl Carrier {
         known: &KnownKinds,
     ) -> Result<bool, ApiError> {
         let mut wrote = false;
-        let owner = &answer.owner;
-        for (key, entry) in self.cache.prunable(known, subject.operator, owner) {
+        let (operator, uid) = (subject.operator, &subject.head.uid);
+        for (key, entry) in self.cache.prunable(known, operator, &subject.key, uid) {
             let wanted = answer.objects.contains_key(&key)
                 || answer.kept.contains(&key)
                 || answer.generated.contains_key(&key);
@@ -213,13 +205,14 @@ impl Carrier {
     }
 
     /// Whether nothing of the subject is left but what stays for ever.
-    pub(super) fn is_all_gone(&self, subject: &Subject<'_>, owner: &Owner) -> bool {
+    pub(super) fn is_all_gone(&self, subject: &Subject<'_>) -> bool {
         let readable = subject
             .operator
             .uses()
             .into_iter()
             .all(|used| matches!(self.cache.state(used.kind), State::Live | State::Absent(_)));
-        let made = self.cache.made(subject.operator, owner);
+        let (operator, uid) = (subject.operator, &subject.head.uid);
+        let made = self.cache.made(operator, &subject.key, uid);
         readable && !made.iter().any(|(_, entry)| goes(entry, subject))
     }
 }
@@ -232,21 +225,14 @@ fn goes(entry: &Entry, subject: &Subject<'_>) -> bool {
     })
 }
 
-/// Whether an object is the subject's: by its labels, or, where somebody took these away, because it was applied by this
-/// operator and shows no other owner.
-fn is_ours(entry: &Entry, subject: &Subject<'_>, owner: &Owner) -> bool {
-    let head = entry.head();
-    if let Some(other) = head.owner() {
-        return other == *owner;
+/// Whether an object is the subject's: by its controller, or, where it shows none, because this operator applied it.
+fn is_ours(entry: &Entry, subject: &Subject<'_>) -> bool {
+    match entry.head().controller() {
+        Some(controller) => controller.uid == subject.head.uid,
+        None => entry
+            .managed_by(subject.operator.name())
+            .is_some_and(|managed| managed.applied),
     }
-    let applied = entry
-        .managed_by(subject.operator.name())
-        .is_some_and(|managed| managed.applied);
-    let mut controllers = head
-        .owner_references
-        .iter()
-        .filter(|reference| reference.controller);
-    applied && controllers.all(|controller| controller.uid == subject.head.uid)
 }
 
 fn taken(key: &Key) -> Failure {

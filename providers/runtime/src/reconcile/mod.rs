@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use provider_composer::{Answer, Ask, Failure, Key, Metadata, Operator, Owner, Seen, World};
+use provider_composer::{Answer, Ask, Failure, Key, Operator, Seen, World};
 use ring::rand::SecureRandom;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
@@ -139,26 +139,23 @@ impl Carrier {
             self.cache.asked(subject.id, &BTreeSet::new());
             return Ok(Turn::Done(None));
         }
-        let answer = match subject.head.is_deleted() && !subject.operator.ordered_deletion() {
-            true => Ok(Composed {
-                answer: subject.nothing(),
-                known: self.cache.known_kinds(),
-                is_complete: true,
-            }),
-            false => self.compose(subject).await,
-        };
+        let is_ordered = subject.operator.ordered_deletion();
+        if subject.head.is_deleted() && !is_ordered {
+            self.set_finalizer(subject, false).await?;
+            return Ok(Turn::Done(None));
+        }
         let Composed {
             answer,
             known,
             is_complete,
-        } = match answer {
+        } = match self.compose(subject).await {
             Ok(composed) => composed,
             Err(failure) => {
                 self.refuse(subject, None, &failure).await?;
                 return Ok(Turn::Failed);
             }
         };
-        if !subject.head.is_deleted() && !is_finalized && subject.needs_finalizer(&answer) {
+        if !subject.head.is_deleted() && !is_finalized && is_ordered {
             self.set_finalizer(subject, true).await?;
             return Ok(Turn::Again);
         }
@@ -170,7 +167,7 @@ impl Carrier {
         if subject.head.is_deleted()
             && answer.is_empty()
             && !made.wrote
-            && self.is_all_gone(subject, &answer.owner)
+            && self.is_all_gone(subject)
         {
             self.set_finalizer(subject, false).await?;
             return Ok(Turn::Done(None));
@@ -219,6 +216,14 @@ impl Carrier {
             if asks.iter().any(|ask| matches!(ask, Ask::Outside(_))) {
                 let again = Timestamp::now() + REMEMBERED;
                 answer.wake = Some(answer.wake.map_or(again, |wake| wake.min(again)));
+            }
+            if let Some(key) = subject.elsewhere(&answer) {
+                return Err(Failure::new(
+                    "NotComposed",
+                    format!(
+                        "{key} would not be in the namespace of its owner, which is a mistake in the operator"
+                    ),
+                ));
             }
             return Ok(Composed {
                 answer,
@@ -286,18 +291,11 @@ impl Subject<'_> {
         format!("{}/{}", kind.group, kind.kind.to_lowercase())
     }
 
-    /// What shows no owner that could be woken when it changes: objects that outlast theirs, and Secrets that may be
-    /// somebody else's.
+    /// What shows no owner that could be woken when it changes: objects that outlast theirs, and Secrets that others may
+    /// have made.
     fn unmarked(&self, answer: &Answer) -> Vec<Ask> {
-        let is_marked = |object: &Value| {
-            let labels = &object["metadata"]["labels"];
-            let owner = answer.owner.labels();
-            owner.iter().all(|(label, value)| labels[*label] == **value)
-        };
-        let lasting = answer
-            .objects
-            .iter()
-            .filter(|(_, object)| !is_marked(object));
+        let objects = answer.objects.iter();
+        let lasting = objects.filter(|(_, object)| object["metadata"]["ownerReferences"].is_null());
         let lasting = lasting.map(|(key, _)| key);
         lasting
             .chain(answer.generated.keys())
@@ -306,37 +304,10 @@ impl Subject<'_> {
             .collect()
     }
 
-    /// Kubernetes deletes only what is in the subject's own namespace.
-    fn needs_finalizer(&self, answer: &Answer) -> bool {
-        let is_elsewhere = |key: &Key| key.namespace != self.key.namespace;
-        self.operator.ordered_deletion() || answer.objects.keys().any(is_elsewhere)
-    }
-
-    fn owner(&self) -> Owner {
-        let metadata = Metadata {
-            name: self.key.name.clone(),
-            namespace: self.key.namespace.clone(),
-            ..Metadata::default()
-        };
-        Owner::of(self.key.kind, &metadata)
-    }
-
-    /// The answer to the deletion of a subject whose parts may go in any order.
-    fn nothing(&self) -> Answer {
-        Answer {
-            objects: BTreeMap::new(),
-            generated: BTreeMap::new(),
-            kept: BTreeSet::new(),
-            calls: Vec::new(),
-            status: self
-                .resource
-                .get("status")
-                .cloned()
-                .unwrap_or_else(|| json!({})),
-            failed: BTreeSet::new(),
-            wake: None,
-            owner: self.owner(),
-        }
+    /// What is composed outside the subject's namespace: there nothing shows whose it is but labels, which anybody may set.
+    fn elsewhere<'a>(&self, answer: &'a Answer) -> Option<&'a Key> {
+        let mut keys = answer.objects.keys().chain(answer.generated.keys());
+        keys.find(|key| key.namespace != self.key.namespace)
     }
 }
 

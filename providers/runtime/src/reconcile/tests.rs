@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;
-use provider_composer::{Answer, Failure, Owner, ResourceKind, Use};
+use provider_composer::{Answer, Failure, Metadata, Owner, ResourceKind, Use};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cache::State;
-use crate::testing::{CONFIG_MAP, Server, THING, carrier, until};
+use crate::cache::{Place, State, follow};
+use crate::testing::{CONFIG_MAP, Server, THING, carrier, during, until};
 
 /// Wants nothing and keeps every ConfigMap that it sees. A kind that it can't read recovers right after it was looked at.
 #[derive(Clone, Default)]
@@ -24,7 +24,7 @@ impl Operator for Keeper {
     }
 
     fn ordered_deletion(&self) -> bool {
-        false
+        true
     }
 
     fn uses(&self) -> Vec<Use> {
@@ -56,7 +56,7 @@ impl Operator for Keeper {
     }
 }
 
-/// A ConfigMap as the operator applied it for the Thing `one`.
+/// A ConfigMap as the operator applied it for the Thing `one` in `a`.
 fn applied(uid: &str) -> Value {
     let owner = json!([{ "apiVersion": "test/v1", "kind": "Thing", "name": "one", "uid": uid, "controller": true }]);
     let labels = json!({ "c5c3.io/owner-kind": "Thing", "c5c3.io/owner-namespace": "a", "c5c3.io/owner-name": "one" });
@@ -65,25 +65,61 @@ fn applied(uid: &str) -> Value {
     json!({ "metadata": { "labels": labels, "ownerReferences": owner, "managedFields": fields }, "data": {} })
 }
 
+/// A Thing whose parts go in their order.
+fn thing() -> Value {
+    json!({ "metadata": { "finalizers": ["test/thing"] } })
+}
+
 #[tokio::test(start_paused = true)]
 async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() {
     let server = Server::default();
     let keeper = Keeper::default();
     let carrier = carrier(&server, vec![Box::new(keeper.clone())], Vec::new());
     let cache = &carrier.cache;
-    server.put(THING, "a", "one", json!({}));
+    server.put(THING, "a", "one", thing());
     server.put(CONFIG_MAP, "a", "kept", applied("uid-1"));
     let api = server.api();
-    let follow = join_all([THING, CONFIG_MAP].map(|kind| crate::cache::follow(cache, &api, kind)));
-    crate::testing::during(follow, async {
+    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind)));
+    during(follow, async {
         until("the first look", || cache.unknown().is_empty()).await;
         let id = Id {
             operator: 0,
-            place: crate::cache::Place::new("a", "one"),
+            place: Place::new("a", "one"),
         };
         keeper.0.set(Arc::clone(cache)).unwrap_or_default();
         cache.set_state(CONFIG_MAP, State::Unread("the connection is lost".into()));
         carrier.turn(&id).await;
+        assert_eq!(server.requests("DELETE"), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
+    let server = Server::default();
+    let carrier = carrier(&server, vec![Box::new(Keeper::default())], Vec::new());
+    let cache = &carrier.cache;
+    server.put(THING, "a", "one", thing());
+    let api = server.api();
+    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind)));
+    let woken = async || {
+        let next = tokio::time::timeout(Duration::from_secs(5), cache.queue().next());
+        let id = next.await.ok().flatten()?;
+        let turn = carrier.turn(&id).await;
+        cache.queue().done(&id, turn);
+        Some(id.place.to_string())
+    };
+    during(follow, async {
+        while woken().await.is_some() {}
+        let mut look_alike = applied("uid-1");
+        look_alike["metadata"]["finalizers"] = json!(["b/held"]);
+        server.put(CONFIG_MAP, "b", "look-alike", look_alike);
+        assert_eq!(woken().await.as_deref(), Some("b/one"), "who is no Thing");
+        assert_eq!(woken().await, None);
+
+        server.delete(THING, "a", "one");
+        while woken().await.is_some() {}
+        assert_eq!(server.get(THING, "a", "one"), None);
         assert_eq!(server.requests("DELETE"), [""; 0]);
     })
     .await;
