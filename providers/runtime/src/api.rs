@@ -1,5 +1,6 @@
 //! The API server, as far as operators need it: whole objects as JSON, and every write under a [`Hold`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
@@ -11,6 +12,7 @@ use provider_composer::{Key, ResourceKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::lease::Hold;
@@ -27,8 +29,8 @@ const SPREAD: Duration = Duration::from_secs(20);
 /// How much later than asked for the API server may end a watch. After that its connection is lost.
 const LATE: Duration = Duration::from_secs(10);
 
-/// How many objects are listed at once: what is read is dropped page by page.
-const PAGE: usize = 250;
+/// How many objects are listed at once: what isn't kept of them is dropped page by page, and each may be a megabyte or more.
+const PAGE: usize = 10;
 
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
@@ -40,6 +42,8 @@ const PATCH: &str = "application/json-patch+json";
 pub(crate) struct Api {
     client: Client,
     metrics: Metrics,
+    /// One page at a time is in memory.
+    pages: Arc<Semaphore>,
 }
 
 /// How much of objects is read.
@@ -57,6 +61,9 @@ pub(crate) struct Page {
     pub metadata: PageMetadata,
     /// None where there are none: the API server writes null then.
     pub items: Option<Vec<Box<RawValue>>>,
+    /// No other page is read before this one is dropped.
+    #[serde(skip)]
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Deserialize)]
@@ -140,7 +147,12 @@ impl ApiError {
 
 impl Api {
     pub(crate) fn new(client: Client, metrics: Metrics) -> Self {
-        Self { client, metrics }
+        let pages = Arc::new(Semaphore::new(1));
+        Self {
+            client,
+            metrics,
+            pages,
+        }
     }
 
     /// One object; none: there is none.
@@ -165,7 +177,12 @@ impl Api {
             url = format!("{url}&continue={from}");
         }
         let request = Request::get(url).header(ACCEPT, extent.accept("PartialObjectMetadataList"));
-        self.send("list", request, Vec::new()).await
+        let permit = Arc::clone(&self.pages).acquire_owned().await.ok();
+        let page = self.send("list", request, Vec::new()).await;
+        page.map(|page| Page {
+            _permit: permit,
+            ..page
+        })
     }
 
     /// What changes among the objects of a kind after a version. It ends, or fails when the connection is lost.

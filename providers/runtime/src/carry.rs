@@ -177,9 +177,9 @@ mod tests {
 
     use super::*;
     use crate::cache::State;
-    use crate::testing::{Hole, SECRET, Server, THING, during, things, until};
+    use crate::testing::{Hole, SECRET, Server, THING, WIDGET, during, things, until};
 
-    const KINDS: [ResourceKind; 2] = [THING, SECRET];
+    const KINDS: [ResourceKind; 3] = [THING, WIDGET, SECRET];
 
     #[tokio::test]
     async fn watch_through_a_black_hole_is_found_lost_and_recovers() {
@@ -197,7 +197,7 @@ mod tests {
         during(
             join_all(KINDS.map(|kind| follow(&cache, &api, kind))),
             async {
-                until("watches", || server.requests("watch=true").len() == 2).await;
+                until("watches", || server.requests("watch=true").len() == 3).await;
                 assert_eq!(page("/readyz"), "ok\n");
                 assert!(!page("/metrics").contains(&lost("Secret")));
 
@@ -214,7 +214,8 @@ mod tests {
                 assert_eq!(
                     page("/readyz"),
                     "Secret: secrets can't be read now: the API server did not answer within 5 s\n\
-                 Thing: things.test can't be read now: the API server did not answer within 5 s\n"
+                 Thing: things.test can't be read now: the API server did not answer within 5 s\n\
+                 Widget: widgets.test can't be read now: the API server did not answer within 5 s\n"
                 );
                 assert!(page("/metrics").contains(&lost("Secret")));
 

@@ -39,11 +39,15 @@ pub(crate) const CONFIG_MAP: ResourceKind =
     ResourceKind::namespaced("", "v1", "ConfigMap", "configmaps");
 pub(crate) const THING: ResourceKind = ResourceKind::namespaced("test", "v1", "Thing", "things");
 
+pub(crate) const WIDGET: ResourceKind = ResourceKind::namespaced("test", "v1", "Widget", "widgets");
+
 /// Every kind that there is, by the path of its collection.
-const KINDS: [(&str, ResourceKind); 4] = [
+const KINDS: [(&str, ResourceKind); 6] = [
     ("/api/v1", SECRET),
     ("/api/v1", CONFIG_MAP),
     ("/apis/test/v1", THING),
+    ("/apis/test/v1", WIDGET),
+    ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
     (
         "/apis/coordination.k8s.io/v1",
         ResourceKind::namespaced("coordination.k8s.io", "v1", "Lease", "leases"),
@@ -537,7 +541,7 @@ impl Operator for Things {
     }
 
     fn uses(&self) -> Vec<Use> {
-        vec![Use::composes(SECRET)]
+        vec![Use::composes(SECRET), Use::reads(WIDGET)]
     }
 
     fn answer(&self, _: &Value, _: &World<'_>) -> Result<Composed, Failure> {

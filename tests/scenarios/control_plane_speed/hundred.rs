@@ -89,7 +89,7 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
         milliseconds(worked_idle),
         " ms",
     );
-    budget.limit("memory", process.memory()?, 40.0, " MB");
+    budget.limit("memory", process.memory()?, 64.0, " MB");
     budget.report("memory at its peak", process.peak()?, " MB");
 
     let page = Page::at(port).await?;

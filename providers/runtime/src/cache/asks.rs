@@ -60,11 +60,6 @@ impl Asks {
         }
     }
 
-    /// Whether anybody looks at an object itself.
-    pub(crate) fn is_asked(&self, kind: ResourceKind, place: &Place) -> bool {
-        self.objects.contains_key(&mark(kind, place))
-    }
-
     /// Who looked at an object, or for objects that it is among, or was.
     pub(crate) fn who<'a>(
         &'a self,

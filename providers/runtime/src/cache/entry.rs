@@ -5,14 +5,22 @@ use std::fmt;
 use std::sync::Arc;
 
 use provider_composer::{Key, ResourceKind};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::packed::{Packed, Sample};
 use crate::apply::{Managed, managed};
+use crate::generate::WHILE_WANTED;
 
 /// Kubernetes' own kind of annotation that repeats an object, the values of a Secret too.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The longest labels, altogether, and ownerReference that are kept of an object without its body, in bytes. Whoever may
+/// create objects may make them as large as the API server takes.
+const LABELS: usize = 4096;
+const REFERENCE: usize = 512;
+
+/// The longest body that is kept though nobody has looked at it yet, in bytes.
+const BODY: usize = 32 * 1024;
 
 /// Where an object of a kind is: `namespace/name`, or `/name` for one of the whole cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,11 +68,11 @@ pub(crate) struct Entry {
     pub managed: Vec<Managed>,
     /// Whether the body is here too.
     pub whole: bool,
-    json: Packed,
+    json: Box<str>,
 }
 
-/// What the carrier itself looks at in an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What the runtime itself looks at in an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Head {
     pub uid: String,
@@ -78,7 +86,7 @@ pub(crate) struct Head {
 }
 
 /// An ownerReference, as far as it is looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Reference {
     pub kind: String,
@@ -89,12 +97,7 @@ pub(crate) struct Reference {
 
 impl Entry {
     /// Of an object as the API server gives it, with its body or without.
-    pub(crate) fn of(
-        mut object: Value,
-        whole: bool,
-        managers: &[&'static str],
-        sample: &Sample,
-    ) -> Self {
+    pub(crate) fn of(mut object: Value, whole: bool, managers: &[&'static str]) -> Self {
         let managed = managed(&object, whole, managers);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.shift_remove("managedFields");
@@ -102,29 +105,34 @@ impl Entry {
                 annotations.shift_remove(LAST_APPLIED);
             }
         }
-        if !whole {
-            behead(&mut object);
-        }
-        Self {
+        let mut entry = Self {
             managed,
-            whole,
-            json: sample.pack(&object),
+            whole: true,
+            json: object.to_string().into(),
+        };
+        if !whole {
+            entry.head_only();
         }
+        entry
     }
 
-    /// The same without its body.
+    /// The same without its body, and of its metadata only what the runtime looks at.
     pub(crate) fn head_only(&mut self) {
         if self.whole {
-            let mut object = self.value();
-            behead(&mut object);
-            self.json = self.json.again(&object);
+            let head = self.head().reduced();
+            self.json = json!({ "metadata": head }).to_string().into();
             self.whole = false;
         }
     }
 
+    /// Whether the operator applied it, and its body is no larger than what operators apply.
+    pub(crate) fn is_own(&self) -> bool {
+        self.managed.iter().any(|managed| managed.applied) && self.json.len() <= BODY
+    }
+
     /// The object, as far as it is here.
     pub(crate) fn value(&self) -> Value {
-        self.json.read()
+        serde_json::from_str(&self.json).unwrap_or_default()
     }
 
     pub(crate) fn head(&self) -> Head {
@@ -132,7 +140,14 @@ impl Entry {
         struct Headed {
             metadata: Head,
         }
-        self.json.read::<Headed>().metadata
+        let headed: Headed = serde_json::from_str(&self.json).unwrap_or_default();
+        headed.metadata
+    }
+
+    /// How much memory it takes, in bytes.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> usize {
+        self.json.len() + size_of_val(&*self.managed)
     }
 
     /// What an operator has to do with it.
@@ -143,14 +158,26 @@ impl Entry {
     }
 }
 
-/// Leaves of an object what is the same for all kinds.
-fn behead(object: &mut Value) {
-    if let Some(fields) = object.as_object_mut() {
-        fields.retain(|name, _| matches!(name.as_str(), "apiVersion" | "kind" | "metadata"));
-    }
-}
-
 impl Head {
+    /// What is kept of an object whose body isn't: neither others' annotations nor more of anything than objects need.
+    fn reduced(mut self) -> Self {
+        self.annotations.retain(|name, _| name == WHILE_WANTED);
+        self.finalizers.clear();
+        let labels = self.labels.iter();
+        if labels
+            .map(|(name, value)| name.len() + value.len())
+            .sum::<usize>()
+            > LABELS
+        {
+            self.labels.clear();
+        }
+        self.owner_references.retain(|reference| {
+            let length = reference.kind.len() + reference.name.len() + reference.uid.len();
+            reference.controller && length <= REFERENCE
+        });
+        self
+    }
+
     /// Counts up with every change in the cluster (<https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>).
     pub(crate) fn version(&self) -> u64 {
         self.resource_version.parse().unwrap_or_default()
@@ -202,7 +229,7 @@ mod tests {
             "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
             "data": { "password": "bcO8Cg==", "empty": "" },
         });
-        let mut entry = Entry::of(seen.clone(), true, &[], &Sample::default());
+        let mut entry = Entry::of(seen.clone(), true, &[]);
         assert_eq!(entry.value(), seen);
         let head = entry.head();
         assert_eq!((head.uid.as_str(), head.version()), ("1", 7));

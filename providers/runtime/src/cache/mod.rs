@@ -3,22 +3,24 @@
 mod asks;
 mod entry;
 mod objects;
-mod packed;
 #[cfg(test)]
 mod tests;
 mod view;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use provider_composer::{Access, Ask, Key, Operator, ResourceKind, Seen};
 use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use asks::Asks;
 use objects::{Change, Objects};
-use packed::Sample;
 
 pub(crate) use entry::{Entry, Head, Place};
 pub(crate) use objects::State;
@@ -28,6 +30,15 @@ pub(crate) use watch::follow;
 use crate::api::Extent;
 use crate::apply::Digest;
 use crate::queue::Queue;
+
+/// What says which kinds are installed, besides Kubernetes' own.
+pub(crate) const DEFINITION: ResourceKind = ResourceKind {
+    group: "apiextensions.k8s.io",
+    version: "v1",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    namespaced: false,
+};
 
 /// A subject, as one operator sees it: operators by their place in the list that was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,11 +68,12 @@ struct Interest {
 /// What is known of the cluster, and whom a change of it wakes.
 pub(crate) struct Cache {
     kinds: BTreeMap<ResourceKind, Mutex<Objects>>,
-    samples: BTreeMap<ResourceKind, Sample>,
     managers: Vec<&'static str>,
     interests: Vec<Interest>,
     asks: Mutex<Asks>,
     queue: Queue<Id>,
+    /// Told when a definition changes.
+    definitions: Notify,
 }
 
 impl Cache {
@@ -83,13 +95,11 @@ impl Cache {
             .collect();
         let kinds = interests.iter().flat_map(|interest| &interest.kinds);
         Self {
-            samples: kinds
-                .clone()
-                .map(|kind| (*kind, Sample::default()))
-                .collect(),
             kinds: kinds
+                .chain([&DEFINITION])
                 .map(|kind| (*kind, Mutex::new(Objects::new())))
                 .collect(),
+            definitions: Notify::new(),
             managers: operators.iter().map(|operator| operator.name()).collect(),
             interests,
             asks: Mutex::default(),
@@ -105,11 +115,11 @@ impl Cache {
         self.kinds.keys().copied()
     }
 
-    /// Of these kinds only heads are held, and the bodies of those that somebody asked for: there may be many, large, and
-    /// full of secrets that are none of our business.
+    /// Of these kinds only the metadata is read, and the bodies of objects that a composer looks at: there may be many, large,
+    /// and full of others' secrets.
     pub(crate) fn extent(kind: ResourceKind) -> Extent {
         match (kind.group, kind.kind) {
-            ("", "Secret" | "ConfigMap") => Extent::Metadata,
+            ("", "Secret" | "ConfigMap") | (_, "CustomResourceDefinition") => Extent::Metadata,
             _ => Extent::Whole,
         }
     }
@@ -128,7 +138,8 @@ impl Cache {
     pub(crate) fn unknown(&self) -> Vec<(ResourceKind, State)> {
         let states = self.kinds().map(|kind| (kind, self.state(kind)));
         let is_unknown = |state: &State| matches!(state, State::Starting | State::Unread(_));
-        states.filter(|(_, state)| is_unknown(state)).collect()
+        let unknown = states.filter(|(kind, state)| *kind != DEFINITION && is_unknown(state));
+        unknown.collect()
     }
 
     pub(crate) fn state(&self, kind: ResourceKind) -> State {
@@ -186,6 +197,31 @@ impl Cache {
         }
     }
 
+    /// Waits until a kind that is not installed may be there. Whether its definition has changed; otherwise as much time is
+    /// gone as is to be waited for where definitions can't be read, or where there is one.
+    pub(crate) async fn installed(&self, kind: ResourceKind, pause: Duration) -> bool {
+        let definition = Key::new(DEFINITION, "", &format!("{}.{}", kind.plural, kind.group));
+        let before = self
+            .find(&definition)
+            .map(|entry| entry.head().resource_version);
+        let pause = sleep(pause);
+        tokio::pin!(pause);
+        loop {
+            let mut changed = pin!(self.definitions.notified());
+            changed.as_mut().enable();
+            let now = self
+                .find(&definition)
+                .map(|entry| entry.head().resource_version);
+            if now != before {
+                return true;
+            }
+            tokio::select! {
+                () = changed => {}
+                () = &mut pause, if !now.is_missing() => return false,
+            }
+        }
+    }
+
     /// One object, as far as it is held.
     pub(crate) fn find(&self, key: &Key) -> Seen<Entry> {
         match self.objects(key.kind) {
@@ -220,26 +256,30 @@ impl Cache {
         made
     }
 
-    /// What is to be kept of an object, with its body or without.
-    fn entry(&self, kind: ResourceKind, object: Value, whole: bool) -> Entry {
-        let other = Sample::default();
-        let sample = self.samples.get(&kind).unwrap_or(&other);
-        Entry::of(object, whole, &self.managers, sample)
+    /// What is kept of an object: its body only where it is a subject, where a composer looked at it, or where an operator
+    /// applied it, so that a composer is about to. All others may be as many and as large as their makers please.
+    fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
+        let mut entry = Entry::of(object, whole, &self.managers);
+        let mut interests = self.interests.iter();
+        let is_wanted = !whole
+            || interests.any(|interest| interest.subject == kind)
+            || (Self::extent(kind) == Extent::Whole && entry.is_own());
+        if !is_wanted && self.asks().who(kind, place, &[&entry.head()]).is_empty() {
+            entry.head_only();
+        }
+        entry
     }
 
     /// What the API server answered to a read or write of ours.
     pub(crate) fn learn(&self, key: &Key, object: Value) {
         let place = Place::of(key);
-        let mut entry = self.entry(key.kind, object, true);
-        if Self::extent(key.kind) == Extent::Metadata && !self.asks().is_asked(key.kind, &place) {
-            entry.head_only();
-        }
+        let entry = self.entry(key.kind, &place, object, true);
         self.take_in(key.kind, &place, entry);
     }
 
     /// An object was read that somebody asks for right now: its body is held from now on.
     pub(crate) fn fetched(&self, key: &Key, object: Value) {
-        let entry = self.entry(key.kind, object, true);
+        let entry = Entry::of(object, true, &self.managers);
         self.take_in(key.kind, &Place::of(key), entry);
     }
 
@@ -327,6 +367,9 @@ impl Cache {
 
     /// Wakes those to whom a change matters: the object's owner, who asked for it, and itself.
     fn changed(&self, kind: ResourceKind, place: &Place, change: &Change) {
+        if kind == DEFINITION {
+            self.definitions.notify_waiters();
+        }
         let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
         let mut ids: BTreeSet<Id> = BTreeSet::new();
         ids.extend(self.asks().who(kind, place, &heads).into_iter().cloned());

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::queue::Turn;
-use crate::testing::{SECRET, things};
+use crate::testing::{SECRET, Server, WIDGET, during, things, until};
 
 /// A cache in which one subject looks at a Secret that is there in its first version.
 fn cache() -> (Cache, Key, Id) {
@@ -31,8 +31,8 @@ fn secret(version: u64) -> Value {
 
 /// As the watch does it.
 fn saw(cache: &Cache, key: &Key, version: u64) {
-    let entry = cache.entry(key.kind, secret(version), false);
     let place = Place::of(key);
+    let entry = cache.entry(key.kind, &place, secret(version), false);
     let change = cache.objects(key.kind).unwrap().saw(&place, entry);
     if let Some(change) = change {
         cache.changed(key.kind, &place, &change);
@@ -73,4 +73,88 @@ async fn a_body_that_is_read_is_no_change_unless_it_is_newer() {
     assert_eq!(woken(&cache).await.as_ref(), Some(&id));
     saw(&cache, &key, 2);
     assert_eq!(woken(&cache).await, None);
+}
+
+#[test]
+fn foreign_objects_take_little_memory_however_large_they_are() {
+    let cache = Cache::new(&things());
+    let long = "x".repeat(256 * 1024);
+    for (kind, whole) in [(SECRET, false), (WIDGET, true)] {
+        for number in 0..250 {
+            let labels: BTreeMap<String, &str> = (0..300)
+                .map(|label| (format!("label-{label:050}"), "value"))
+                .collect();
+            let metadata = json!({
+                "name": number.to_string(), "namespace": "b", "resourceVersion": "1",
+                "annotations": { "note": long, "kubectl.kubernetes.io/last-applied-configuration": long },
+                "labels": labels,
+                "managedFields": [{ "manager": "things", "operation": "Apply", "fieldsV1": { "f:data": { ".": long } } }],
+                "ownerReferences": [{ "controller": true, "kind": long, "name": "one", "uid": "1" }],
+            });
+            let object = json!({ "metadata": metadata, "data": long });
+            let place = Place::new("b", &number.to_string());
+            let entry = cache.entry(kind, &place, object, whole);
+            cache.objects(kind).unwrap().saw(&place, entry);
+        }
+        let objects = cache.objects(kind).unwrap();
+        let sizes = objects.within("b").map(|(_, entry)| entry.size());
+        let size: usize = sizes.sum();
+        assert!(size < 250 * 512, "{kind}: {size} bytes");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_are_read_in_small_pages_one_at_a_time() {
+    let server = Server::default();
+    let cache = Cache::new(&things());
+    let api = server.api();
+    for number in 0..25 {
+        server.put(SECRET, "a", &format!("{number:02}"), json!({}));
+    }
+    during(follow(&cache, &api, SECRET), async {
+        until("all", || {
+            cache.unknown().iter().all(|(kind, _)| *kind != SECRET)
+        })
+        .await;
+        let lists = server.requests("limit");
+        let wanted = ["", "&continue=10", "&continue=20"];
+        assert_eq!(
+            lists,
+            wanted.map(|rest| format!("GET /api/v1/secrets?limit=10{rest}"))
+        );
+        let first = api.list(SECRET, Extent::Whole, "").await.unwrap();
+        let second = timeout(Duration::from_secs(60), api.list(SECRET, Extent::Whole, ""));
+        assert!(second.await.is_err(), "a second page");
+        drop(first);
+        api.list(SECRET, Extent::Whole, "").await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn kind_that_is_not_installed_is_awaited_without_asking() {
+    let server = Server::default();
+    server.state().absent.insert(WIDGET.plural);
+    let cache = Cache::new(&things());
+    let api = server.api();
+    let watches = futures::future::join(
+        follow(&cache, &api, DEFINITION),
+        follow(&cache, &api, WIDGET),
+    );
+    during(watches, async {
+        let is_live = |kind| cache.state(kind) == State::Live;
+        until("definitions", || is_live(DEFINITION)).await;
+        sleep(Duration::from_secs(10)).await;
+        let asked = server.requests("widgets?").len();
+        server.put(DEFINITION, "", "others.test", json!({}));
+        sleep(Duration::from_secs(24 * 3600)).await;
+        assert_eq!(server.requests("widgets?").len(), asked);
+
+        server.put(DEFINITION, "", "widgets.test", json!({}));
+        sleep(Duration::from_secs(1)).await;
+        server.state().absent.clear();
+        until("the kind", || is_live(WIDGET)).await;
+        assert!(server.requests("widgets?").len() < asked + 10);
+    })
+    .await;
 }

@@ -23,8 +23,8 @@ const GRACE: Duration = Duration::from_secs(15);
 /// A watch that ends sooner than this gets a pause.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A kind that isn't there may come, and somebody waits for it.
-const ABSENT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(8));
+/// A kind that has a definition and isn't served yet, or whose definition can't be read.
+const ABSENT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(300));
 const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
 
 /// Keeps the cache of a kind up to date, for ever.
@@ -51,8 +51,13 @@ pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind) {
                 let since = *broken.get_or_insert_with(Instant::now);
                 let absent = error.code() == Some(404);
                 follower.broken(&error, since);
-                let pause = if absent { ABSENT } else { BROKEN };
-                sleep(pause.after(follower.failures)).await;
+                match absent {
+                    false => sleep(BROKEN.after(follower.failures)).await,
+                    true if cache.installed(kind, ABSENT.after(follower.failures)).await => {
+                        follower.failures = 0;
+                    }
+                    true => {}
+                }
             }
         }
     }
@@ -140,9 +145,8 @@ impl Follower<'_> {
         // The items of a list don't say what they are.
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
-        let entry = self
-            .cache
-            .entry(self.kind, object, self.extent == Extent::Whole);
+        let is_whole = self.extent == Extent::Whole;
+        let entry = self.cache.entry(self.kind, &place, object, is_whole);
         let change = self.cache.objects(self.kind)?.saw(&place, entry);
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
