@@ -21,11 +21,8 @@ use crate::events::Events;
 use crate::lease::{Candidate, Hold};
 use crate::metrics::Metrics;
 use crate::outside::Outsides;
-use crate::reconcile::Carrier;
+use crate::reconcile::{Carrier, slots};
 use crate::{CarryError, Leadership, Options};
-
-/// How many subjects have their turn at once.
-const WORKERS: usize = 8;
 
 /// How long turns may take to end once the process is told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -71,6 +68,7 @@ pub async fn carry(
         events: Events::new(api.clone(), identity),
         random: Box::new(SystemRandom::new()),
         outsides: Outsides::new(drivers),
+        slots: slots(),
         operators,
         holds,
         cache: Arc::clone(&cache),
@@ -83,7 +81,7 @@ pub async fn carry(
             .iter()
             .map(|candidate| candidate.run(|| cache.wake_operator(candidate.operator))),
     );
-    let working = join_all((0..WORKERS).map(|_| carrier.work()));
+    let working = carrier.work();
     let (seen, counted) = (Arc::clone(&cache), metrics);
     let telling = async {
         match listener {

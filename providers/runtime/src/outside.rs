@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use provider_composer::{Outside, Seen};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use crate::driver::{Driver, DriverError};
 
 /// How long an answer counts. Nothing tells when it changes, so whoever asked is composed again then.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
+
+/// How many requests of external systems are under way at once. Others wait.
+const REQUESTS: usize = 16;
 
 /// How long a driver may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,6 +27,7 @@ type Answers = HashMap<(&'static str, String), (Instant, Arc<Value>)>;
 pub(crate) struct Outsides {
     drivers: BTreeMap<&'static str, Box<dyn Driver>>,
     answers: Mutex<Answers>,
+    requests: Semaphore,
 }
 
 impl Outsides {
@@ -33,6 +38,7 @@ impl Outsides {
                 .map(|driver| (driver.system(), driver))
                 .collect(),
             answers: Mutex::default(),
+            requests: Semaphore::new(REQUESTS),
         }
     }
 
@@ -48,6 +54,7 @@ impl Outsides {
     /// Asks, and remembers the answer.
     pub(crate) async fn observe(&self, question: &Outside) -> Result<(), DriverError> {
         let asked = self.driver(question)?.observe(&question.content);
+        let _permit = self.requests.acquire().await;
         let answer = timeout(PATIENCE, asked)
             .await
             .map_err(|_| slow(question))??;
@@ -60,6 +67,7 @@ impl Outsides {
     /// Calls, and forgets what the system answered before.
     pub(crate) async fn call(&self, call: &Outside) -> Result<(), DriverError> {
         let called = self.driver(call)?.call(&call.content);
+        let _permit = self.requests.acquire().await;
         let called = timeout(PATIENCE, called).await;
         self.answers()
             .retain(|(system, _), _| *system != call.system);

@@ -32,7 +32,7 @@ use crate::events::Events;
 use crate::lease::Hold;
 use crate::metrics::Metrics;
 use crate::outside::Outsides;
-use crate::reconcile::Carrier;
+use crate::reconcile::{Carrier, slots};
 
 pub(crate) const SECRET: ResourceKind = ResourceKind::namespaced("", "v1", "Secret", "secrets");
 pub(crate) const CONFIG_MAP: ResourceKind =
@@ -560,6 +560,7 @@ pub(crate) fn carrier(
         holds: operators.iter().map(|_| Hold::forever()).collect(),
         cache: Arc::new(Cache::new(&operators)),
         outsides: Outsides::new(drivers),
+        slots: slots(),
         events: Events::new(api.clone(), "test".to_owned()),
         metrics: Metrics::new(&mut Registry::default()),
         random: Box::new(SystemRandom::new()),

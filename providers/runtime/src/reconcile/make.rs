@@ -56,7 +56,7 @@ impl Carrier {
                 return Err(ApiError::NotLeading);
             }
             made.wrote = true;
-            if let Err(error) = self.outsides.call(call).await {
+            if let Err(error) = self.external(self.outsides.call(call)).await {
                 made.problems.push(match &error {
                     DriverError::Unavailable(why) => Failure::new("SystemUnavailable", why),
                     DriverError::Refused(why) => Failure::new("SystemRefused", why),

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use provider_composer::{Answer, Ask, Failure, Key, Operator, Seen, World};
 use ring::rand::SecureRandom;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
@@ -32,6 +33,9 @@ use crate::queue::Turn;
 /// How often one turn composes, each time with what was fetched since. Asking for more each time can't go on for ever.
 const ROUNDS: usize = 5;
 
+/// How many subjects are reconciled at once, those that wait for an external system not counted.
+const WORKERS: usize = 8;
+
 /// How many calls one turn has under way.
 const AT_ONCE: usize = 4;
 
@@ -41,6 +45,7 @@ pub(crate) struct Carrier {
     pub holds: Vec<Hold>,
     pub cache: Arc<Cache>,
     pub outsides: Outsides,
+    pub slots: Semaphore,
     pub api: Api,
     pub events: Events,
     pub metrics: Metrics,
@@ -75,13 +80,32 @@ struct Made {
 }
 
 impl Carrier {
-    /// Takes turns until the queue is closed.
+    /// Reconciles until the queue is closed.
     pub(crate) async fn work(&self) {
-        while let Some(id) = self.cache.queue().next().await {
-            self.metrics.queued(self.cache.queue().depth());
+        let queue = self.cache.queue();
+        let subjects = stream::unfold((), move |()| async move {
+            let slot = self.slots.acquire().await.ok()?;
+            let id = queue.next().await?;
+            slot.forget();
+            Some((id, ()))
+        });
+        let reconcile = move |id| async move {
+            self.metrics.queued(queue.depth());
             let turn = self.turn(&id).await;
-            self.cache.queue().done(&id, turn);
+            queue.done(&id, turn);
+            self.slots.add_permits(1);
+        };
+        subjects.for_each_concurrent(None, reconcile).await;
+    }
+
+    /// Waits for an external system while another subject has this one's slot: a slow one holds up only who needs it.
+    async fn external<T>(&self, request: impl Future<Output = T>) -> T {
+        self.slots.add_permits(1);
+        let answer = request.await;
+        if let Ok(slot) = self.slots.acquire().await {
+            slot.forget();
         }
+        answer
     }
 
     async fn turn(&self, id: &Id) -> Turn {
@@ -235,11 +259,16 @@ impl Carrier {
 
     /// Fetches what was missing; what could not be had, with the reason.
     async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
-        let fetched: Vec<_> = wanted
-            .into_iter()
-            .map(|wanted| self.fetch_one(wanted))
-            .collect();
-        let fetched: Vec<_> = stream::iter(fetched).buffered(AT_ONCE).collect().await;
+        let is_external = |wanted: &Wanted| matches!(wanted, Wanted::Outside(_));
+        let (external, objects): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_external);
+        let fetch = |wanted: Vec<Wanted>| {
+            let fetches: Vec<_> = wanted.into_iter().map(|one| self.fetch_one(one)).collect();
+            stream::iter(fetches).buffered(AT_ONCE).collect::<Vec<_>>()
+        };
+        let mut fetched = fetch(objects).await;
+        if !external.is_empty() {
+            fetched.extend(self.external(fetch(external)).await);
+        }
         fetched.into_iter().flatten().collect()
     }
 
@@ -309,6 +338,11 @@ impl Subject<'_> {
         let mut keys = answer.objects.keys().chain(answer.generated.keys());
         keys.find(|key| key.namespace != self.key.namespace)
     }
+}
+
+/// As many slots as subjects are reconciled at once.
+pub(crate) fn slots() -> Semaphore {
+    Semaphore::new(WORKERS)
 }
 
 /// How long until a moment.

@@ -1,13 +1,16 @@
 //! Whole reconciles on an API server in memory.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use futures::future::join_all;
-use provider_composer::{Answer, Failure, Metadata, Owner, ResourceKind, Use};
+use futures::FutureExt;
+use futures::future::{BoxFuture, join, join_all};
+use provider_composer::{Answer, Failure, Metadata, Outside, Owner, ResourceKind, Use};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::cache::{Place, State, follow};
+use crate::driver::{Driver, DriverError};
 use crate::testing::{CONFIG_MAP, Server, THING, carrier, during, until};
 
 /// Wants nothing and keeps every ConfigMap that it sees. A kind that it can't read recovers right after it was looked at.
@@ -34,6 +37,13 @@ impl Operator for Keeper {
     fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure> {
         let namespace = resource["metadata"]["namespace"].as_str().unwrap();
         let kept = world.keys(CONFIG_MAP, namespace, &[]).found();
+        if resource["metadata"]["labels"]["asks"] == "yes" {
+            let content = resource["metadata"]["name"].to_string();
+            world.outside(Outside {
+                system: "tarpit",
+                content,
+            });
+        }
         if let Some(cache) = self.0.get() {
             cache.set_state(CONFIG_MAP, State::Live);
         }
@@ -48,7 +58,7 @@ impl Operator for Keeper {
             generated: BTreeMap::new(),
             kept: kept.into_iter().flatten().collect(),
             calls: Vec::new(),
-            status: json!({}),
+            status: json!({ "seen": true }),
             failed: BTreeSet::new(),
             wake: None,
             owner: Owner::of(THING, &metadata),
@@ -121,6 +131,63 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
         while woken().await.is_some() {}
         assert_eq!(server.get(THING, "a", "one"), None);
         assert_eq!(server.requests("DELETE"), [""; 0]);
+    })
+    .await;
+}
+
+/// Asks a server that takes connections and never answers.
+struct TarPit {
+    address: std::net::SocketAddr,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Driver for TarPit {
+    fn system(&self) -> &'static str {
+        "tarpit"
+    }
+
+    fn observe<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let asked = async {
+            let connection = tokio::net::TcpStream::connect(self.address).await.unwrap();
+            connection.readable().await.unwrap();
+            Ok(Value::Null)
+        };
+        asked.boxed()
+    }
+
+    fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async { Ok(()) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn slow_external_systems_do_not_hold_up_other_subjects() {
+    let server = Server::default();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let tar_pit = TarPit {
+        address,
+        asked: Arc::clone(&asked),
+    };
+    let operator = Box::new(Keeper::default());
+    let carrier = carrier(&server, vec![operator], vec![Box::new(tar_pit)]);
+    for number in 0..40 {
+        let labels = json!({ "asks": "yes" });
+        let slow = json!({ "metadata": { "finalizers": ["test/thing"], "labels": labels } });
+        server.put(THING, "a", &format!("slow-{number}"), slow);
+    }
+    let api = server.api();
+    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind)));
+    during(join(watches, carrier.work()), async {
+        until("requests", || asked.load(Ordering::Relaxed) >= WORKERS).await;
+        server.put(THING, "a", "fast", thing());
+        let reconciled = until("the fast one", || {
+            !server.requests("fast/status").is_empty()
+        });
+        let reconciled = tokio::time::timeout(Duration::from_secs(5), reconciled);
+        assert!(reconciled.await.is_ok(), "it waits for the others");
     })
     .await;
 }
