@@ -20,6 +20,52 @@ use crate::manifest::gateway::{
 use crate::service::Service;
 use crate::tls::Certificate;
 
+/// Annotations that an Ingress may have: what concerns the connection to this service alone. Others add configuration of the
+/// controller's, host names, or Secrets and services of other namespaces.
+const ANNOTATIONS: [&str; 19] = [
+    "cert-manager.io/cluster-issuer",
+    "cert-manager.io/issuer",
+    "haproxy-ingress.github.io/backend-protocol",
+    "haproxy.org/server-ssl",
+    "nginx.ingress.kubernetes.io/backend-protocol",
+    "nginx.ingress.kubernetes.io/client-body-buffer-size",
+    "nginx.ingress.kubernetes.io/force-ssl-redirect",
+    "nginx.ingress.kubernetes.io/limit-connections",
+    "nginx.ingress.kubernetes.io/limit-rps",
+    "nginx.ingress.kubernetes.io/proxy-body-size",
+    "nginx.ingress.kubernetes.io/proxy-buffering",
+    "nginx.ingress.kubernetes.io/proxy-connect-timeout",
+    "nginx.ingress.kubernetes.io/proxy-read-timeout",
+    "nginx.ingress.kubernetes.io/proxy-request-buffering",
+    "nginx.ingress.kubernetes.io/proxy-send-timeout",
+    "nginx.ingress.kubernetes.io/proxy-ssl-name",
+    "nginx.ingress.kubernetes.io/ssl-redirect",
+    "nginx.ingress.kubernetes.io/whitelist-source-range",
+    "traefik.ingress.kubernetes.io/router.entrypoints",
+];
+
+/// Why an Ingress can't have some annotations.
+fn refused(annotations: &BTreeMap<String, String>) -> Option<Progress> {
+    let plain = |value: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b" ,-./:_".contains(&byte);
+        value.bytes().all(plain)
+    };
+    let why = annotations.iter().find_map(|(name, value)| {
+        match (ANNOTATIONS.contains(&name.as_str()), plain(value)) {
+            (false, _) => Some(format!(
+                "{name:?} isn't allowed: remove it, or ask the platform team to configure the Ingress controller; allowed are {}",
+                ANNOTATIONS.join(", ")
+            )),
+            (true, false) => Some(format!(
+                "the value of {name} must consist of letters, digits, spaces and the characters , - . / : _"
+            )),
+            (true, true) => None,
+        }
+    })?;
+    let message = format!("expose.ingress.annotations: {why}");
+    Some(Progress::failed("AnnotationNotAllowed", message))
+}
+
 impl Service<'_> {
     /// URL of the API for clients outside the cluster, without a path; the same as for those within where it isn't exposed.
     pub fn public_endpoint(&self) -> String {
@@ -42,6 +88,10 @@ impl Component<'_> {
             return None;
         };
         if let Some(ingress) = &exposure.ingress {
+            if let Some(refused) = refused(&ingress.annotations) {
+                composition.keep(Key::of::<Ingress>(self.service.namespace, &self.object));
+                return Some(refused);
+            }
             composition.apply(
                 self.service.namespace,
                 &self.object,

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 use crate::stage::KEYSTONE;
 
+const PROTOCOL: &str = "nginx.ingress.kubernetes.io/backend-protocol";
+
 /// A Keystone with more in its spec, as far as it comes.
 fn with(more: Value) -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
@@ -173,11 +175,14 @@ fn an_ingress_leads_to_it() {
     let cluster = with(json!({
         "expose": {
             "hostname": "identity.example.com",
-            "ingress": { "className": "nginx", "tlsSecretName": "public-tls", "annotations": { "a": "b" } },
+            "ingress": { "className": "nginx", "tlsSecretName": "public-tls", "annotations": { PROTOCOL: "HTTPS" } },
         },
     }));
     let ingress = cluster.get::<Ingress>("keystone").unwrap();
-    assert_eq!(ingress["metadata"]["annotations"], json!({ "a": "b" }));
+    assert_eq!(
+        ingress["metadata"]["annotations"],
+        json!({ PROTOCOL: "HTTPS" })
+    );
     let spec = &ingress["spec"];
     assert_eq!(spec["ingressClassName"], "nginx");
     assert_eq!(
@@ -192,6 +197,32 @@ fn an_ingress_leads_to_it() {
     );
     assert_eq!(condition(&cluster, "Exposed").0, "True");
     assert!(cluster.get::<Manifest<HttpRoute>>("keystone").is_none());
+}
+
+#[rstest::rstest]
+#[case("nginx.ingress.kubernetes.io/server-snippet", "return 200;")]
+#[case("nginx.ingress.kubernetes.io/server-alias", "console.example.com")]
+#[case("nginx.ingress.kubernetes.io/auth-url", "http://evil.example.com")]
+#[case("nginx.ingress.kubernetes.io/proxy-ssl-secret", "other/secret")]
+#[case("external-dns.alpha.kubernetes.io/hostname", "other.example.com")]
+#[case(PROTOCOL, "HTTPS; evil")]
+fn ingress_with_other_annotations_is_refused_and_stays_as_it_was(
+    #[case] name: &str,
+    #[case] value: &str,
+) {
+    let allowed = json!({ "hostname": "identity.example.com", "ingress": {} });
+    let mut cluster = with(json!({ "expose": allowed }));
+    let before = cluster.get::<Ingress>("keystone").cloned();
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["expose"]["ingress"] = json!({ "annotations": { name: value } });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    let (status, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Exposed");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "AnnotationNotAllowed")
+    );
+    assert_eq!(cluster.get::<Ingress>("keystone"), before.as_ref());
 }
 
 #[test]
