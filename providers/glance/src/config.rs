@@ -9,6 +9,22 @@ use crate::store::{self, Store};
 /// Room for what is on its way to a store, and locks.
 pub const SCRATCH: &str = "/var/lib/glance";
 
+/// Hosts that users may not have images fetched from: the pod itself, the metadata services of clouds, the API server. Glance
+/// compares names and single addresses; which addresses a name may lead to is up to a NetworkPolicy.
+const LOCAL: [&str; 12] = [
+    "localhost",
+    "127.0.0.1",
+    "0.0.0.0",
+    "::1",
+    "::",
+    "169.254.169.254",
+    "fd00:ec2::254",
+    "metadata.google.internal",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+];
 const ON_ITS_WAY: &str = "nothing: what is on its way to a store has a place of its own";
 /// What users set elsewhere.
 pub const OWNED: [Owned<'_>; 14] = [
@@ -54,6 +70,11 @@ pub fn glance_api_conf(
     config
         .section("DEFAULT")
         .set("enabled_import_methods", methods);
+    config
+        .section("import_filtering_opts")
+        .set("allowed_schemes", "[http,https]")
+        .set("allowed_ports", "[80,443]")
+        .set("disallowed_hosts", format!("[{}]", LOCAL.join(",")));
     database.configure(config.section("database"));
     access.configure(service, &mut config, files);
     store::configure(stores, service, &mut config, files);
