@@ -173,6 +173,7 @@ impl Recipe<'_> {
                     name: name.clone(),
                     kind: IssuerKind::ClusterIssuer,
                 }),
+                ..ControlPlaneTls::default()
             },
             network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),

@@ -52,9 +52,14 @@ impl Default for Global {
 pub struct ControlPlaneTls {
     /// Whether endpoints are encrypted.
     pub enabled: bool,
-    /// Cert-manager's issuer of the certificates. Without it each service uses the Secret `<service>-tls`.
+    /// Cert-manager's issuer of certificates for public host names, those of `expose`. Without it, and without
+    /// internalIssuerRef, each service uses the Secret `<service>-tls`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
+    /// Cert-manager's issuer of certificates for names within the cluster. Without it a certificate authority of the control
+    /// plane's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internal_issuer_ref: Option<IssuerRef>,
 }
 
 impl Default for ControlPlaneTls {
@@ -62,6 +67,7 @@ impl Default for ControlPlaneTls {
         Self {
             enabled: true,
             issuer_ref: None,
+            internal_issuer_ref: None,
         }
     }
 }
@@ -113,6 +119,21 @@ pub struct Images {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 8))]
     pub pull_secrets: Vec<NamedRef>,
+}
+
+/// A store of External Secrets, and where a cluster's credentials are in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SecretStore {
+    /// The store.
+    #[serde(flatten)]
+    pub store: SecretStoreRef,
+    /// Where this cluster's credentials are in the store: `<site>/<cluster>`, for instance `europe/eu-de-1-control-plane`. No
+    /// other cluster may use it, since namespaces and names may be the same there.
+    #[schemars(
+        length(min = 3, max = 253),
+        regex(pattern = "^[a-z0-9][-._a-z0-9]*(/[a-z0-9][-._a-z0-9]*)+$")
+    )]
+    pub path: String,
 }
 
 /// A store of External Secrets.

@@ -14,7 +14,8 @@ use serde_json::json;
 
 pub use self::{
     global::{
-        ControlPlaneNetwork, ControlPlaneTls, Global, Images, SecretStoreKind, SecretStoreRef,
+        ControlPlaneNetwork, ControlPlaneTls, Global, Images, SecretStore, SecretStoreKind,
+        SecretStoreRef,
     },
     infrastructure::{
         ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, MaxScale, Memcached,
@@ -68,7 +69,7 @@ pub struct ControlPlaneSpec {
     /// The store of External Secrets that credentials come from and go to. Without it the operator keeps them in Secrets
     /// of the control plane's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_store_ref: Option<SecretStoreRef>,
+    pub secret_store_ref: Option<SecretStore>,
     /// Settings that hold for every service.
     pub global: Global,
 }

@@ -144,7 +144,7 @@ fn defaults_are_those_of_the_schema() {
         "services": { "keystone": { "replicas": 1, "fernet": {} }, "octavia": {} },
         "infrastructure": { "mariadb": { "maxScale": {}, "external": { "host": "a" } }, "valkey": { "tls": {} } },
         "cortex": {}, "tempest": { "tests": {} }, "korc": { "enabled": false },
-        "secretStoreRef": { "name": "a" }, "global": { "tls": { "issuerRef": { "name": "a" } } },
+        "secretStoreRef": { "name": "a", "path": "a/b" }, "global": { "tls": { "issuerRef": { "name": "a" } } },
         "storage": { "ceph": {} }, "compute": {},
     }));
     assert_same_defaults::<SecretAggregateSpec>(json!({

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::control_plane::SecretStore;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Composition, Failure, Owner, Progress, Resource, Seen, World};
@@ -17,7 +18,7 @@ pub(crate) fn source(name: &str) -> String {
 }
 
 /// Wants a Secret with these values. With a store they travel `<name>-source` -> PushSecret -> store -> ExternalSecret ->
-/// Secret, under a path with the control plane's namespace and name. Somebody else's Secret is never touched.
+/// Secret, under a path with the control plane's site, cluster, namespace and name. Somebody else's Secret is never touched.
 ///
 /// # Errors
 /// An object can't be written.
@@ -57,8 +58,8 @@ pub(crate) fn deliver(
         ..Secret::default()
     };
     composition.apply(namespace, &written, &secret);
-    if let Some(store) = store {
-        let path = format!("{namespace}/{}/{name}", recipe.subject.name());
+    if let Some(SecretStore { store, path }) = store {
+        let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
         let push = PushSecret::new(store, &written, &path, &keys);
         composition.apply(namespace, name, &push);
         let external = ExternalSecret::new(store, name, &path, &keys);

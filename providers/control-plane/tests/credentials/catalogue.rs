@@ -35,7 +35,7 @@ fn everything_of_a_catalogue() {
 #[test]
 fn through_a_store_under_a_path_of_its_own() {
     let mut stage = Stage::new(&json!({
-        "secretStoreRef": { "name": "openbao", "kind": "ClusterSecretStore" },
+        "secretStoreRef": { "name": "openbao", "kind": "ClusterSecretStore", "path": "europe/eu-de-1" },
     }));
     stage.settle();
     assert_eq!(

@@ -261,7 +261,7 @@ fn killed_after_any_write_a_rotation_ends_as_if_nothing_had_happened() {
 #[test]
 fn what_is_still_on_its_way_through_a_store_is_not_taken_back() {
     let mut stage = Stage::new(&json!({
-        "secretStoreRef": { "name": "openbao", "kind": "ClusterSecretStore" },
+        "secretStoreRef": { "name": "openbao", "kind": "ClusterSecretStore", "path": "europe/eu-de-1" },
     }));
     stage.settle();
     for _ in 0..6 {
