@@ -16,6 +16,7 @@ use crate::{
     nova::NovaSpec,
     ovn_chassis::OvnChassisSpec,
     ovn_cluster::OvnClusterSpec,
+    parts::reference::LABEL,
     placement::PlacementSpec,
     rule::Rule,
     schema,
@@ -141,11 +142,13 @@ fn whole<K: CustomResource>() -> Value {
     if rules != json!([]) {
         root["x-kubernetes-validations"] = rules;
     }
+    let mut name = json!({ "type": "string", "maxLength": K::MAX_NAME_LENGTH });
+    // What has a certificate is a host of this name: with a dot it could be one of another namespace.
+    if spec["properties"].get("tls").is_some() {
+        name["pattern"] = json!(LABEL);
+    }
     root["properties"] = json!({
-        "metadata": {
-            "type": "object",
-            "properties": { "name": { "type": "string", "maxLength": K::MAX_NAME_LENGTH } },
-        },
+        "metadata": { "type": "object", "properties": { "name": name } },
         "spec": spec,
         "status": schema::observed::<K::Status>(),
     });

@@ -8,6 +8,7 @@ use provider_composer::{
     Composer, Composition, Failure, Metadata, Progress, Resource, ResourceKind, Seen, Subject, Use,
     World,
 };
+use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::table::Tags;
 
 use crate::catalogue;
@@ -33,6 +34,8 @@ impl Composer for ControlPlaneComposer {
         let others = [
             Use::reads(ResourceKind::of::<ControlPlaneSpec>()),
             Use::composes(NetworkPolicy::KIND),
+            Use::composes(Manifest::<cert_manager::Certificate>::KIND),
+            Use::composes(Manifest::<cert_manager::Issuer>::KIND),
         ];
         let all = composed.chain(catalogue::uses()).chain(others);
         // What is composed is looked at too.
@@ -58,6 +61,8 @@ impl Composer for ControlPlaneComposer {
         alone(subject, world)?;
         recipe.graph.check()?;
         recipe.network(composition);
+        recipe.authority(composition);
+        recipe.public_certificates(composition);
         let mut survey = survey(&recipe, world, recipe.graph.steps());
         catalogue(&recipe, &mut survey, world, composition)?;
         let rollout = Rollout::decide(&recipe, &survey, world.now())?;

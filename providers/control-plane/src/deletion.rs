@@ -47,6 +47,7 @@ pub fn dissolve(
     }
     if !left.is_empty() {
         recipe.network(composition);
+        recipe.authority(composition);
     }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let message = format!(

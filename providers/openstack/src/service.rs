@@ -65,6 +65,13 @@ impl<'a> Service<'a> {
         installed: Option<&str>,
         common: &'a Common,
     ) -> Result<Self, Failure> {
+        if subject.name().contains('.') {
+            return Err(Failure::new(
+                "Invalid",
+                "metadata.name has a dot, and a Service of this name would be another host: create the resource under a name \
+                 of letters, digits and dashes",
+            ));
+        }
         let release = image::release(definition.name, common)?;
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {

@@ -37,12 +37,8 @@ impl Certificate {
             let (name, namespace) = (&component.object, service.namespace);
             let spec = cert_manager::Certificate {
                 secret_name: secret.clone(),
-                dns_names: vec![
-                    component.host(),
-                    format!("{name}.{namespace}.svc"),
-                    format!("{name}.{namespace}"),
-                    name.clone(),
-                ],
+                // Shorter names are anybody's: what they lead to depends on who asks.
+                dns_names: vec![component.host(), format!("{name}.{namespace}.svc")],
                 usages: vec!["server auth".to_owned()],
                 private_key: PrivateKey {
                     algorithm: "ECDSA".to_owned(),
@@ -50,6 +46,7 @@ impl Certificate {
                     rotation_policy: "Always".to_owned(),
                 },
                 issuer_ref: issuer.clone(),
+                ..cert_manager::Certificate::default()
             };
             composition.apply(namespace, &secret, &component.manifest(spec));
         }

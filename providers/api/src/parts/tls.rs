@@ -21,7 +21,7 @@ pub(crate) const ONE_CERTIFICATE: Rule = Rule::new(
 pub struct Tls {
     /// Whether endpoints are encrypted.
     pub enabled: bool,
-    /// Cert-manager's issuer of the certificate.
+    /// Cert-manager's issuer of the certificate, which is for names within the cluster only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
     /// Secret of the type kubernetes.io/tls with certificate and key, in the same namespace.
@@ -40,7 +40,7 @@ impl Default for Tls {
 }
 
 /// Cert-manager's issuer of certificates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssuerRef {
     /// Name of the issuer.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]

@@ -1,5 +1,6 @@
 //! Databases, message bus and caches: what is made, and what services are told of it.
 
+pub(crate) mod authority;
 mod mariadb;
 mod memcached;
 mod network;

@@ -2,12 +2,16 @@
 
 use c5c3_api::control_plane::Overrides;
 use c5c3_api::parts::{
-    AppCredentialRef, Common, Dependency, Image, KeystoneAccess, PolicyOverrides, Tls,
+    AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
+    PolicyOverrides, Tls,
 };
+use provider_composer::Composition;
+use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::table::{self, REGISTRY};
 use provider_openstack::{KEYSTONE, Release, keystone_credentials};
 
 use crate::graph::{Node, Step};
+use crate::infrastructure::authority::{key, manifest};
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
 
@@ -25,7 +29,7 @@ impl Recipe<'_> {
             release: Some(release.to_string()),
             image: self.image(step.name, tag, &overrides.image),
             tls: self.tls(),
-            expose: overrides.expose.clone(),
+            expose: self.exposed(step, overrides),
             topology: global.topology.clone(),
             monitoring: global.monitoring,
             policy_overrides: merged(
@@ -63,13 +67,54 @@ impl Recipe<'_> {
         format!("{registry}/memcached:{}", table::MEMCACHED)
     }
 
-    /// Encryption of a service's endpoint.
+    /// Encryption of a service's endpoint within the cluster.
     pub(crate) fn tls(&self) -> Tls {
-        let tls = &self.spec().global.tls;
         Tls {
-            enabled: tls.enabled,
-            issuer_ref: tls.issuer_ref.clone().filter(|_| tls.enabled),
+            enabled: self.spec().global.tls.enabled,
+            issuer_ref: self.internal_issuer(),
             cert_secret_ref: None,
+        }
+    }
+
+    /// How an API is reached from outside. For an Ingress that has no certificate the public issuer is asked for one.
+    fn exposed(&self, step: &Step, overrides: &Overrides) -> Option<Exposure> {
+        let mut exposure = overrides.expose.clone()?;
+        if self.public_certificate(&exposure).is_some()
+            && let Some(ingress) = &mut exposure.ingress
+        {
+            ingress.tls_secret_name = Some(public_secret(step.name));
+        }
+        Some(exposure)
+    }
+
+    /// The issuer of the certificate of a public host name, where it has none.
+    fn public_certificate(&self, exposure: &Exposure) -> Option<&IssuerRef> {
+        let tls = &self.spec().global.tls;
+        let ingress = exposure.ingress.as_ref()?;
+        let lacks = tls.enabled && ingress.tls_secret_name.is_none();
+        tls.issuer_ref.as_ref().filter(|_| lacks)
+    }
+
+    /// Composes the certificates of public host names. The public issuer is asked for no other name.
+    pub(crate) fn public_certificates(&self, composition: &mut Composition) {
+        for service in self.enabled() {
+            let said = self.services.overrides(service.name);
+            let Some(exposure) = said.and_then(|said| said.expose.as_ref()) else {
+                continue;
+            };
+            let Some(issuer) = self.public_certificate(exposure) else {
+                continue;
+            };
+            let secret = public_secret(service.name);
+            let certificate = Certificate {
+                secret_name: secret.clone(),
+                dns_names: vec![exposure.hostname.clone()],
+                usages: vec!["server auth".to_owned()],
+                private_key: key("Always"),
+                issuer_ref: issuer.clone(),
+                ..Certificate::default()
+            };
+            composition.apply(self.namespace(), &secret, &manifest(certificate));
         }
     }
 
@@ -105,6 +150,11 @@ impl Recipe<'_> {
     pub(crate) fn service_user(&self, node: Node) -> Option<c5c3_api::parts::NamedRef> {
         self.graph.contains(node).then(|| named(node.step().name))
     }
+}
+
+/// The Secret with the certificate of a service's public host name.
+fn public_secret(service: &str) -> String {
+    format!("{service}-public-tls")
 }
 
 /// Rules of the control plane, and those of a service, which win.

@@ -4,6 +4,7 @@
 
 mod answers;
 mod anything;
+mod certificates;
 
 mod deletion;
 mod graph;

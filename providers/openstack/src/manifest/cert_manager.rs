@@ -7,12 +7,22 @@ use serde::{Deserialize, Serialize};
 use super::Kind;
 
 /// A certificate that is renewed before it expires.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Certificate {
+    /// Whether it may sign others.
+    #[serde(default, rename = "isCA", skip_serializing_if = "Option::is_none")]
+    pub is_ca: Option<bool>,
+    /// Its subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common_name: Option<String>,
+    /// How long it is valid, for instance 87600h.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<String>,
     /// Secret that it is written to.
     pub secret_name: String,
     /// Names that it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dns_names: Vec<String>,
     /// What it may be used for.
     pub usages: Vec<String>,
@@ -27,8 +37,27 @@ impl Kind for Certificate {
         ResourceKind::namespaced("cert-manager.io", "v1", "Certificate", "certificates");
 }
 
-/// The key of a certificate.
+/// An issuer of certificates in its own namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Issuer {
+    /// Signs each certificate with the certificate's own key.
+    SelfSigned {},
+    /// Signs with the certificate and key of a Secret.
+    #[serde(rename_all = "camelCase")]
+    Ca {
+        /// The Secret.
+        secret_name: String,
+    },
+}
+
+impl Kind for Issuer {
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("cert-manager.io", "v1", "Issuer", "issuers");
+}
+
+/// The key of a certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PrivateKey {
     /// Algorithm.
