@@ -118,8 +118,11 @@ pub struct GardenerPreset {
     pub update_strategy: Option<UpdateStrategy>,
     /// Zones of each region: what the label `availability-zone` calls a zone, and what the infrastructure calls it.
     pub zones: BTreeMap<String, BTreeMap<String, String>>,
-    /// Address ranges.
+    /// Address ranges for claims that name none.
     pub networking: Networking,
+    /// Length of the prefix of one cluster's nodes. Each cluster gets such a block of `networking.nodes`, chosen by its name;
+    /// without it all of that range.
+    pub node_block: Option<u8>,
     /// When Gardener may change clusters.
     pub maintenance: Maintenance,
     /// What the extension takes for the infrastructure. `{nodes}` stands for the cluster's range of node addresses.

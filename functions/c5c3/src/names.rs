@@ -78,16 +78,20 @@ pub fn fitted(name: &str, longest: usize) -> String {
     if name.len() <= longest {
         return name.to_owned();
     }
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
     let room = longest.saturating_sub(HASH + 1);
     let beginning: String = name.chars().take(room).collect();
     format!(
         "{}-{:05x}",
         beginning.trim_end_matches('-'),
-        hash & 0xf_ffff
+        hash(name) & 0xf_ffff
     )
+}
+
+/// A number that follows from a name, FNV-1a.
+pub fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

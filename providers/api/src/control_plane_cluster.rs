@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cidr::Ranges,
     kind::{Column, Kind},
     rule,
 };
@@ -34,6 +35,9 @@ pub struct ControlPlaneClusterSpec {
     /// Whether the cluster survives the loss of a zone.
     #[serde(default = "default_high_availability")]
     pub high_availability: bool,
+    /// Addresses of the cluster.
+    #[serde(default)]
+    pub network: Ranges,
 }
 
 fn default_workers() -> u32 {
@@ -83,6 +87,9 @@ pub struct ControlPlaneClusterStatus {
     /// Name of the Secret that holds the cluster's kubeconfig under the key `kubeconfig`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubeconfig: Option<String>,
+    /// Addresses of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Ranges>,
 }
 
 /// How far a control plane cluster has come.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cidr::{Cidr, Ranges},
     kind::{Column, Kind},
     pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
     rule::{self, Rule},
@@ -48,7 +49,7 @@ pub struct HypervisorClusterSpec {
     /// Who may consume the pool.
     #[serde(default)]
     pub sharing: Sharing,
-    /// How the nodes are wired.
+    /// Addresses of the cluster, and how its nodes are wired.
     #[serde(default)]
     pub network: Network,
 }
@@ -107,13 +108,37 @@ pub fn default_machine_class() -> String {
     "baremetal-kvm".to_owned()
 }
 
-/// How the nodes of a pool are wired.
+/// Addresses of a pool, and how its nodes are wired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Network {
+    /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
+    /// default for this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub nodes: Option<Cidr>,
+    /// Addresses of the pods. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub pods: Option<Cidr>,
+    /// Addresses of the services. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub services: Option<Cidr>,
     /// Physical networks that each node reaches.
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
+}
+
+impl Network {
+    /// The addresses.
+    pub fn ranges(&self) -> Ranges {
+        Ranges {
+            nodes: self.nodes,
+            pods: self.pods,
+            services: self.services,
+        }
+    }
 }
 
 /// The observed pool.
@@ -129,6 +154,9 @@ pub struct HypervisorClusterStatus {
     /// Number of nodes that are there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_count: Option<u32>,
+    /// Addresses of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Ranges>,
     /// What is left for new servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_capacity: Option<AvailableCapacity>,

@@ -7,6 +7,7 @@
 //! Crossplane makes of it, and a namespaced composite resource: fields that Crossplane adds are ignored when read.
 //! A field that the API server would default has the same default here, so a resource may be read from a file too.
 
+pub mod cidr;
 pub mod cinder;
 pub mod condition;
 pub mod control_plane;
@@ -35,6 +36,7 @@ pub mod secret_aggregate;
 pub mod storage_cluster;
 pub mod tempest;
 
+pub use cidr::{Cidr, CidrError, Ranges};
 pub use condition::Condition;
 pub use control_plane_cluster::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
 pub use custom_resource::{CustomResource, Scope, custom_resource, custom_resources};

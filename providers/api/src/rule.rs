@@ -33,6 +33,9 @@ pub(crate) const REGION: Rule =
 pub(crate) const POOL_NAME: Rule =
     Rule::immutable("name can't be changed: make a new pool and move its consumers");
 
+pub(crate) const NETWORK: Rule =
+    Rule::immutable("a network can't be changed: make a new cluster with other addresses");
+
 pub(crate) const UNIQUE: Rule = Rule::new(
     "self.all(pool, self.exists_one(other, other == pool))",
     "a pool is named twice: name each pool once",

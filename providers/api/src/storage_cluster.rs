@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cidr::Ranges,
     kind::{Column, Kind},
     pool::{self, Consumer, PoolName, Sharing, SharingMode},
     rule::{self, Rule},
@@ -57,6 +58,9 @@ pub struct StorageClusterSpec {
     /// Who may consume the pool.
     #[serde(default)]
     pub sharing: Sharing,
+    /// Addresses of the cluster.
+    #[serde(default)]
+    pub network: Ranges,
 }
 
 fn default_workers() -> u32 {
@@ -185,6 +189,9 @@ pub struct StorageClusterStatus {
     /// Ceph's own judgement of its state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
+    /// Addresses of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Ranges>,
     /// Zones that hold data. With more than one, each copy is in a zone of its own, so that one zone may fail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]

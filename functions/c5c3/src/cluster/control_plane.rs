@@ -42,12 +42,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
+    let networking = cluster.networking(request, spec.network)?;
+    let network = Some(networking.ranges());
     let mut composed = Composed::new(request, response, claim.metadata.scope());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: BTreeMap::new(),
+            networking,
             workers,
             highly_available: spec.high_availability,
         },
@@ -72,6 +75,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     response.status(&ControlPlaneClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),
+        network,
         kubeconfig: Some(cluster.kubeconfig()),
     })?;
     response.composite_ready(Readiness::from(settled));

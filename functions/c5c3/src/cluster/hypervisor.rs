@@ -64,12 +64,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
+    let networking = cluster.networking(request, spec.network.ranges())?;
+    let network = Some(networking.ranges());
     let mut composed = Composed::new(request, response, claim.metadata.scope());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: spec.labels.clone(),
+            networking,
             workers,
             highly_available: true,
         },
@@ -120,6 +123,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     response.status(&HypervisorClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),
+        network,
         node_count: pool.status.node_count,
         available_capacity: (capacity != AvailableCapacity::default()).then_some(capacity),
         consumers,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::Ranges;
 use function_protocol::{Fatal, Response};
 
 use super::Cluster;
 use crate::composed::Composed;
 use crate::manifest::gardener::{
-    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Provider, Shoot,
+    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Networking, Provider, Shoot,
     ShootControlPlane, ShootStatus, Worker,
 };
 use crate::manifest::{Manifest, ObjectMeta};
@@ -42,6 +43,8 @@ pub struct Wanted<'a> {
     pub kubernetes_version: Option<&'a String>,
     /// Labels of the Shoot.
     pub labels: BTreeMap<String, String>,
+    /// Addresses.
+    pub networking: Networking,
     /// The groups of machines.
     pub workers: Vec<Worker>,
     /// Whether the cluster's own control plane survives the loss of a zone.
@@ -56,7 +59,8 @@ impl Cluster<'_> {
         composed: &mut Composed<'_>,
     ) -> Result<Observation<ShootStatus>, Fatal> {
         let gardener = &self.presets.gardener;
-        let values = [("{nodes}", Some(gardener.networking.nodes.as_str()))];
+        let nodes = wanted.networking.nodes.to_string();
+        let values = [("{nodes}", Some(nodes.as_str()))];
         let config = |template: &Option<Template>, field: &str| match template {
             Some(template) => Ok(Some(template.fill(&values))),
             None if NEED_CONFIG.contains(&gardener.provider.as_str()) => Err(Fatal::new(format!(
@@ -76,7 +80,7 @@ impl Cluster<'_> {
             kubernetes: Kubernetes {
                 version: self.kubernetes_version(wanted.kubernetes_version),
             },
-            networking: gardener.networking.clone(),
+            networking: wanted.networking,
             provider: Provider {
                 type_: gardener.provider.clone(),
                 infrastructure_config: config(
@@ -112,6 +116,17 @@ impl Cluster<'_> {
             self.creation(),
             ShootStatus::is_up,
         )
+    }
+}
+
+impl Networking {
+    /// What the claim's status says of it.
+    pub fn ranges(&self) -> Ranges {
+        Ranges {
+            nodes: Some(self.nodes),
+            pods: Some(self.pods),
+            services: Some(self.services),
+        }
     }
 }
 

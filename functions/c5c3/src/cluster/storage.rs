@@ -53,12 +53,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let nodes = nodes(&cluster, spec, size, request)?;
     let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 
+    let networking = cluster.networking(request, spec.network)?;
+    let network = Some(networking.ranges());
     let mut composed = Composed::new(request, response, claim.metadata.scope());
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
             labels: spec.labels.clone(),
+            networking,
             workers: nodes.workers,
             highly_available: true,
         },
@@ -93,6 +96,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     response.status(&StorageClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),
+        network,
         capacity: capacity(ceph.status.ceph.capacity),
         health: health(&ceph.status.ceph.health),
         zones: nodes.zones,

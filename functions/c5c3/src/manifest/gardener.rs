@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::Cidr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,11 +61,11 @@ pub struct Networking {
     #[serde(rename = "type")]
     pub type_: String,
     /// Range of the nodes.
-    pub nodes: String,
+    pub nodes: Cidr,
     /// Range of the pods.
-    pub pods: String,
+    pub pods: Cidr,
     /// Range of the services.
-    pub services: String,
+    pub services: Cidr,
 }
 
 /// Infrastructure and machines.

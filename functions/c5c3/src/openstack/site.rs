@@ -52,21 +52,29 @@ impl Site {
             region: &spec.region,
             pool_namespace: &presets.pool_namespace,
         };
-        let control_plane = asker.find(request, response, &control_plane_cluster(spec)?)?;
-        let hypervisors = find_all(
+        let mut control_plane = asker.find(request, response, &control_plane_cluster(spec)?)?;
+        let mut hypervisors = find_all(
             &asker,
             request,
             response,
             &spec.hypervisor_clusters,
             "hypervisorClusters",
         )?;
-        let storages = find_all(
+        let mut storages = find_all(
             &asker,
             request,
             response,
             &spec.storage_clusters,
             "storageClusters",
         )?;
+        let mut taken = Vec::new();
+        control_plane.claim_nodes(&mut taken);
+        hypervisors
+            .iter_mut()
+            .for_each(|pool| pool.claim_nodes(&mut taken));
+        storages
+            .iter_mut()
+            .for_each(|pool| pool.claim_nodes(&mut taken));
         let namesakes = pools::namesakes::<OpenStackClusterSpec>(
             scope,
             request,

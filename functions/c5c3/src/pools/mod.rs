@@ -3,8 +3,8 @@
 mod fetch;
 
 use c5c3_api::{
-    Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Sharing, SharingMode,
-    StorageClusterSpec, control_plane_cluster, hypervisor_cluster, storage_cluster,
+    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Sharing,
+    SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster, storage_cluster,
 };
 use function_protocol::{Fatal, Request, Response};
 use serde::de::DeserializeOwned;
@@ -27,6 +27,8 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
     fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
         None
     }
+    /// Addresses of its nodes, once its own composer has said so.
+    fn nodes(status: &Self::Status) -> Option<Cidr>;
     /// Who consumes it, as its own composer decided.
     fn consumers(_status: &Self::Status) -> &[Consumer] {
         &[]
@@ -35,6 +37,9 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
 
 impl Pool for ControlPlaneClusterSpec {
     const NOUN: &'static str = "control plane cluster";
+    fn nodes(status: &Self::Status) -> Option<Cidr> {
+        status.network?.nodes
+    }
     fn region(&self) -> &str {
         &self.region
     }
@@ -46,6 +51,9 @@ impl Pool for ControlPlaneClusterSpec {
 
 impl Pool for HypervisorClusterSpec {
     const NOUN: &'static str = "hypervisor pool";
+    fn nodes(status: &Self::Status) -> Option<Cidr> {
+        status.network?.nodes
+    }
     fn region(&self) -> &str {
         &self.region
     }
@@ -64,6 +72,9 @@ impl Pool for HypervisorClusterSpec {
 
 impl Pool for StorageClusterSpec {
     const NOUN: &'static str = "storage pool";
+    fn nodes(status: &Self::Status) -> Option<Cidr> {
+        status.network?.nodes
+    }
     fn region(&self) -> &str {
         &self.region
     }
@@ -140,6 +151,18 @@ pub enum Problem {
     /// It is dedicated, and hasn't admitted anybody yet.
     #[error("it is dedicated and hasn't admitted this claim yet")]
     AwaitingAdmission,
+    /// Its nodes have addresses of another cluster that the claim names.
+    #[error(
+        "its nodes have {nodes}, and {other} has {taken}; name another, or make one of them anew with other network.nodes"
+    )]
+    NetworkTaken {
+        /// Addresses of its nodes.
+        nodes: Cidr,
+        /// The other cluster.
+        other: String,
+        /// Addresses of the other cluster's nodes.
+        taken: Cidr,
+    },
     /// It isn't ready.
     #[error("it is {phase}")]
     NotReady {
@@ -159,6 +182,7 @@ impl Problem {
             Problem::NotAllowed { .. } => "PoolNotAllowed",
             Problem::Dedicated { .. } => "PoolDedicated",
             Problem::AwaitingAdmission => "PoolAwaitingAdmission",
+            Problem::NetworkTaken { .. } => "PoolNetworkTaken",
             Problem::NotReady { .. } => "PoolNotReady",
         }
     }
@@ -178,6 +202,22 @@ impl<K: Pool> Named<K> {
             (None, Some(composite)) => K::phase(&composite.status).1,
             (None, None) => String::new(),
         }
+    }
+
+    /// Refuses the pool if its nodes have addresses of a cluster looked at before, by the name that people give it.
+    pub fn claim_nodes(&mut self, taken: &mut Vec<(String, Cidr)>) {
+        let status = self.composite.as_ref().map(|composite| &composite.status);
+        let Some(nodes) = status.and_then(K::nodes) else {
+            return;
+        };
+        if let Some((other, range)) = taken.iter().find(|(_, range)| range.overlaps(nodes)) {
+            self.problem.get_or_insert_with(|| Problem::NetworkTaken {
+                nodes,
+                other: other.clone(),
+                taken: *range,
+            });
+        }
+        taken.push((format!("{} {}", K::NOUN, self.name), nodes));
     }
 
     /// The problem in a sentence, with what it is about.

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod admission;
+mod cidr;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]

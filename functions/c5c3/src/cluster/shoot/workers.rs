@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::Ranges;
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,8 +10,8 @@ use serde_json::Value;
 use super::SHOOT;
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
-use crate::manifest::gardener::{Machine, UpdateStrategy, Volume, Worker};
-use crate::names::fitted;
+use crate::manifest::gardener::{Machine, Networking, UpdateStrategy, Volume, Worker};
+use crate::names::{fitted, hash};
 
 /// Label of a pool that names the zone of all its machines.
 const ZONE: &str = "availability-zone";
@@ -99,6 +100,7 @@ struct Manifest {
 
 #[derive(Deserialize)]
 struct Spec {
+    networking: Networking,
     provider: Provider,
 }
 
@@ -141,6 +143,27 @@ impl Cluster<'_> {
                 )))
             }
         }
+    }
+
+    /// The addresses of a cluster: those of its Shoot, which can't be changed; else the claim's, and the Composition's.
+    ///
+    /// # Errors
+    /// The observed Shoot isn't one.
+    pub fn networking(&self, request: &Request, claim: Ranges) -> Result<Networking, Fatal> {
+        if let Some(shoot) = observed(request)? {
+            return Ok(shoot.networking);
+        }
+        let gardener = &self.presets.gardener;
+        let preset = &gardener.networking;
+        let own = |length| preset.nodes.block(length, hash(self.name()));
+        Ok(Networking {
+            type_: preset.type_.clone(),
+            nodes: claim
+                .nodes
+                .unwrap_or_else(|| gardener.node_block.map_or(preset.nodes, own)),
+            pods: claim.pods.unwrap_or(preset.pods),
+            services: claim.services.unwrap_or(preset.services),
+        })
     }
 
     /// The groups of a Shoot's machines: on bare metal one for each zone, since the extension selects machines by group.
@@ -290,14 +313,7 @@ pub fn last_size(request: &Request, name: &str) -> Result<Option<u32>, Fatal> {
 
 /// The groups of this name that the Shoot was created with; none while there is no Shoot.
 fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
-    let observed = request.observed().get(SHOOT);
-    let Some(document) = observed.and_then(|shoot| shoot.resource.as_ref()) else {
-        return Ok(Vec::new());
-    };
-    let object: Object = document
-        .parse()
-        .map_err(|error| Fatal::from(error).within(SHOOT))?;
-    let mut groups = object.spec.for_provider.manifest.spec.provider.workers;
+    let mut groups = observed(request)?.map_or_else(Vec::new, |shoot| shoot.provider.workers);
     groups.retain(|group| {
         group
             .name
@@ -311,4 +327,15 @@ fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
         config.sort_all_objects();
     }
     Ok(groups)
+}
+
+/// The Shoot as it was last composed, if there is one.
+fn observed(request: &Request) -> Result<Option<Spec>, Fatal> {
+    let observed = request.observed().get(SHOOT);
+    let document = observed.and_then(|shoot| shoot.resource.as_ref());
+    let object: Option<Object> = document
+        .map(|document| document.parse())
+        .transpose()
+        .map_err(|error| Fatal::from(error).within(SHOOT))?;
+    Ok(object.map(|object| object.spec.for_provider.manifest.spec))
 }

@@ -297,3 +297,36 @@ fn more_copies_than_zones_are_refused() {
         )
     );
 }
+
+#[rstest]
+#[case(
+    "hv-pool-a",
+    "hypervisor pool hv-pool-a: its nodes have 10.1.0.0/20, and control plane cluster eu-de-1-control-plane \
+     has 10.1.0.0/16; name another, or make one of them anew with other network.nodes"
+)]
+#[case(
+    "st-pool-a",
+    "storage pool st-pool-a: its nodes have 10.1.0.0/20, and control plane cluster eu-de-1-control-plane \
+     has 10.1.0.0/16; name another, or make one of them anew with other network.nodes"
+)]
+fn clusters_whose_nodes_have_the_same_addresses_are_refused(
+    #[case] other: &str,
+    #[case] sentence: &str,
+) {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == other {
+            pool["status"]["network"] = json!({"nodes": "10.1.0.0/20"});
+        } else if text(pool, "/kind") == "XControlPlaneCluster" {
+            pool["status"]["network"] = json!({"nodes": "10.1.0.0/16"});
+        } else {
+            pool["status"]["network"] = json!({"nodes": "10.2.0.0/20"});
+        }
+    }
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let outcome = call.run();
+    assert_eq!(outcome.desired.len(), 0);
+    let (_, reason, message) = &outcome.conditions["PoolsReady"];
+    assert_eq!(reason, "PoolNetworkTaken");
+    assert!(message.contains(sentence), "{message}");
+}

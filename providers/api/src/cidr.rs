@@ -1,0 +1,120 @@
+//! Ranges of IPv4 addresses.
+
+use std::{fmt, net::Ipv4Addr, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::rule;
+
+/// A range of IPv4 addresses, for instance 10.180.0.0/16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cidr {
+    first: u32,
+    length: u8,
+}
+
+/// Why a text is not a range of addresses.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is not a range of IPv4 addresses: write its first address and the length of its prefix, for instance \
+     10.180.0.0/16"
+)]
+pub struct CidrError(String);
+
+impl Cidr {
+    /// Whether an address is in both ranges.
+    pub fn overlaps(self, other: Self) -> bool {
+        let length = self.length.min(other.length);
+        (self.first ^ other.first) & mask(length) == 0
+    }
+
+    /// One of the blocks with this prefix length that the range is divided into, counted round and round. The range itself
+    /// where it is smaller.
+    pub fn block(self, length: u8, index: u64) -> Self {
+        if !(self.length..=32).contains(&length) {
+            return self;
+        }
+        let blocks = 1_u64 << (length - self.length);
+        let offset = (index % blocks) << (32 - length);
+        Self {
+            first: self.first | u32::try_from(offset).unwrap_or_default(),
+            length,
+        }
+    }
+}
+
+/// The bits of an address that a prefix of this length fixes.
+fn mask(length: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
+}
+
+impl FromStr for Cidr {
+    type Err = CidrError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.split_once('/')
+            .and_then(|(address, length)| {
+                Some(Self {
+                    first: address.parse::<Ipv4Addr>().ok()?.into(),
+                    length: length.parse().ok()?,
+                })
+            })
+            .filter(|cidr| cidr.length <= 32 && cidr.first & !mask(cidr.length) == 0)
+            .ok_or_else(|| CidrError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Cidr {
+    type Error = CidrError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Cidr> for String {
+    fn from(cidr: Cidr) -> Self {
+        cidr.to_string()
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", Ipv4Addr::from(self.first), self.length)
+    }
+}
+
+impl JsonSchema for Cidr {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Cidr".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": r"^([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]|[12][0-9]|3[0-2])$",
+            "maxLength": 18,
+        })
+    }
+}
+
+/// Ranges of a cluster's addresses. They can't be changed later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Ranges {
+    /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
+    /// default for this cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub nodes: Option<Cidr>,
+    /// Addresses of the pods. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub pods: Option<Cidr>,
+    /// Addresses of the services. Without it the Composition's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
+    pub services: Option<Cidr>,
+}
