@@ -12,10 +12,10 @@ const MOST_OF_TENFOLD: f64 = 13.0;
 /// Instructions that a reconcile may take, in thousands: of what was just made, and of what runs, where nothing is to be done.
 fn most(kind: Kind, case: Case) -> u64 {
     let (new, running) = match kind {
-        Kind::ControlPlane => (1_500, 12_000),
-        Kind::Keystone => (1_150, 3_100),
-        Kind::Glance => (1_300, 2_250),
-        Kind::Placement => (780, 1_770),
+        Kind::ControlPlane => (7_800, 27_000),
+        Kind::Keystone => (1_600, 4_300),
+        Kind::Glance => (1_950, 3_100),
+        Kind::Placement => (1_130, 2_440),
     };
     match case {
         Case::New => new,

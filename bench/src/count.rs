@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
+use std::thread;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::{self, Count};
@@ -112,9 +113,13 @@ fn name(value: impl ValueEnum) -> Result<OsString> {
 
 /// Instructions of doing once what this program does when it is told so, and how many times.
 fn once(told: &[OsString]) -> Result<u64> {
-    let fewer = collected(told, TIMES)?;
-    let more = collected(told, 2 * TIMES)?;
-    Ok(more.saturating_sub(fewer) / TIMES)
+    let (fewer, more) = thread::scope(|scope| {
+        let fewer = scope.spawn(|| collected(told, TIMES));
+        let more = collected(told, 2 * TIMES);
+        (fewer.join(), more)
+    });
+    let fewer = fewer.map_err(|_| anyhow!("a count panicked"))??;
+    Ok(more?.saturating_sub(fewer) / TIMES)
 }
 
 /// Instructions of the whole program that does it so many times.

@@ -34,7 +34,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         "--locked",
         "--quiet",
         "--profile",
-        "bench",
+        "budget",
         "--package",
         "bench",
     ];

@@ -9,7 +9,7 @@ use c5c3_program::Build;
 use clap::Args;
 
 use crate::machine;
-use run::{Background, Run, Step};
+use run::{Run, Step};
 
 /// The program with all scenarios, and how cargo is called for it.
 const SCENARIOS: [&str; 7] = [
@@ -46,13 +46,13 @@ pub struct Options {
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let mut run = Run::new(root);
     if options.list {
-        return run.step(&scenarios("scenarios", &["--list"]));
+        return run.step(&scenarios("scenarios", 60, &["--list"]));
     }
     let outcome = if options.names.is_empty() {
         steps(&mut run, options)
     } else {
         let names: Vec<&str> = options.names.iter().map(String::as_str).collect();
-        machine::prepare_lab().and_then(|()| run.step(&scenarios("scenarios", &names)))
+        machine::prepare_lab().and_then(|()| run.step(&scenarios("scenarios", 1_500, &names)))
     };
     run.summarise(outcome.is_ok());
     outcome
@@ -60,7 +60,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 
 fn steps(run: &mut Run, options: &Options) -> Result<()> {
     let suite: &[&str] = if options.all { &["--all"] } else { &[] };
-    let mut background = Vec::new();
+    let mut background = None;
     if !options.fast {
         // First, so that nobody learns half an hour later that a program is missing.
         machine::prepare_lab()?;
@@ -71,14 +71,16 @@ fn steps(run: &mut Run, options: &Options) -> Result<()> {
             &["build", "--locked", "--package", "lab", "--tests"],
         ))?;
         let prepare = [suite, &["--prepare"]].concat();
-        background.push(run.begin(scenarios("tools and images", &prepare))?);
+        background = Some(run.begin(scenarios("tools and images", 2_700, &prepare))?);
     }
     let checked = checks(run, options.fast);
     if options.fast || checked.is_err() {
         // What runs in the background ends with it.
         return checked;
     }
-    background.into_iter().try_for_each(Background::end)?;
+    if let Some(background) = background {
+        run.end(background)?;
+    }
 
     // The last link takes one core for minutes, and few scenarios need it.
     let shipped = match options.all {
@@ -88,8 +90,9 @@ fn steps(run: &mut Run, options: &Options) -> Result<()> {
         }
         false => None,
     };
-    let passed = run.step(&scenarios("scenarios", suite));
-    let built = shipped.map_or(Ok(()), Background::end);
+    let budget = if options.all { 7_200 } else { 1_500 };
+    let passed = run.step(&scenarios("scenarios", budget, suite));
+    let built = shipped.map_or(Ok(()), |shipped| run.end(shipped));
     let failed: Vec<String> = [passed, built]
         .into_iter()
         .filter_map(|outcome| Some(outcome.err()?.to_string()))
@@ -124,6 +127,6 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
 }
 
 /// A step that calls the program with all scenarios.
-fn scenarios(name: &str, arguments: &[&str]) -> Step {
-    Step::cargo(name, 1_500, &[&SCENARIOS[..], arguments].concat())
+fn scenarios(name: &str, budget: u64, arguments: &[&str]) -> Step {
+    Step::cargo(name, budget, &[&SCENARIOS[..], arguments].concat())
 }

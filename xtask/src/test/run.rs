@@ -40,6 +40,14 @@ impl Step {
         self
     }
 
+    fn took(&self, duration: Duration) -> Took {
+        Took {
+            name: self.name.clone(),
+            duration,
+            budget: Duration::from_secs(self.budget),
+        }
+    }
+
     /// Says how it failed, and how to see it alone.
     fn failed(&self, status: ExitStatus) -> Error {
         let name = &self.name;
@@ -91,19 +99,8 @@ impl Tally {
 /// A step that runs while others do. Dropped, it is killed with all that it has started.
 pub struct Background {
     step: Step,
+    started: Instant,
     child: Child,
-}
-
-impl Background {
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// When it has failed.
-    pub fn end(mut self) -> Result<()> {
-        let status = self.child.wait().context("cannot wait for cargo")?;
-        ensure!(status.success(), self.step.failed(status));
-        Ok(())
-    }
 }
 
 impl Drop for Background {
@@ -206,11 +203,7 @@ impl Run {
         let status = child.wait().context("cannot wait for cargo")?;
 
         let duration = started.elapsed();
-        self.took.push(Took {
-            name: step.name.clone(),
-            duration,
-            budget: Duration::from_secs(step.budget),
-        });
+        self.took.push(step.took(duration));
         if !status.success() {
             println!("==> {}: failed in {}", step.name, seconds(duration));
             return Err(step.failed(status));
@@ -234,7 +227,23 @@ impl Run {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start: {step}"))?;
-        Ok(Background { step, child })
+        Ok(Background {
+            step,
+            started: Instant::now(),
+            child,
+        })
+    }
+
+    /// Waits for the end of a step that runs in the background.
+    ///
+    /// # Errors
+    /// When it has failed.
+    pub fn end(&mut self, mut background: Background) -> Result<()> {
+        let status = background.child.wait().context("cannot wait for cargo")?;
+        self.took
+            .push(background.step.took(background.started.elapsed()));
+        ensure!(status.success(), background.step.failed(status));
+        Ok(())
     }
 
     /// Prints how long each step and scenario took, slowest first, and, last, the sum of the tests. A step that failed without a failed test, such
@@ -299,10 +308,13 @@ mod tests {
 
     #[test]
     fn background_step_reports_its_failure() {
-        let run = Run::new(Path::new("."));
-        let begin = |arguments: &[&str]| run.begin(Step::cargo("in the background", 1, arguments));
-        assert!(begin(&["--version"]).and_then(Background::end).is_ok());
-        let error = begin(&["no-such-subcommand"]).and_then(Background::end);
+        let mut run = Run::new(Path::new("."));
+        let mut end = |arguments: &[&str]| {
+            let background = run.begin(Step::cargo("in the background", 1, arguments))?;
+            run.end(background)
+        };
+        assert!(end(&["--version"]).is_ok());
+        let error = end(&["no-such-subcommand"]);
         let message = error
             .expect_err("cargo knows no such subcommand")
             .to_string();
