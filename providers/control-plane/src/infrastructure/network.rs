@@ -212,10 +212,14 @@ impl Recipe<'_> {
             let policy = NetworkPolicy {
                 metadata: ObjectMeta::default(),
                 spec: Some(NetworkPolicySpec {
-                    pod_selector: Some(placement::selector(&labels)),
+                    // The API server drops what is empty, and would seem to differ from it.
+                    pod_selector: Some(match labels.is_empty() {
+                        true => LabelSelector::default(),
+                        false => placement::selector(&labels),
+                    }),
                     policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
-                    ingress: Some(ingress.collect()),
-                    egress: Some(egress.collect()),
+                    ingress: Some(ingress.collect()).filter(|rules: &Vec<_>| !rules.is_empty()),
+                    egress: Some(egress.collect()).filter(|rules: &Vec<_>| !rules.is_empty()),
                 }),
             };
             composition.apply(self.namespace(), &name, &policy);
