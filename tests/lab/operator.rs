@@ -196,15 +196,31 @@ impl Operator {
     /// # Errors
     /// When it still runs, or isn't ready in time.
     pub async fn start(&self) -> Result<()> {
-        self.machine.start(&self.name, &self.program)?;
+        self.launch()?;
         eventually(&format!("{} is ready", self.name), READY, async || {
-            self.check()?;
-            match self.readiness {
-                Readiness::Asked(port) => probe::ready(port).await,
-                Readiness::Listens(port) => probe::listens(port).await,
-            }
+            self.ready().await
         })
         .await
+    }
+
+    /// Starts it again, ready or not.
+    ///
+    /// # Errors
+    /// When it still runs, or can't be started.
+    pub fn launch(&self) -> Result<()> {
+        self.machine.start(&self.name, &self.program)
+    }
+
+    /// Fine when it is ready.
+    ///
+    /// # Errors
+    /// When it has ended, or isn't ready, with what it answers.
+    pub async fn ready(&self) -> Result<()> {
+        self.check()?;
+        match self.readiness {
+            Readiness::Asked(port) => probe::ready(port).await,
+            Readiness::Listens(port) => probe::listens(port).await,
+        }
     }
 
     /// Fine while it runs.

@@ -12,16 +12,19 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Parser;
 
 use crate::evidence::RESULTS;
+use crate::minutes;
 use crate::suite::{Need, Scenario, Suite, download_modules};
 
 /// How many scenarios, and how many preparations, run side by side: most of their time they wait.
 const SIDE_BY_SIDE: usize = 2;
 
-/// How many times its budget a scenario may take before it is killed.
+/// How many times its budget a scenario may take before it is killed, and at least how long.
 const PATIENCE: u32 = 4;
+const AT_LEAST: Duration = minutes(15);
 
-/// How many lines of a failed scenario's output are shown.
+/// How many lines of a failed scenario's output are shown, and how much of a line.
 const SHOWN: usize = 120;
+const WIDTH: usize = 1_000;
 
 /// Runs scenarios.
 #[derive(Parser)]
@@ -263,10 +266,11 @@ impl Results {
             if let Some(status) = child.try_wait().context("cannot wait for the scenario")? {
                 break status;
             }
-            if started.elapsed() > scenario.budget() * PATIENCE {
+            let patience = (scenario.budget() * PATIENCE).max(AT_LEAST);
+            if started.elapsed() > patience {
                 child.kill().context("cannot kill the scenario")?;
                 child.wait().context("cannot wait for the scenario")?;
-                bail!("killed after {PATIENCE} times its budget");
+                bail!("killed after {} s", patience.as_secs());
             }
             thread::sleep(Duration::from_millis(100));
         };
@@ -283,7 +287,10 @@ impl Outcome {
         if let Some(failure) = &self.failure {
             let output = fs::read(folder.join("output.log")).unwrap_or_default();
             let output = String::from_utf8_lossy(&output);
-            let lines: Vec<&str> = output.lines().collect();
+            let lines: Vec<String> = output
+                .lines()
+                .map(|line| line.chars().take(WIDTH).collect())
+                .collect();
             report = format!(
                 "---- {} ({failure})\n{}\n---- logs, events and objects are in {}\n",
                 self.scenario.name(),

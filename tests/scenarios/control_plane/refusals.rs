@@ -169,7 +169,16 @@ async fn nothing_goes_for_want_of_a_right(site: &Site, simulation: &Simulation) 
         .edit(roles, "c5c3-operator", json!({ "rules": rules }))
         .await?;
     site.operator.kill()?;
-    site.operator.start().await?;
+    site.operator.launch()?;
+    eventually("it says what it can't read", minutes(2), async || {
+        let Err(unready) = site.operator.ready().await else {
+            lab::bail!("it is ready")
+        };
+        let said = unready.to_string();
+        ensure!(said.contains("not allowed to read mariadbs"), "{said}");
+        Ok(())
+    })
+    .await?;
     let Some(mariadb) = kind_of(Node::MariaDb.step()) else {
         lab::bail!("MariaDB has no kind")
     };

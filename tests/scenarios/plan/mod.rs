@@ -148,7 +148,7 @@ fn is_of_a_service(change: &str) -> bool {
     else {
         return false;
     };
-    let secrets = ["-config-", "-fernet-key", "-credential-key"];
+    let secrets = ["-config-", "-fernet-key", "-credential-key", "-token-cache"];
     kinds.contains(&kind) || kind == "Secret" && secrets.iter().any(|secret| name.contains(secret))
 }
 
