@@ -49,3 +49,6 @@ pub use pool::{
     VlanRangeError,
 };
 pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};
+
+/// The registry and path that this project publishes its images, charts and packages under.
+pub const REGISTRY: &str = "ghcr.io/openstack-control-planes";

@@ -23,7 +23,7 @@ async fn an_image_is_missing(keystone: &Identity<'_>) -> Result<()> {
     let before = keystone.containers().await?;
     let wrong = json!({"image": {"tag": "29.0.0-nowhere"}});
     keystone.want(wrong).await?;
-    let image = "an image ghcr.io/c5c3/keystone:29.0.0-nowhere";
+    let image = "an image ghcr.io/openstack-control-planes/keystone:29.0.0-nowhere";
     says(keystone, "NotStarting", image).await?;
     keystone.issues_a_token("without-an-image").await?;
     keystone.want(json!({"image": {"tag": null}})).await?;

@@ -27,7 +27,7 @@ const FUNCTION: &str = "function-c5c3";
 #[derive(Args)]
 pub struct Options {
     /// The place that the packages will be pushed to; the configurations look for the function there
-    #[arg(long, value_name = "REGISTRY", default_value = "ghcr.io/c5c3")]
+    #[arg(long, value_name = "REGISTRY", default_value = c5c3_api::REGISTRY)]
     registry: Location,
     /// The version that the packages will be tagged with
     #[arg(long, value_name = "VERSION", default_value = concat!("v", env!("CARGO_PKG_VERSION")))]

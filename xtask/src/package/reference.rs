@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A place in a registry, without tag or digest: `ghcr.io/c5c3`, or `ghcr.io/c5c3/function-c5c3`.
+/// A place in a registry, without tag or digest: `ghcr.io/openstack-control-planes`, or `ghcr.io/openstack-control-planes/function-c5c3`.
 ///
 /// The registry is always named, since Crossplane 2.x has no default for packages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl FromStr for Location {
         let (registry, path) = text.split_once('/').unwrap_or((text, ""));
         if !(registry.contains(['.', ':']) || registry == "localhost") {
             bail!(
-                "{text:?} names no registry: write its host first, such as ghcr.io/c5c3 or 127.0.0.1:5000"
+                "{text:?} names no registry: write its host first, such as ghcr.io/openstack-control-planes or 127.0.0.1:5000"
             );
         }
         if path.contains([':', '@']) {

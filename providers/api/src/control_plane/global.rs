@@ -108,7 +108,7 @@ impl Default for ControlPlaneNetwork {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Images {
-    /// What stands for ghcr.io/c5c3 in every image's name, for instance registry.example.com/mirror.
+    /// What stands for ghcr.io/openstack-control-planes in every image's name, for instance registry.example.com/mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 255),

@@ -9,7 +9,7 @@ use super::{is_default, reference::NamedRef};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Image {
-    /// Registry and name, for instance ghcr.io/c5c3/nova.
+    /// Registry and name, for instance ghcr.io/openstack-control-planes/nova.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 255),

@@ -12,6 +12,8 @@ mod parts;
 #[cfg(test)]
 mod pools;
 #[cfg(test)]
+mod registry;
+#[cfg(test)]
 mod resources;
 #[cfg(test)]
 mod round_trip;

@@ -17,16 +17,25 @@ fn an_upgrade_expands_rolls_and_contracts() {
     release(&mut cluster, "2026.1");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(tasks(&cluster).contains("db-expand") && !tasks(&cluster).contains("db-migrate"));
-    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+    );
 
     let expand = job(&cluster, "db-expand");
     cluster.finish_job(&expand, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+    );
     let migrate = job(&cluster, "db-migrate");
     cluster.finish_job(&migrate, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:29.0.0");
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:29.0.0"
+    );
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(
         !tasks(&cluster).contains("db-contract"),
@@ -55,7 +64,10 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
         synced,
         "an older program can't read a newer schema"
     );
-    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:28.0.0");
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+    );
 
     release(&mut cluster, "2026.1");
     while !tasks(&cluster).contains("db-contract") {
@@ -77,7 +89,10 @@ fn another_image_of_the_release_is_taken_after_an_upgrade() {
         keystone["spec"]["image"] = json!({ "tag": "29.0.0-p1" });
     });
     cluster.settle(&KEYSTONE, "keystone");
-    assert_eq!(image(&cluster), "ghcr.io/c5c3/keystone:29.0.0-p1");
+    assert_eq!(
+        image(&cluster),
+        "ghcr.io/openstack-control-planes/keystone:29.0.0-p1"
+    );
     assert_eq!(ready(&cluster), "True");
 }
 
@@ -129,7 +144,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
     let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
     assert_eq!(reason, "NotStarting");
     assert!(
-        message.contains("an image ghcr.io/c5c3/keystone:28.0.0"),
+        message.contains("an image ghcr.io/openstack-control-planes/keystone:28.0.0"),
         "{message}"
     );
 }

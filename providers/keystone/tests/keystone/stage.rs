@@ -19,7 +19,7 @@ kind: Keystone
 metadata: { name: keystone, namespace: openstack }
 spec:
   replicas: 3
-  image: { repository: ghcr.io/c5c3/keystone, tag: "28.0.0" }
+  image: { repository: ghcr.io/openstack-control-planes/keystone, tag: "28.0.0" }
   database: { host: db.example.com, secretRef: { name: keystone-db-credentials }, database: keystone }
   cache:
     backend: dogpile.cache.pymemcache

@@ -1,9 +1,7 @@
 //! The images of each release: the one place that has them.
 
 use super::Release;
-
-/// Where the images of all services are published.
-pub const REGISTRY: &str = "ghcr.io/c5c3";
+pub use c5c3_api::REGISTRY;
 
 /// Tags of the images of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
