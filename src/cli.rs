@@ -96,6 +96,13 @@ pub struct Operator {
     /// The namespace of the Leases [default: the one that this runs in]
     #[arg(long, value_name = "NAMESPACE", conflicts_with = "alone")]
     pub lease_namespace: Option<String>,
+    /// Watch only these namespaces [default: all]
+    #[arg(
+        long = "watch-namespaces",
+        value_name = "NAMESPACE",
+        value_delimiter = ','
+    )]
+    pub watch_namespaces: Vec<String>,
     /// Write without a Lease: there is no other replica
     #[arg(long)]
     pub alone: bool,

@@ -48,6 +48,7 @@ pub fn operator(arguments: &Operator) -> Result<ExitCode> {
                 namespace: arguments.lease_namespace.clone(),
             },
         },
+        namespaces: arguments.watch_namespaces.clone(),
     };
     provider_runtime::run(operators, operators::drivers(), &options)?;
     Ok(ExitCode::SUCCESS)

@@ -165,14 +165,15 @@ impl Api {
         }
     }
 
-    /// Objects of a kind, in all namespaces.
+    /// Objects of a kind, in one namespace; in all if it is empty.
     pub(crate) async fn list(
         &self,
         kind: ResourceKind,
+        namespace: &str,
         extent: Extent,
         from: &str,
     ) -> Result<Page, ApiError> {
-        let mut url = format!("{}?limit={PAGE}", collection(kind, None));
+        let mut url = format!("{}?limit={PAGE}", collection(kind, Some(namespace)));
         if !from.is_empty() {
             url = format!("{url}&continue={from}");
         }
@@ -189,6 +190,7 @@ impl Api {
     pub(crate) async fn watch(
         &self,
         kind: ResourceKind,
+        namespace: &str,
         extent: Extent,
         version: &str,
     ) -> Result<impl Stream<Item = Result<WatchEvent<Value>, ApiError>> + use<>, ApiError> {
@@ -196,7 +198,7 @@ impl Api {
         let deadline = Instant::now() + length + LATE;
         let url = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
-            collection(kind, None),
+            collection(kind, Some(namespace)),
             length.as_secs()
         );
         self.metrics.called("watch");
@@ -365,8 +367,10 @@ fn collection(kind: ResourceKind, namespace: Option<&str>) -> String {
         group => format!("/apis/{group}/{version}"),
     };
     match namespace {
-        Some(namespace) => format!("{root}/namespaces/{namespace}/{plural}"),
-        None => format!("{root}/{plural}"),
+        Some(namespace) if !namespace.is_empty() => {
+            format!("{root}/namespaces/{namespace}/{plural}")
+        }
+        _ => format!("{root}/{plural}"),
     }
 }
 

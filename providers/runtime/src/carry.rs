@@ -63,7 +63,7 @@ pub async fn carry(
         .iter()
         .map(|operator| held(operator.name()))
         .collect();
-    let cache = Arc::new(Cache::new(&operators));
+    let cache = Arc::new(Cache::new(&operators, &options.namespaces));
     let carrier = Carrier {
         events: Events::new(api.clone(), identity),
         random: Box::new(SystemRandom::new()),
@@ -75,7 +75,9 @@ pub async fn carry(
         api: api.clone(),
         metrics: metrics.clone(),
     };
-    let following = join_all(cache.kinds().map(|kind| follow(&cache, &api, kind)));
+    let watched = cache.watched();
+    let following =
+        join_all(watched.map(|(kind, namespace)| follow(&cache, &api, kind, namespace)));
     let electing = join_all(
         candidates
             .iter()
@@ -186,14 +188,14 @@ mod tests {
         let mut registry = Registry::default();
         let metrics = Metrics::new(&mut registry);
         let api = Api::new(hole.client(), metrics.clone());
-        let cache = Cache::new(&things());
+        let cache = Cache::new(&things(), &[]);
         let page = |path| match page(path, &cache, &metrics, &registry) {
             Answer::Text(text) | Answer::Metrics(text) | Answer::Unavailable(text) => text,
             Answer::NotFound | Answer::Failed => String::new(),
         };
         let lost = |kind| format!("operator_unknown{{kind=\"{kind}\"}} 1\n");
         during(
-            join_all(KINDS.map(|kind| follow(&cache, &api, kind))),
+            join_all(KINDS.map(|kind| follow(&cache, &api, kind, ""))),
             async {
                 until("watches", || server.requests("watch=true").len() == 3).await;
                 assert_eq!(page("/readyz"), "ok\n");
@@ -202,7 +204,7 @@ mod tests {
                 hole.swallow(true);
                 tokio::time::pause();
                 let began = Instant::now();
-                let is_lost = |kind| matches!(cache.state(kind), State::Unread(_));
+                let is_lost = |kind| matches!(cache.state(kind, ""), State::Unread(_));
                 until("the loss", || KINDS.iter().all(|kind| is_lost(*kind))).await;
                 assert!(
                     began.elapsed() < Duration::from_secs(330),

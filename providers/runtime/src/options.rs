@@ -15,6 +15,8 @@ pub struct Options {
     pub address: Option<SocketAddr>,
     /// Who leads.
     pub leadership: Leadership,
+    /// The namespaces that are watched; none: the whole cluster.
+    pub namespaces: Vec<String>,
 }
 
 /// Who leads where there may be several replicas.
@@ -35,6 +37,7 @@ impl Default for Options {
             kubeconfig: None,
             address: Some(DEFAULT_ADDRESS),
             leadership: Leadership::Elected { namespace: None },
+            namespaces: Vec::new(),
         }
     }
 }

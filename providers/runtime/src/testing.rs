@@ -558,7 +558,7 @@ pub(crate) fn carrier(
     let api = server.api();
     Carrier {
         holds: operators.iter().map(|_| Hold::forever()).collect(),
-        cache: Arc::new(Cache::new(&operators)),
+        cache: Arc::new(Cache::new(&operators, &[])),
         outsides: Outsides::new(drivers),
         slots: slots(),
         events: Events::new(api.clone(), "test".to_owned()),

@@ -159,9 +159,6 @@ fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
         }
     }
     allow("events.k8s.io", "events".to_owned(), &["create", "patch"]);
-    // To see when a kind is installed.
-    let definitions = "customresourcedefinitions".to_owned();
-    allow("apiextensions.k8s.io", definitions, &["list", "watch"]);
 
     let mut grouped: BTreeMap<(&str, BTreeSet<&'static str>), Vec<String>> = BTreeMap::new();
     for ((group, resource), verbs) in verbs {

@@ -40,6 +40,9 @@ pub(crate) const DEFINITION: ResourceKind = ResourceKind {
     namespaced: false,
 };
 
+/// The namespace that stands for all of them, and for what is in none.
+const EVERYWHERE: &str = "";
+
 /// A subject, as one operator sees it: operators by their place in the list that was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id {
@@ -67,7 +70,8 @@ struct Interest {
 
 /// What is known of the cluster, and whom a change of it wakes.
 pub(crate) struct Cache {
-    kinds: BTreeMap<ResourceKind, Mutex<Objects>>,
+    /// By namespace, or under [`EVERYWHERE`] those of all namespaces.
+    kinds: BTreeMap<ResourceKind, BTreeMap<String, Mutex<Objects>>>,
     managers: Vec<&'static str>,
     interests: Vec<Interest>,
     asks: Mutex<Asks>,
@@ -77,7 +81,8 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    pub(crate) fn new(operators: &[Box<dyn Operator>]) -> Self {
+    /// Of these namespaces, or if none is given, of the whole cluster.
+    pub(crate) fn new(operators: &[Box<dyn Operator>], namespaces: &[String]) -> Self {
         let interests: Vec<Interest> = operators
             .iter()
             .map(|operator| {
@@ -96,8 +101,18 @@ impl Cache {
         let kinds = interests.iter().flat_map(|interest| &interest.kinds);
         Self {
             kinds: kinds
-                .chain([&DEFINITION])
-                .map(|kind| (*kind, Mutex::new(Objects::new())))
+                // Definitions are the cluster's: who may look at some namespaces only can't see them.
+                .chain(Some(&DEFINITION).filter(|_| namespaces.is_empty()))
+                .map(|kind| {
+                    let one = |namespace: &str| (namespace.to_owned(), Mutex::new(Objects::new()));
+                    let objects = match namespaces {
+                        [_, ..] if kind.namespaced => {
+                            namespaces.iter().map(|name| one(name)).collect()
+                        }
+                        _ => BTreeMap::from([one(EVERYWHERE)]),
+                    };
+                    (*kind, objects)
+                })
                 .collect(),
             definitions: Notify::new(),
             managers: operators.iter().map(|operator| operator.name()).collect(),
@@ -111,8 +126,10 @@ impl Cache {
         &self.queue
     }
 
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = ResourceKind> {
-        self.kinds.keys().copied()
+    /// What is watched: a kind, and a namespace or [`EVERYWHERE`].
+    pub(crate) fn watched(&self) -> impl Iterator<Item = (ResourceKind, &str)> {
+        let kinds = self.kinds.iter();
+        kinds.flat_map(|(kind, all)| all.keys().map(|namespace| (*kind, namespace.as_str())))
     }
 
     /// Of these kinds only the metadata is read, and the bodies of objects that a composer looks at: there may be many, large,
@@ -130,35 +147,37 @@ impl Cache {
             interest
                 .kinds
                 .iter()
-                .all(|kind| self.state(*kind) != State::Starting)
+                .flat_map(|kind| self.kinds.get(kind).into_iter().flatten())
+                .all(|(_, objects)| locked(objects).state != State::Starting)
         })
     }
 
     /// The kinds that can't be read, or were not yet, and why.
     pub(crate) fn unknown(&self) -> Vec<(ResourceKind, State)> {
-        let states = self.kinds().map(|kind| (kind, self.state(kind)));
+        let watched = self.watched();
+        let states = watched.map(|(kind, namespace)| (kind, self.state(kind, namespace)));
         let is_unknown = |state: &State| matches!(state, State::Starting | State::Unread(_));
         let unknown = states.filter(|(kind, state)| *kind != DEFINITION && is_unknown(state));
         unknown.collect()
     }
 
-    pub(crate) fn state(&self, kind: ResourceKind) -> State {
-        match self.objects(kind) {
+    pub(crate) fn state(&self, kind: ResourceKind, namespace: &str) -> State {
+        match self.objects(kind, namespace) {
             Some(objects) => objects.state.clone(),
-            None => {
-                State::Unread(format!("{kind} isn't among the kinds that the operator uses").into())
-            }
+            None => State::Unread(
+                format!(
+                    "{kind} objects in the namespace {namespace:?} are not watched by the operator"
+                )
+                .into(),
+            ),
         }
     }
 
-    /// The kinds that are known completely now.
-    pub(crate) fn known_kinds(&self) -> KnownKinds {
-        let known = self.kinds();
-        KnownKinds(
-            known
-                .filter(|kind| self.state(*kind) == State::Live)
-                .collect(),
-        )
+    /// The kinds that are known completely now in a namespace.
+    pub(crate) fn known_kinds(&self, namespace: &str) -> KnownKinds {
+        let kinds = self.kinds.keys().copied();
+        let known = kinds.filter(|kind| self.state(*kind, namespace) == State::Live);
+        KnownKinds(known.collect())
     }
 
     /// What may be pruned of all that an operator made for a subject: of the kinds that were known when it was composed,
@@ -171,13 +190,14 @@ impl Cache {
         uid: &str,
     ) -> Vec<(Key, Entry)> {
         let mut made = self.made(operator, subject, uid);
-        made.retain(|(key, _)| known.0.contains(&key.kind) && self.state(key.kind) == State::Live);
+        let is_live = |key: &Key| self.state(key.kind, namespace_of(key)) == State::Live;
+        made.retain(|(key, _)| known.0.contains(&key.kind) && is_live(key));
         made
     }
 
     /// Changes what is known of a kind as a whole, and wakes those who look at the kind if they see it in another way now.
-    pub(crate) fn set_state(&self, kind: ResourceKind, state: State) {
-        let Some(mut objects) = self.objects(kind) else {
+    pub(crate) fn set_state(&self, kind: ResourceKind, namespace: &str, state: State) {
+        let Some(mut objects) = self.objects(kind, namespace) else {
             return;
         };
         if objects.state == state {
@@ -224,9 +244,9 @@ impl Cache {
 
     /// One object, as far as it is held.
     pub(crate) fn find(&self, key: &Key) -> Seen<Entry> {
-        match self.objects(key.kind) {
+        match self.objects(key.kind, namespace_of(key)) {
             Some(objects) => objects.find(&Place::of(key)).map(Clone::clone),
-            None => Seen::Unread(self.state(key.kind).why()),
+            None => Seen::Unread(self.state(key.kind, namespace_of(key)).why()),
         }
     }
 
@@ -237,7 +257,7 @@ impl Cache {
         subject: &Key,
         uid: &str,
     ) -> Vec<(Key, Entry)> {
-        let namespace = subject.namespace.as_deref().unwrap_or_default();
+        let namespace = namespace_of(subject);
         let composed = operator
             .uses()
             .into_iter()
@@ -245,7 +265,7 @@ impl Cache {
         let composed: BTreeSet<ResourceKind> = composed.map(|used| used.kind).collect();
         let mut made = Vec::new();
         for kind in composed {
-            let Some(objects) = self.objects(kind) else {
+            let Some(objects) = self.objects(kind, namespace) else {
                 continue;
             };
             let owned = objects
@@ -285,7 +305,7 @@ impl Cache {
 
     /// Wakes everybody whom it matters to, since the watch won't: what it shows later is known by then.
     fn take_in(&self, kind: ResourceKind, place: &Place, entry: Entry) {
-        let objects = self.objects(kind);
+        let objects = self.objects(kind, place.namespace());
         let change = objects.and_then(|mut objects| objects.learn(place, entry));
         if let Some(change) = change {
             self.changed(kind, place, &change);
@@ -303,7 +323,7 @@ impl Cache {
 
     /// What came of writing something that was wanted.
     pub(crate) fn remember(&self, key: &Key, manager: &'static str, wanted: Digest, came: Digest) {
-        if let Some(mut objects) = self.objects(key.kind) {
+        if let Some(mut objects) = self.objects(key.kind, namespace_of(key)) {
             objects.remember(&Place::of(key), manager, wanted, came);
         }
     }
@@ -317,7 +337,7 @@ impl Cache {
         is: Digest,
     ) -> bool {
         let normalized = self
-            .objects(key.kind)
+            .objects(key.kind, namespace_of(key))
             .and_then(|objects| objects.normalized(&Place::of(key), manager));
         wanted == is || normalized == Some((wanted, is))
     }
@@ -346,11 +366,9 @@ impl Cache {
         let Some(interest) = self.interests.get(operator) else {
             return;
         };
-        let Some(objects) = self.objects(interest.subject) else {
-            return;
-        };
-        let places: Vec<Place> = objects.places().cloned().collect();
-        drop(objects);
+        let all = self.kinds.get(&interest.subject).into_iter().flatten();
+        let places =
+            all.flat_map(|(_, objects)| locked(objects).places().cloned().collect::<Vec<Place>>());
         for place in places {
             self.queue.wake(&Id { operator, place });
         }
@@ -396,12 +414,22 @@ impl Cache {
         }
     }
 
-    fn objects(&self, kind: ResourceKind) -> Option<MutexGuard<'_, Objects>> {
-        let objects = self.kinds.get(&kind)?;
-        Some(objects.lock().unwrap_or_else(PoisonError::into_inner))
+    fn objects(&self, kind: ResourceKind, namespace: &str) -> Option<MutexGuard<'_, Objects>> {
+        let all = self.kinds.get(&kind)?;
+        all.get(EVERYWHERE)
+            .or_else(|| all.get(namespace))
+            .map(locked)
     }
 
     fn asks(&self) -> MutexGuard<'_, Asks> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn namespace_of(key: &Key) -> &str {
+    key.namespace.as_deref().unwrap_or(EVERYWHERE)
+}
+
+fn locked(objects: &Mutex<Objects>) -> MutexGuard<'_, Objects> {
+    objects.lock().unwrap_or_else(PoisonError::into_inner)
 }

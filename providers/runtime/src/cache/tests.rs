@@ -11,7 +11,7 @@ use crate::testing::{SECRET, Server, WIDGET, during, things, until};
 
 /// A cache in which one subject looks at a Secret that is there in its first version.
 fn cache() -> (Cache, Key, Id) {
-    let cache = Cache::new(&things());
+    let cache = Cache::new(&things(), &[]);
     let key = Key::new(SECRET, "default", "shared");
     let id = Id {
         operator: 0,
@@ -33,7 +33,10 @@ fn secret(version: u64) -> Value {
 fn saw(cache: &Cache, key: &Key, version: u64) {
     let place = Place::of(key);
     let entry = cache.entry(key.kind, &place, secret(version), false);
-    let change = cache.objects(key.kind).unwrap().saw(&place, entry);
+    let change = cache
+        .objects(key.kind, "default")
+        .unwrap()
+        .saw(&place, entry);
     if let Some(change) = change {
         cache.changed(key.kind, &place, &change);
     }
@@ -77,7 +80,7 @@ async fn a_body_that_is_read_is_no_change_unless_it_is_newer() {
 
 #[test]
 fn foreign_objects_take_little_memory_however_large_they_are() {
-    let cache = Cache::new(&things());
+    let cache = Cache::new(&things(), &[]);
     let long = "x".repeat(256 * 1024);
     for (kind, whole) in [(SECRET, false), (WIDGET, true)] {
         for number in 0..250 {
@@ -94,9 +97,9 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
             let object = json!({ "metadata": metadata, "data": long });
             let place = Place::new("b", &number.to_string());
             let entry = cache.entry(kind, &place, object, whole);
-            cache.objects(kind).unwrap().saw(&place, entry);
+            cache.objects(kind, "b").unwrap().saw(&place, entry);
         }
-        let objects = cache.objects(kind).unwrap();
+        let objects = cache.objects(kind, "b").unwrap();
         let sizes = objects.within("b").map(|(_, entry)| entry.size());
         let size: usize = sizes.sum();
         assert!(size < 250 * 512, "{kind}: {size} bytes");
@@ -106,12 +109,12 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
 #[tokio::test(start_paused = true)]
 async fn lists_are_read_in_small_pages_one_at_a_time() {
     let server = Server::default();
-    let cache = Cache::new(&things());
+    let cache = Cache::new(&things(), &[]);
     let api = server.api();
     for number in 0..25 {
         server.put(SECRET, "a", &format!("{number:02}"), json!({}));
     }
-    during(follow(&cache, &api, SECRET), async {
+    during(follow(&cache, &api, SECRET, ""), async {
         until("all", || {
             cache.unknown().iter().all(|(kind, _)| *kind != SECRET)
         })
@@ -122,11 +125,14 @@ async fn lists_are_read_in_small_pages_one_at_a_time() {
             lists,
             wanted.map(|rest| format!("GET /api/v1/secrets?limit=10{rest}"))
         );
-        let first = api.list(SECRET, Extent::Whole, "").await.unwrap();
-        let second = timeout(Duration::from_secs(60), api.list(SECRET, Extent::Whole, ""));
+        let first = api.list(SECRET, "", Extent::Whole, "").await.unwrap();
+        let second = timeout(
+            Duration::from_secs(60),
+            api.list(SECRET, "", Extent::Whole, ""),
+        );
         assert!(second.await.is_err(), "a second page");
         drop(first);
-        api.list(SECRET, Extent::Whole, "").await.unwrap();
+        api.list(SECRET, "", Extent::Whole, "").await.unwrap();
     })
     .await;
 }
@@ -135,14 +141,14 @@ async fn lists_are_read_in_small_pages_one_at_a_time() {
 async fn kind_that_is_not_installed_is_awaited_without_asking() {
     let server = Server::default();
     server.state().absent.insert(WIDGET.plural);
-    let cache = Cache::new(&things());
+    let cache = Cache::new(&things(), &[]);
     let api = server.api();
     let watches = futures::future::join(
-        follow(&cache, &api, DEFINITION),
-        follow(&cache, &api, WIDGET),
+        follow(&cache, &api, DEFINITION, ""),
+        follow(&cache, &api, WIDGET, ""),
     );
     during(watches, async {
-        let is_live = |kind| cache.state(kind) == State::Live;
+        let is_live = |kind| cache.state(kind, "") == State::Live;
         until("definitions", || is_live(DEFINITION)).await;
         sleep(Duration::from_secs(10)).await;
         let asked = server.requests("widgets?").len();
@@ -155,6 +161,41 @@ async fn kind_that_is_not_installed_is_awaited_without_asking() {
         server.state().absent.clear();
         until("the kind", || is_live(WIDGET)).await;
         assert!(server.requests("widgets?").len() < asked + 10);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_watched_namespaces_are_read() {
+    let server = Server::default();
+    let namespaces = ["a", "b"].map(str::to_owned);
+    let cache = Cache::new(&things(), &namespaces);
+    let api = server.api();
+    for namespace in ["a", "b", "c"] {
+        server.put(SECRET, namespace, "one", json!({}));
+    }
+    let watched = cache.watched();
+    let watches = watched.map(|(kind, namespace)| follow(&cache, &api, kind, namespace));
+    during(futures::future::join_all(watches), async {
+        until("all", || cache.unknown().is_empty()).await;
+        let found = |namespace| {
+            cache
+                .find(&Key::new(SECRET, namespace, "one"))
+                .found()
+                .is_some()
+        };
+        assert_eq!(["a", "b", "c"].map(found), [true, true, false]);
+        assert_eq!(
+            cache.find(&Key::new(SECRET, "c", "one")).map(drop),
+            Seen::Unread(
+                "Secret objects in the namespace \"c\" are not watched by the operator".to_owned()
+            )
+        );
+        let everywhere = server.requests("").into_iter();
+        let everywhere: Vec<String> = everywhere
+            .filter(|line| !line.contains("/namespaces/"))
+            .collect();
+        assert_eq!(everywhere, [""; 0]);
     })
     .await;
 }

@@ -79,8 +79,8 @@ impl Source for View<'_> {
         namespace: &str,
         labels: &BTreeMap<String, String>,
     ) -> Seen<Vec<Arc<Value>>> {
-        let Some(objects) = self.cache.objects(kind) else {
-            return Seen::Unread(self.cache.state(kind).why());
+        let Some(objects) = self.cache.objects(kind, namespace) else {
+            return Seen::Unread(self.cache.state(kind, namespace).why());
         };
         // An object that nobody can have stands for those that can't be seen.
         if let Seen::Unread(why) = objects.find(&Place::first_in(namespace)) {

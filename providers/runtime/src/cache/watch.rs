@@ -28,11 +28,12 @@ const ABSENT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_
 const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
 
 /// Keeps the cache of a kind up to date, for ever.
-pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind) {
+pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespace: &str) {
     let mut follower = Follower {
         cache,
         api,
         kind,
+        namespace,
         extent: Cache::extent(kind),
         version: None,
         failures: 0,
@@ -67,6 +68,8 @@ struct Follower<'a> {
     cache: &'a Cache,
     api: &'a Api,
     kind: ResourceKind,
+    /// Empty: all of them.
+    namespace: &'a str,
     extent: Extent,
     /// Where the next watch begins; none: with a list.
     version: Option<String>,
@@ -85,7 +88,11 @@ impl Follower<'_> {
                 version
             }
         };
-        let events = match self.api.watch(self.kind, self.extent, &version).await {
+        let events = match self
+            .api
+            .watch(self.kind, self.namespace, self.extent, &version)
+            .await
+        {
             Err(error) if error.code() == Some(410) => {
                 self.version = None;
                 return Ok(());
@@ -119,7 +126,10 @@ impl Follower<'_> {
         let mut seen = BTreeSet::new();
         let mut from = String::new();
         loop {
-            let page = self.api.list(self.kind, self.extent, &from).await?;
+            let page = self
+                .api
+                .list(self.kind, self.namespace, self.extent, &from)
+                .await?;
             for item in page.items.into_iter().flatten() {
                 let object = serde_json::from_str(item.get()).map_err(kube::Error::SerdeError)?;
                 seen.extend(self.saw(object));
@@ -130,7 +140,7 @@ impl Follower<'_> {
                 let reached = version.parse().unwrap_or_default();
                 let gone = self
                     .cache
-                    .objects(self.kind)
+                    .objects(self.kind, self.namespace)
                     .map(|mut objects| objects.listed(&seen, reached));
                 for (place, change) in gone.into_iter().flatten() {
                     self.cache.changed(self.kind, &place, &change);
@@ -147,7 +157,10 @@ impl Follower<'_> {
         object["kind"] = self.kind.kind.into();
         let is_whole = self.extent == Extent::Whole;
         let entry = self.cache.entry(self.kind, &place, object, is_whole);
-        let change = self.cache.objects(self.kind)?.saw(&place, entry);
+        let change = self
+            .cache
+            .objects(self.kind, self.namespace)?
+            .saw(&place, entry);
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
         }
@@ -163,7 +176,7 @@ impl Follower<'_> {
             .unwrap_or(u64::MAX);
         let change = self
             .cache
-            .objects(self.kind)
+            .objects(self.kind, self.namespace)
             .and_then(|mut objects| objects.saw_go(&place, version));
         if let Some(change) = change {
             self.cache.changed(self.kind, &place, &change);
@@ -173,7 +186,7 @@ impl Follower<'_> {
     fn live(&mut self, broken: &mut Option<Instant>) {
         self.failures = 0;
         *broken = None;
-        self.cache.set_state(self.kind, State::Live);
+        self.cache.set_state(self.kind, self.namespace, State::Live);
     }
 
     fn broken(&mut self, error: &ApiError, since: Instant) {
@@ -187,7 +200,8 @@ impl Follower<'_> {
                     "the kind {kind} ({plural}, {}) is not installed",
                     kind.version
                 );
-                self.cache.set_state(kind, State::Absent(why.into()));
+                self.cache
+                    .set_state(kind, self.namespace, State::Absent(why.into()));
             }
             Some(403) => {
                 self.version = None;
@@ -196,21 +210,33 @@ impl Follower<'_> {
                     error.shown(kind)
                 );
                 // An API server that has just started refuses everybody until it knows the roles.
-                match (self.cache.state(kind), since.elapsed() < GRACE) {
+                match (
+                    self.cache.state(kind, self.namespace),
+                    since.elapsed() < GRACE,
+                ) {
                     (State::Live | State::Stale(_), true) => {
-                        self.cache.set_state(kind, State::Stale(why.into()))
+                        self.cache
+                            .set_state(kind, self.namespace, State::Stale(why.into()))
                     }
-                    _ => self.cache.set_state(kind, State::Unread(why.into())),
+                    _ => self
+                        .cache
+                        .set_state(kind, self.namespace, State::Unread(why.into())),
                 }
             }
             _ => {
                 let why = format!("{plural} can't be read now: {}", error.shown(kind));
-                match (self.cache.state(kind), since.elapsed() < GRACE) {
+                match (
+                    self.cache.state(kind, self.namespace),
+                    since.elapsed() < GRACE,
+                ) {
                     (State::Live | State::Stale(_), true) => {
-                        self.cache.set_state(kind, State::Stale(why.into()))
+                        self.cache
+                            .set_state(kind, self.namespace, State::Stale(why.into()))
                     }
                     (State::Starting, true) => warn!(kind = kind.kind, %why, "not looked at yet"),
-                    _ => self.cache.set_state(kind, State::Unread(why.into())),
+                    _ => self
+                        .cache
+                        .set_state(kind, self.namespace, State::Unread(why.into())),
                 }
             }
         }

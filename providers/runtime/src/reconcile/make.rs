@@ -210,7 +210,8 @@ impl Carrier {
             .operator
             .uses()
             .into_iter()
-            .all(|used| matches!(self.cache.state(used.kind), State::Live | State::Absent(_)));
+            .map(|used| self.cache.state(used.kind, subject.namespace()))
+            .all(|state| matches!(state, State::Live | State::Absent(_)));
         let (operator, uid) = (subject.operator, &subject.head.uid);
         let made = self.cache.made(operator, &subject.key, uid);
         readable && !made.iter().any(|(_, entry)| goes(entry, subject))

@@ -210,7 +210,7 @@ impl Carrier {
         let mut round = 1;
         loop {
             let view = View::new(&self.cache, &self.outsides, &failed);
-            let known = self.cache.known_kinds();
+            let known = self.cache.known_kinds(subject.namespace());
             let (answer, known, mut asks) = {
                 let world = World::new(&view, Timestamp::now());
                 // What a panic leaves half-made is the answer, and it is dropped.
@@ -314,6 +314,10 @@ impl Carrier {
 }
 
 impl Subject<'_> {
+    fn namespace(&self) -> &str {
+        self.key.namespace.as_deref().unwrap_or_default()
+    }
+
     /// What holds the subject until everything of it is gone.
     fn finalizer(&self) -> String {
         let kind = self.key.kind;

@@ -45,7 +45,7 @@ impl Operator for Keeper {
             });
         }
         if let Some(cache) = self.0.get() {
-            cache.set_state(CONFIG_MAP, State::Live);
+            cache.set_state(CONFIG_MAP, "", State::Live);
         }
         let name = resource["metadata"]["name"].as_str().unwrap();
         let metadata = Metadata {
@@ -89,7 +89,7 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
     server.put(THING, "a", "one", thing());
     server.put(CONFIG_MAP, "a", "kept", applied("uid-1"));
     let api = server.api();
-    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind)));
+    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
     during(follow, async {
         until("the first look", || cache.unknown().is_empty()).await;
         let id = Id {
@@ -97,7 +97,11 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
             place: Place::new("a", "one"),
         };
         keeper.0.set(Arc::clone(cache)).unwrap_or_default();
-        cache.set_state(CONFIG_MAP, State::Unread("the connection is lost".into()));
+        cache.set_state(
+            CONFIG_MAP,
+            "",
+            State::Unread("the connection is lost".into()),
+        );
         carrier.turn(&id).await;
         assert_eq!(server.requests("DELETE"), [""; 0]);
     })
@@ -111,7 +115,7 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
     let cache = &carrier.cache;
     server.put(THING, "a", "one", thing());
     let api = server.api();
-    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind)));
+    let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
     let woken = async || {
         let next = tokio::time::timeout(Duration::from_secs(5), cache.queue().next());
         let id = next.await.ok().flatten()?;
@@ -179,7 +183,7 @@ async fn slow_external_systems_do_not_hold_up_other_subjects() {
         server.put(THING, "a", &format!("slow-{number}"), slow);
     }
     let api = server.api();
-    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind)));
+    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind, "")));
     during(join(watches, carrier.work()), async {
         until("requests", || asked.load(Ordering::Relaxed) >= WORKERS).await;
         server.put(THING, "a", "fast", thing());
