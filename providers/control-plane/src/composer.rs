@@ -84,7 +84,7 @@ fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
     let all = match world.list::<ControlPlane>(subject.namespace(), &[]) {
         Seen::Found(all) => all,
         Seen::Missing => Vec::new(),
-        Seen::Unread(why) => return Err(Failure::new("Unread", why)),
+        Seen::Unread(why) => return Err(Failure::transient("Unread", why)),
     };
     let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
     let elder = all

@@ -78,7 +78,7 @@ fn ours(
         match world.keys(kind, recipe.namespace(), &owner.labels()) {
             Seen::Found(keys) => all.extend(keys),
             Seen::Missing => {}
-            Seen::Unread(why) => return Err(Failure::new("Unread", why)),
+            Seen::Unread(why) => return Err(Failure::transient("Unread", why)),
         }
     }
     Ok(all)

@@ -72,6 +72,8 @@ pub(crate) struct State {
     pub absent: BTreeSet<&'static str>,
     /// Plurals that may not be read.
     pub forbidden: BTreeSet<&'static str>,
+    /// What was created of other kinds: Events.
+    pub events: Vec<Value>,
     version: u64,
     watches: Vec<Watch>,
     /// Every change, by its version.
@@ -180,7 +182,10 @@ impl Server {
         let query = head.uri.query().unwrap_or_default();
         match target(head.uri.path()) {
             Some(target) => state.serve(head.method.as_str(), &target, query, metadata, &body),
-            None => plain(201, &body),
+            None => {
+                state.events.push(body.clone());
+                plain(201, &body)
+            }
         }
     }
 }

@@ -152,7 +152,7 @@ fn application_credential(
         (Err(message), _) | (_, Err(message)) => {
             let key = Key::of::<Made<User>>(namespace, user.name);
             return match korc.world.object(&key) {
-                Seen::Found(_) => Err(Failure::new("Unread", message)),
+                Seen::Found(_) => Err(Failure::transient("Unread", message)),
                 Seen::Missing | Seen::Unread(_) => Ok(Progress::Unknown { message }),
             };
         }

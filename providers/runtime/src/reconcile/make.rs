@@ -58,7 +58,7 @@ impl Carrier {
             made.wrote = true;
             if let Err(error) = self.external(self.outsides.call(call)).await {
                 made.problems.push(match &error {
-                    DriverError::Unavailable(why) => Failure::new("SystemUnavailable", why),
+                    DriverError::Unavailable(why) => Failure::transient("SystemUnavailable", why),
                     DriverError::Refused(why) => Failure::new("SystemRefused", why),
                 });
                 return Ok(made);
@@ -86,7 +86,7 @@ impl Carrier {
             Step::Look => return Ok(Ok(true)),
             Step::Taken => return Ok(Err(taken(key))),
             Step::Unread(why) => {
-                return Ok(Err(Failure::new(
+                return Ok(Err(Failure::transient(
                     "NotApplied",
                     format!("{key} can't be applied: {why}"),
                 )));
@@ -139,7 +139,7 @@ impl Carrier {
         match self.cache.find(key) {
             Seen::Found(_) => return Ok(Ok(false)),
             Seen::Unread(why) => {
-                return Ok(Err(Failure::new(
+                return Ok(Err(Failure::transient(
                     "NotGenerated",
                     format!("{key} can't be made: {why}"),
                 )));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use provider_composer::{Answer, Failure, hindered, refused};
 use serde_json::Value;
-use tracing::warn;
+use tracing::info;
 
 use super::{Carrier, Subject};
 use crate::api::ApiError;
@@ -22,7 +22,7 @@ impl Carrier {
         let operator = subject.operator.name();
         self.metrics.failed(operator, failure.reason());
         let place = &subject.id.place;
-        warn!(operator, kind = %subject.key.kind, %place, reason = failure.reason(), message = %failure, "failed");
+        info!(operator, kind = %subject.key.kind, %place, reason = failure.reason(), message = %failure, "not reconciled");
         let now = Timestamp::now();
         let (status, mut failed) = match answer {
             Some(answer) => (
@@ -31,7 +31,9 @@ impl Carrier {
             ),
             None => (refused(&subject.resource, failure, now), BTreeSet::new()),
         };
-        failed.insert(READY.to_owned());
+        if !failure.is_transient() {
+            failed.insert(READY.to_owned());
+        }
         self.report(subject, &status, &failed).await.map(drop)
     }
 

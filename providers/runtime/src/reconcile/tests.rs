@@ -37,6 +37,13 @@ impl Operator for Keeper {
     fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure> {
         let namespace = resource["metadata"]["namespace"].as_str().unwrap();
         let kept = world.keys(CONFIG_MAP, namespace, &[]).found();
+        match resource["metadata"]["labels"]["fails"].as_str() {
+            Some("transiently") => {
+                return Err(Failure::transient("Unread", "the API server restarts"));
+            }
+            Some(_) => return Err(Failure::new("Invalid", "set spec.a")),
+            None => {}
+        }
         if resource["metadata"]["labels"]["asks"] == "yes" {
             let content = resource["metadata"]["name"].to_string();
             world.outside(Outside {
@@ -192,6 +199,35 @@ async fn slow_external_systems_do_not_hold_up_other_subjects() {
         });
         let reconciled = tokio::time::timeout(Duration::from_secs(5), reconciled);
         assert!(reconciled.await.is_ok(), "it waits for the others");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_needs_a_person_is_a_warning() {
+    let server = Server::default();
+    let carrier = carrier(&server, vec![Box::new(Keeper::default())], Vec::new());
+    for (name, fails) in [("brief", "transiently"), ("wrong", "always")] {
+        let metadata = json!({ "finalizers": ["test/thing"], "labels": { "fails": fails } });
+        server.put(THING, "a", name, json!({ "metadata": metadata }));
+    }
+    let api = server.api();
+    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind, "")));
+    during(join(watches, carrier.work()), async {
+        until("events", || server.state().events.len() == 2).await;
+        let mut events = server.state().events.clone();
+        events.sort_by_key(|event| event["regarding"]["name"].to_string());
+        let told = events.iter().map(|event| {
+            ["type", "reason", "note"].map(|field| event[field].as_str().unwrap().to_owned())
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told,
+            [
+                ["Normal", "Unread", "Ready: the API server restarts"],
+                ["Warning", "Invalid", "Ready: set spec.a"],
+            ]
+        );
     })
     .await;
 }
