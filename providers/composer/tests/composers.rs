@@ -46,6 +46,9 @@ impl Composer for Small {
             Seen::Unread(message) => Progress::Unknown { message },
         };
         composition.conditions.set("SourcesResolved", &progress);
+        if subject.spec.target.name == "unwritable" {
+            composition.json("the map", &BTreeMap::from([((1, 2), "three")]));
+        }
         if subject.spec.target.name == "noted" {
             composition.conditions.note("Noted", &progress);
             composition
@@ -244,4 +247,13 @@ fn nothing_secret_is_shown() {
         content: "s3cret".to_owned(),
     };
     assert_eq!(format!("{question:?}"), "Outside(keystone)");
+}
+
+#[test]
+fn composition_that_json_cannot_hold_fails_the_reconcile() {
+    let source = secret(Seen::Missing);
+    let world = World::new(&source, NOW);
+    let failure = Carried(Small).answer(&subject("unwritable"), &world).err();
+    let message = "the map can't be written as JSON: key must be a string";
+    assert_eq!(failure, Some(Failure::new("NotComposed", message)));
 }
