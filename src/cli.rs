@@ -23,7 +23,7 @@ pub struct Cli {
 pub enum Task {
     /// Serve the composition function that Crossplane calls
     Function(Function),
-    /// Carry operators: watch resources, make what they need, say how they are
+    /// Run operators: watch resources, create what they need, report their status
     ///
     /// Replicas agree by a Lease for each operator who writes; the others wait. RUST_LOG says what is logged, for instance
     /// `info,provider_runtime=debug`.
@@ -106,7 +106,7 @@ pub struct Operator {
     /// Write without a Lease: there is no other replica
     #[arg(long)]
     pub alone: bool,
-    /// Log every turn
+    /// Log every reconcile
     #[arg(long, short)]
     pub debug: bool,
     /// How log lines look

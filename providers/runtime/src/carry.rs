@@ -49,7 +49,7 @@ pub async fn carry(
     let address = listener
         .as_ref()
         .map(|(_, address)| tracing::field::display(address));
-    info!(operators = ?names, identity, address, "carrying");
+    info!(operators = ?names, identity, address, "running");
 
     let home = client.default_namespace().to_owned();
     let api = Api::new(client, metrics.clone());
@@ -112,7 +112,7 @@ pub async fn carry(
         }
     };
     if timeout(GRACE, ended).await.is_err() {
-        warn!(?GRACE, "stopped with turns still under way");
+        warn!(?GRACE, "stopped with reconciles still under way");
     }
     join_all(candidates.iter().map(Candidate::release)).await;
     Ok(())

@@ -70,18 +70,14 @@ impl Metrics {
             queued,
             unknown,
         } = metrics.clone();
-        registry.register("reconciles", "Turns of subjects, by operator", reconciles);
-        registry.register(
-            "errors",
-            "Turns that ended with something wrong, by reason",
-            errors,
-        );
-        let help = "Time of a turn, from what is seen to the status";
+        registry.register("reconciles", "Reconciles, by operator", reconciles);
+        registry.register("errors", "Reconciles that failed, by reason", errors);
+        let help = "Duration of a reconcile";
         registry.register_with_unit("reconcile_duration", help, Unit::Seconds, duration);
-        let help = "Processor time of a turn, connections and watches not counted";
+        let help = "Processor time of a reconcile, without connections and watches";
         registry.register_with_unit("reconcile_processor", help, Unit::Seconds, processor);
         registry.register("api_calls", "Calls of the API server, by verb", calls);
-        registry.register("queued", "Subjects whose turn is due", queued);
+        registry.register("queued", "Resources that wait to be reconciled", queued);
         let help = "1 while a kind can't be read, by kind";
         registry.register("unknown", help, unknown);
         metrics
