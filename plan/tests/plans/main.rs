@@ -7,6 +7,8 @@ mod examples;
 #[cfg(test)]
 mod given;
 #[cfg(test)]
+mod pod_security;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod refused;

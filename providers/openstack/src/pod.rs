@@ -19,6 +19,8 @@ use crate::service::Service;
 const USER: i64 = 42424;
 /// Files of Secrets and ConfigMaps: readable by the user's group.
 const MODE: i32 = 0o440;
+/// Request and limit of a container whose resource isn't said.
+const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
 /// The failure domains that replicas are spread over where nothing is said, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
 
@@ -155,10 +157,30 @@ pub(crate) fn container(
         image: Some(service.image.clone()),
         image_pull_policy: service.common.image.pull_policy.map(pull_policy),
         command: Some(command),
-        resources: Some(resources),
+        resources: Some(bounded(resources)),
         security_context: Some(confined()),
         ..Container::default()
     }
+}
+
+/// Gives a container request and limit of whatever its resources say nothing of.
+fn bounded(mut resources: ResourceRequirements) -> ResourceRequirements {
+    for (name, request, limit) in USUAL {
+        let amounts = [&resources.requests, &resources.limits];
+        if amounts
+            .into_iter()
+            .flatten()
+            .any(|amounts| amounts.contains_key(name))
+        {
+            continue;
+        }
+        let quantity = |amount: &str| Quantity(amount.to_owned());
+        let requests = resources.requests.get_or_insert_default();
+        requests.insert(name.to_owned(), quantity(request));
+        let limits = resources.limits.get_or_insert_default();
+        limits.insert(name.to_owned(), quantity(limit));
+    }
+    resources
 }
 
 /// What a container may that needs nothing: no right of root's, and no file of its image to write.

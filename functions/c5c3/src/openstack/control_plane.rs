@@ -1,7 +1,5 @@
 //! Namespace and ControlPlane, in the control plane cluster.
 
-use std::collections::BTreeMap;
-
 use c5c3_api::control_plane::{
     CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
@@ -39,11 +37,16 @@ impl Recipe<'_> {
     /// Wants the control plane's namespace.
     pub fn namespace(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
         let consumer = self.cluster.metadata.consumer();
+        let restricted = ["enforce", "audit", "warn"].map(|mode| {
+            let label = format!("pod-security.kubernetes.io/{mode}");
+            (label, "restricted".to_owned())
+        });
+        let labels = [
+            ("c5c3.io/claim-namespace".to_owned(), consumer.namespace),
+            ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
+        ];
         let namespace = Namespace::new(ObjectMeta {
-            labels: BTreeMap::from([
-                ("c5c3.io/claim-namespace".to_owned(), consumer.namespace),
-                ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
-            ]),
+            labels: labels.into_iter().chain(restricted).collect(),
             ..ObjectMeta::named(self.names.namespace())
         });
         let ready = |status: &NamespaceStatus| status.phase == "Active";

@@ -2,16 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::parts::Size;
+use k8s_openapi::api::core::v1::{
+    PodSecurityContext, ResourceRequirements, SeccompProfile, SecurityContext,
+};
 use provider_composer::{Composition, Generated, GeneratedValue, Retention};
+use provider_openstack::confined;
 
-use super::{MARIADB, placement, requirements};
+use super::{MARIADB, bounds, placement, requirements};
 use crate::manifest::mariadb::{
-    Enabled, Galera, MariaDb, MariaDbSpec, MaxScale, PasswordRef, Storage,
+    Enabled, Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef,
+    Storage,
 };
 use crate::recipe::Recipe;
 
 /// Secret with root's password.
 const ROOT: &str = "openstack-db-root";
+
+/// User and group of MariaDB's image.
+const USER: i64 = 999;
 
 /// The fewest members that have a majority when one is lost.
 const GALERA: u32 = 3;
@@ -32,6 +41,8 @@ impl Recipe<'_> {
             retention: Retention::Forever,
         };
         composition.generate(self.namespace(), ROOT, root);
+        let resources =
+            requirements(&wanted.resources).unwrap_or_else(|| bounds("250m", "4", "512Mi", "2Gi"));
         let spec = MariaDbSpec {
             replicas: wanted.replicas,
             root_password_secret_key_ref: PasswordRef {
@@ -43,7 +54,11 @@ impl Recipe<'_> {
                 size: wanted.storage_size.to_string(),
                 storage_class_name: wanted.storage_class.clone(),
             },
-            galera: (wanted.replicas >= GALERA).then_some(Galera { enabled: true }),
+            galera: (wanted.replicas >= GALERA).then(|| Galera {
+                enabled: true,
+                agent: helper(),
+                init_container: helper(),
+            }),
             max_scale: wanted
                 .max_scale
                 .as_ref()
@@ -55,10 +70,17 @@ impl Recipe<'_> {
             tls: Enabled {
                 enabled: global.tls.enabled,
             },
-            metrics: Enabled {
+            metrics: Metrics {
                 enabled: global.monitoring.enabled,
+                exporter: Exporter {
+                    container: helper(),
+                    pod_security_context: unprivileged(),
+                },
             },
-            resources: requirements(&wanted.resources),
+            my_cnf: my_cnf(&resources),
+            resources,
+            security_context: unescalated(),
+            pod_security_context: unprivileged(),
             image_pull_secrets: self.pull_secrets(),
             node_selector: global.topology.node_selector.clone(),
             tolerations: placement::tolerations(&global.topology),
@@ -66,5 +88,56 @@ impl Recipe<'_> {
             topology_spread_constraints: placement::spread(&global.topology, &labels),
         };
         composition.apply(self.namespace(), MARIADB, &MariaDb { spec });
+    }
+}
+
+/// MariaDB's configuration, for many small transactions of many clients. Half of the memory holds data.
+fn my_cnf(resources: &ResourceRequirements) -> String {
+    let memory = [&resources.limits, &resources.requests];
+    let memory = memory.into_iter().flatten().find_map(|amounts| {
+        let amount: Size = amounts.get("memory")?.0.parse().ok()?;
+        Some(amount.bytes())
+    });
+    let buffer = (memory.unwrap_or(256 << 20) / 2) >> 20;
+    format!(
+        "[mariadb]\n\
+         bind-address = *\n\
+         binlog_format = row\n\
+         default_storage_engine = InnoDB\n\
+         innodb_autoinc_lock_mode = 2\n\
+         innodb_buffer_pool_size = {buffer}M\n\
+         max_allowed_packet = 64M\n\
+         max_connections = 4096\n"
+    )
+}
+
+/// A container beside MariaDB's own.
+fn helper() -> Helper {
+    Helper {
+        resources: bounds("20m", "500m", "32Mi", "128Mi"),
+        security_context: unescalated(),
+    }
+}
+
+/// A container with no right of root's; MariaDB writes to its image's file system.
+fn unescalated() -> SecurityContext {
+    SecurityContext {
+        read_only_root_filesystem: None,
+        ..confined()
+    }
+}
+
+/// A pod that doesn't run as root.
+fn unprivileged() -> PodSecurityContext {
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: Some(USER),
+        run_as_group: Some(USER),
+        fs_group: Some(USER),
+        seccomp_profile: Some(SeccompProfile {
+            type_: "RuntimeDefault".to_owned(),
+            ..SeccompProfile::default()
+        }),
+        ..PodSecurityContext::default()
     }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
-    ResourceRequirements, SeccompProfile, Service, ServicePort, ServiceSpec, TCPSocketAction,
+    SeccompProfile, Service, ServicePort, ServiceSpec, TCPSocketAction,
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::Composition;
@@ -85,7 +84,8 @@ impl Recipe<'_> {
         let topology = &self.spec().global.topology;
         let memory = &self.spec().infrastructure.memcached.memory;
         let mebibytes = memory.bytes() >> 20;
-        let request = |resource: &str, amount: String| (resource.to_owned(), Quantity(amount));
+        // Besides the items Memcached holds its hash table and a buffer for each connection.
+        let whole = format!("{}Mi", mebibytes + mebibytes / 4 + 64);
         let probe = Probe {
             tcp_socket: Some(TCPSocketAction {
                 port: IntOrString::Int(PORT),
@@ -106,13 +106,7 @@ impl Recipe<'_> {
                 container_port: PORT,
                 ..ContainerPort::default()
             }]),
-            resources: Some(ResourceRequirements {
-                requests: Some(BTreeMap::from([
-                    request("cpu", "500m".to_owned()),
-                    request("memory", memory.to_string()),
-                ])),
-                ..ResourceRequirements::default()
-            }),
+            resources: Some(super::bounds("500m", "2", &whole, &whole)),
             readiness_probe: Some(probe.clone()),
             liveness_probe: Some(probe),
             security_context: Some(confined()),

@@ -101,3 +101,17 @@ fn requirements(resources: &Resources) -> Option<ResourceRequirements> {
         ..ResourceRequirements::default()
     })
 }
+
+/// Requests and limits of CPU and memory.
+fn bounds(cpu: &str, cpu_limit: &str, memory: &str, memory_limit: &str) -> ResourceRequirements {
+    let amounts = |cpu: &str, memory: &str| {
+        let amounts = [("cpu", cpu), ("memory", memory)];
+        let each = amounts.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+        Some(each.into())
+    };
+    ResourceRequirements {
+        requests: amounts(cpu, memory),
+        limits: amounts(cpu_limit, memory_limit),
+        ..ResourceRequirements::default()
+    }
+}

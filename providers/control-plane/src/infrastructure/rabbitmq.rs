@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::ResourceRequirements;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use provider_composer::Composition;
 
-use super::{RABBITMQ, placement, requirements};
+use super::{RABBITMQ, bounds, placement, requirements};
 use crate::manifest::rabbitmq::{Configuration, Persistence, RabbitmqCluster, RabbitmqClusterSpec};
 use crate::recipe::Recipe;
 
@@ -26,7 +24,9 @@ impl Recipe<'_> {
                 storage_class_name: wanted.storage_class.clone(),
                 storage: wanted.storage_size.to_string(),
             },
-            resources: requirements(&wanted.resources).unwrap_or_else(usual),
+            resources: requirements(&wanted.resources)
+                // RabbitMQ measures its high-water mark against the limit.
+                .unwrap_or_else(|| bounds("500m", "2", "2Gi", "2Gi")),
             rabbitmq: Configuration {
                 additional_config: PARTITIONS.to_owned(),
             },
@@ -35,19 +35,5 @@ impl Recipe<'_> {
             tolerations: placement::tolerations(&global.topology),
         };
         composition.apply(self.namespace(), RABBITMQ, &RabbitmqCluster { spec });
-    }
-}
-
-/// Memory is limited to what is asked for: RabbitMQ measures its high-water mark against the limit.
-fn usual() -> ResourceRequirements {
-    let quantity =
-        |resource: &str, amount: &str| (resource.to_owned(), Quantity(amount.to_owned()));
-    ResourceRequirements {
-        requests: Some(BTreeMap::from([
-            quantity("cpu", "1"),
-            quantity("memory", "2Gi"),
-        ])),
-        limits: Some(BTreeMap::from([quantity("memory", "2Gi")])),
-        ..ResourceRequirements::default()
     }
 }

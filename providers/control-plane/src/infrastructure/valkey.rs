@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Affinity;
 use provider_composer::Composition;
 
-use super::{VALKEY, placement, requirements};
+use super::{VALKEY, bounds, placement, requirements};
 use crate::manifest::valkey::{Enabled, Metrics, Valkey, ValkeySpec};
 use crate::recipe::Recipe;
 
@@ -30,7 +30,8 @@ impl Recipe<'_> {
                 enabled: monitoring.enabled,
                 monitor: monitoring,
             },
-            resources: requirements(&wanted.resources),
+            resources: requirements(&wanted.resources)
+                .unwrap_or_else(|| bounds("100m", "1", "256Mi", "1Gi")),
             node_selector: global.topology.node_selector.clone(),
             affinity: Some(Affinity {
                 pod_anti_affinity: Some(placement::apart(&global.topology, &labels)),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    LocalObjectReference, ResourceRequirements, Toleration, TopologySpreadConstraint,
+    LocalObjectReference, PodSecurityContext, ResourceRequirements, SecurityContext, Toleration,
+    TopologySpreadConstraint,
 };
 use provider_composer::ResourceKind;
 use serde::Serialize;
@@ -35,10 +36,15 @@ pub struct MariaDbSpec {
     /// Encryption. Without it the operator switches it on.
     pub tls: Enabled,
     /// An exporter, and a ServiceMonitor for it.
-    pub metrics: Enabled,
+    pub metrics: Metrics,
+    /// MariaDB's configuration.
+    pub my_cnf: String,
     /// CPU and memory of each member.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<ResourceRequirements>,
+    pub resources: ResourceRequirements,
+    /// What a member's container may do.
+    pub security_context: SecurityContext,
+    /// What a member's pod may do.
+    pub pod_security_context: PodSecurityContext,
     /// Secrets with a registry's credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub image_pull_secrets: Vec<LocalObjectReference>,
@@ -79,10 +85,45 @@ pub struct Storage {
 }
 
 /// Replication between the members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Galera {
     /// Whether they replicate.
     pub enabled: bool,
+    /// The container beside each member.
+    pub agent: Helper,
+    /// The container before each member.
+    pub init_container: Helper,
+}
+
+/// A container that the operator adds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Helper {
+    /// CPU and memory.
+    pub resources: ResourceRequirements,
+    /// What it may do.
+    pub security_context: SecurityContext,
+}
+
+/// An exporter, and a ServiceMonitor for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Its pod.
+    pub exporter: Exporter,
+}
+
+/// The exporter's pod.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exporter {
+    /// Its container.
+    #[serde(flatten)]
+    pub container: Helper,
+    /// What the pod may do.
+    pub pod_security_context: PodSecurityContext,
 }
 
 /// MaxScale before the members.

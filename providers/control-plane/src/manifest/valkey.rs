@@ -26,8 +26,7 @@ pub struct ValkeySpec {
     /// An exporter.
     pub metrics: Metrics,
     /// CPU and memory of each member.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resources: Option<ResourceRequirements>,
+    pub resources: ResourceRequirements,
     /// Labels of the pods.
     pub pod_labels: BTreeMap<String, String>,
     /// Labels that a node must have.
