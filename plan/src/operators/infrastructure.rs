@@ -60,14 +60,25 @@ pub fn mariadb(_: &Key, manifest: &Manifest) -> Value {
 
 /// The root password, where MariaDB's operator draws it.
 pub fn of_mariadb(manifest: &Manifest) -> Vec<Value> {
-    let root = &manifest.spec()["rootPasswordSecretKeyRef"];
-    if manifest.kind() != "MariaDB" || root["generate"] == false {
+    let spec = manifest.spec();
+    if manifest.kind() != "MariaDB" {
         return Vec::new();
     }
-    let usual = format!("{}-root", manifest.name());
-    let name = root["name"].as_str().unwrap_or(&usual);
-    let key = root["key"].as_str().unwrap_or("password");
-    vec![drawn(manifest.namespace(), name, &[key], &[])]
+    let (namespace, server) = (manifest.namespace(), manifest.name());
+    let root = &spec["rootPasswordSecretKeyRef"];
+    let generated = (root["generate"] != false).then(|| {
+        let usual = format!("{server}-root");
+        let name = root["name"].as_str().unwrap_or(&usual);
+        drawn(
+            namespace,
+            name,
+            &[root["key"].as_str().unwrap_or("password")],
+            &[],
+        )
+    });
+    let bundle = (spec["tls"]["enabled"] == true)
+        .then(|| drawn(namespace, &format!("{server}-ca-bundle"), &["ca.crt"], &[]));
+    generated.into_iter().chain(bundle).collect()
 }
 
 /// Clusters (cluster-operator 2.16), and what is made in them (messaging-topology-operator 1.14).

@@ -75,7 +75,7 @@ pub fn glance_api_conf(
         .set("allowed_schemes", "[http,https]")
         .set("allowed_ports", "[80,443]")
         .set("disallowed_hosts", format!("[{}]", LOCAL.join(",")));
-    database.configure(config.section("database"));
+    database.configure(service, config.section("database"), files);
     access.configure(service, &mut config, files);
     store::configure(stores, service, &mut config, files);
     for (section, folder) in [

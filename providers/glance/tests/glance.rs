@@ -8,6 +8,7 @@ use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use provider_composer::{Carried, Custom};
 use provider_glance::Glance;
+use provider_openstack::manifest::{Manifest, mariadb};
 use provider_openstack_fixtures::documents::{self, RBD};
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::json;
@@ -318,4 +319,39 @@ fn a_wrong_policy_is_told_while_everything_else_is_awaited(
     let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
     assert_eq!(failure.reason(), "InvalidPolicy");
     assert!(failure.to_string().contains(message), "{failure}");
+}
+
+#[test]
+fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls() {
+    let mut cluster = given(FILE);
+    let tls = json!({ "spec": { "tls": { "enabled": true }, "galera": { "enabled": true } } });
+    cluster.put::<Manifest<mariadb::MariaDb>>("openstack-db", tls);
+    cluster.settle(&GLANCE, "glance");
+    let (_, reason, message) = cluster.condition(&GLANCE, "glance", "DatabaseReady");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        (
+            "WaitingForSecret",
+            "waits for Secret openstack-db-ca-bundle with the certificates that MariaDB's is signed by"
+        )
+    );
+
+    cluster.secret("openstack-db-ca-bundle", &[("ca.crt", "authority")]);
+    cluster.settle(&GLANCE, "glance");
+    assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
+    let deployment = cluster.get::<Deployment>("glance").unwrap();
+    let config = deployment["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"]
+        .as_str()
+        .unwrap();
+    let file = cluster.value(config, "glance-api.conf").unwrap();
+    let connection = file.lines().find(|line| line.starts_with("connection = "));
+    assert_eq!(
+        connection,
+        Some(
+            "connection = mysql+pymysql://glance:db-s3cret@openstack-db-primary.openstack.svc:3306/glance\
+             ?charset=utf8mb4&ssl_ca=/etc/glance/config/database-ca.crt"
+        )
+    );
+    let authority = cluster.value(config, "database-ca.crt");
+    assert_eq!(authority.as_deref(), Some("authority"));
 }

@@ -1,7 +1,7 @@
 //! keystone.conf, section by section.
 
 use c5c3_api::keystone::KeystoneSpec;
-use provider_openstack::{Config, Database, Owned, Service, configure_cache};
+use provider_openstack::{Config, Database, Files, Owned, Service, configure_cache};
 
 /// Where the keys of tokens are.
 pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
@@ -47,12 +47,13 @@ pub fn keystone_conf(
     spec: &KeystoneSpec,
     database: &Database,
     cache: &[String],
+    files: &mut Files,
 ) -> Config {
     let mut config = Config::base();
     config
         .section("DEFAULT")
         .list("default_log_levels", LOGGERS);
-    database.configure(config.section("database"));
+    database.configure(service, config.section("database"), files);
     configure_cache(config.section("cache"), spec.cache.backend, cache);
     config
         .section("auth")

@@ -108,8 +108,8 @@ fn configured(
     let cache = cache(service, &spec.cache, world);
     let database = database.as_ref().map_err(Clone::clone)?;
     let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
-    let mut config = config::keystone_conf(service, spec, database, &cache);
     let mut files = Files::default();
+    let mut config = config::keystone_conf(service, spec, database, &cache, &mut files);
     if let Some(identities) = identities.as_ref().map_err(Clone::clone)? {
         identities.configure(service, &mut config, &mut files);
     }

@@ -6,6 +6,7 @@ use provider_composer::{Composition, Key, Progress, Seen, World};
 use crate::awaited::{Awaited, holds};
 use crate::config::Section;
 use crate::definition::part;
+use crate::files::Files;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
@@ -16,6 +17,8 @@ use crate::service::Service;
 const MARIADB: &str = "openstack-db";
 /// Where MariaDB listens.
 const PORT: u16 = 3306;
+/// The file with the certificates that the server's is signed by.
+const AUTHORITY: &str = "database-ca.crt";
 /// Why a database isn't used yet.
 const WAITING: &str = "WaitingForDatabase";
 /// Most connections of one service's user. Each process of each replica opens up to 25.
@@ -37,6 +40,8 @@ pub struct DatabaseServer {
     pub host: String,
     /// Port.
     pub port: u16,
+    /// Certificates that its own must be signed by, where connections are encrypted.
+    pub authority: Option<String>,
 }
 
 impl Database {
@@ -99,9 +104,15 @@ impl Database {
 
     /// Says in a service's configuration where its data is
     /// (<https://docs.openstack.org/oslo.db/latest/reference/opts.html>).
-    pub fn configure(&self, section: &mut Section) {
+    pub fn configure(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
+        let mut url = self.url();
+        if let Some(authority) = &self.server.authority {
+            files.text(AUTHORITY, authority);
+            // With it PyMySQL checks the server's certificate and that it is for this host.
+            url += &format!("&ssl_ca={}/{AUTHORITY}", service.definition.folder);
+        }
         section
-            .secret("connection", &self.url())
+            .secret("connection", &url)
             // Shorter than what proxies between let an idle connection live.
             .set("connection_recycle_time", 280)
             .set("max_pool_size", 5)
@@ -143,6 +154,7 @@ impl Database {
 struct Account {
     user: String,
     password: String,
+    authority: Option<String>,
     server: Option<DatabaseServer>,
 }
 
@@ -150,13 +162,16 @@ impl Account {
     fn of(user: &str, values: &Awaited<Values>, key: &str) -> Awaited<Self> {
         let values = values.as_ref().map_err(Clone::clone)?;
         let port = values.port()?.unwrap_or(PORT);
+        let authority = values.authority()?.map(str::to_owned);
         Ok(Self {
             user: values.line("username")?.unwrap_or(user).to_owned(),
             password: values.required(key)?.to_owned(),
             server: values.line("host")?.map(|host| DatabaseServer {
                 host: host.to_owned(),
                 port,
+                authority: authority.clone(),
             }),
+            authority,
         })
     }
 }
@@ -168,6 +183,7 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
         (None, Some(host)) => Some(DatabaseServer {
             host: host.clone(),
             port: wanted.port.unwrap_or(PORT),
+            authority: account.authority.clone(),
         }),
         (None, None) => account.server.clone(),
     }
@@ -193,6 +209,17 @@ fn managed(
     for key in keys(service, object, cluster) {
         holds(&key, "Ready", WAITING, world)?;
     }
+    // MaxScale's listener speaks TLS only where the operator enforces it in MariaDB.
+    let proxied = server.max_scale_ref.is_some() || server.max_scale.enabled;
+    let authority = match server.tls.enabled && !proxied {
+        true => {
+            let purpose = "the certificates that MariaDB's is signed by";
+            let bundle = format!("{cluster}-ca-bundle");
+            let bundle = Values::read(world, service.namespace, &bundle, purpose)?;
+            Some(bundle.text("ca.crt")?.to_owned())
+        }
+        false => None,
+    };
     let host = match (
         server.max_scale_ref,
         server.max_scale.enabled,
@@ -206,6 +233,7 @@ fn managed(
     Ok(DatabaseServer {
         host: format!("{host}.{}.svc", service.namespace),
         port: server.port.unwrap_or(PORT),
+        authority,
     })
 }
 

@@ -21,7 +21,7 @@ pub fn placement_conf(
 ) -> Config {
     let mut config = Config::base();
     config.section("api").set("auth_strategy", "keystone");
-    database.configure(config.section("placement_database"));
+    database.configure(service, config.section("placement_database"), files);
     access.configure(service, &mut config, files);
     config.merge(&service.extra);
     config

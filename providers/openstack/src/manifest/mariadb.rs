@@ -17,6 +17,8 @@ pub struct MariaDb {
     pub port: Option<u16>,
     /// Synchronous replication.
     pub galera: Enabled,
+    /// Encryption of connections.
+    pub tls: Enabled,
     /// Proxy of its own.
     pub max_scale: Enabled,
     /// Proxy beside it.
