@@ -43,8 +43,12 @@ impl Outcome {
             };
             let api: Api<DynamicObject> =
                 Api::namespaced_with(cluster.client(), namespace, &resource);
-            let listed = api.list(&Default::default()).await?;
-            all.extend(listed.items.into_iter().map(|object| (kind, object)));
+            match api.list(&Default::default()).await {
+                Ok(listed) => all.extend(listed.items.into_iter().map(|object| (kind, object))),
+                // Of a kind that isn't installed there is nothing.
+                Err(kube::Error::Api(refusal)) if refusal.code == 404 => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let mut passwords = Passwords::new();
         let mut uids = BTreeMap::new();
