@@ -107,6 +107,14 @@ impl Manifest {
         self
     }
 
+    /// The same object without owner references, which the API server's identifiers are in.
+    pub fn without_owners(mut self) -> Self {
+        if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {
+            metadata.shift_remove("ownerReferences");
+        }
+        self
+    }
+
     /// The same object with one more text in its metadata.
     pub fn with_metadata(mut self, field: &str, text: &str) -> Self {
         if let Some(Value::Object(metadata)) = self.0.get_mut("metadata") {

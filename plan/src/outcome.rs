@@ -234,7 +234,7 @@ impl Planned {
             let Some(manifest) = store.get(key) else {
                 continue;
             };
-            composed.push(manifest.clone().with_status(Value::Null));
+            composed.push(manifest.clone().with_status(Value::Null).without_owners());
             if is_usage(manifest) {
                 usages.push(manifest);
                 continue;

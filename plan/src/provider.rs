@@ -25,16 +25,17 @@ pub fn cluster(object: &Manifest) -> &str {
 
 impl Reconciler for Provider {
     fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
-        let objects: Vec<(Key, Manifest)> = store
+        let mut objects: Vec<(String, Key, Manifest)> = store
             .iter()
             .filter(|(key, manifest)| key.cluster == MANAGEMENT && is_object(manifest))
-            .map(|(key, manifest)| (key.clone(), manifest.clone()))
+            .map(|(key, manifest)| (since(store, key), key.clone(), manifest.clone()))
             .collect();
-        for (key, object) in objects {
+        objects.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
+        for (_, key, object) in objects {
             let wanted = object.spec()["forProvider"]["manifest"].clone();
             let status = match Manifest::try_from(wanted) {
                 Ok(wanted) => {
-                    let applied = store.apply(cluster(&object), wanted, Some(&key));
+                    let applied = apply(&object, wanted, &key, store);
                     let manifest = store.get(&applied).map(Manifest::value);
                     json!({
                         "atProvider": { "manifest": manifest },
@@ -59,6 +60,25 @@ impl Reconciler for Provider {
         }
         Ok(())
     }
+}
+
+/// When the composite resource of an Object was created: who came first owns a name.
+fn since(store: &Store, object: &Key) -> String {
+    let composite = store.maker(object).and_then(|maker| store.get(maker));
+    composite.map_or_else(String::new, |composite| {
+        composite.text("/metadata/creationTimestamp").to_owned()
+    })
+}
+
+/// Applies a manifest; an object of another maker stays as it is where the Object may only observe and create.
+fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) -> Key {
+    let key = Key::of(cluster(object), &wanted);
+    let may_update = object.spec()["managementPolicies"].is_null();
+    let is_foreign = store.get(&key).is_some() && store.maker(&key) != Some(maker);
+    if is_foreign && !may_update {
+        return key;
+    }
+    store.apply(cluster(object), wanted, Some(maker))
 }
 
 #[cfg(test)]

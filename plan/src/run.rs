@@ -175,8 +175,11 @@ impl<'a> Run<'a> {
                 "" => NOW,
                 created => created,
             };
-            let composite = composite(&claim, *kind, self.settings.generation)?
+            let composite = composite(&claim, *kind, self.settings.generation)?;
+            let uid = uid(&composite, &claim, &self.store);
+            let composite = composite
                 .with_metadata("creationTimestamp", created)
+                .with_metadata("uid", &uid)
                 .with_status(status.clone());
             let claim = Key::of(MANAGEMENT, &claim);
             let key = Key::of(MANAGEMENT, &composite);
@@ -248,5 +251,18 @@ impl<'a> Run<'a> {
                 &mut operators,
             ],
         )
+    }
+}
+
+/// The UID of a composite resource: the one given, or the one that objects of its claim already carry, or a placeholder.
+fn uid(composite: &Manifest, claim: &Manifest, store: &Store) -> String {
+    let of_the_claim = |object: &&Manifest| object.annotation("c5c3.io/claim") == claim.path();
+    let mut objects = store.iter().map(|(_, object)| object);
+    let recorded = objects.find(of_the_claim);
+    let recorded = recorded.map_or("", |object| object.label("c5c3.io/claim-uid"));
+    match (composite.text("/metadata/uid"), recorded) {
+        ("", "") => placeholder::identifier(&composite.title()),
+        ("", recorded) => recorded.to_owned(),
+        (given, _) => given.to_owned(),
     }
 }

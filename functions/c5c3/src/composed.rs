@@ -2,7 +2,7 @@
 
 mod retained;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Kind;
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
@@ -13,8 +13,13 @@ use crate::composite::{Metadata, Scope};
 use crate::manifest::kubernetes::{
     ForProvider, Object, ObjectSpec, ProviderConfigRef, ResourceRef, Usage, UsageRef, UsageSpec,
 };
+use crate::manifest::{KubernetesObject, ObjectMeta};
 use crate::observed::{Identity, Observation};
-use crate::pools;
+use crate::ownership::{Foreign, IgnoredStatus, Owner, Ownership};
+use crate::{pools, transitions};
+
+/// What the provider may do with an object that the composite isn't known to own: never change or delete it.
+const CREATE_ONLY: &[&str] = &["Observe", "Create"];
 
 /// Collects what is wanted, and never drops what exists because something else could not be read.
 pub struct Composed<'a> {
@@ -23,6 +28,8 @@ pub struct Composed<'a> {
     scope: Scope,
     /// Names of what is wanted so far.
     desired: BTreeSet<String>,
+    owner: Owner,
+    foreign: BTreeMap<String, Foreign>,
     all_ready: bool,
 }
 
@@ -33,6 +40,14 @@ pub enum Creation {
     Allowed,
     /// Not now: what is there stays and changes, nothing is added.
     Held,
+}
+
+impl Creation {
+    /// The same where something else holds as well.
+    #[must_use]
+    pub fn when(self, holds: bool) -> Self {
+        if holds { self } else { Creation::Held }
+    }
 }
 
 impl From<bool> for Creation {
@@ -58,19 +73,28 @@ struct Kept {
 #[serde(rename_all = "camelCase")]
 struct KeptSpec {
     for_provider: serde_json::Value,
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    management_policies: Option<&'static [&'static str]>,
     provider_config_ref: serde_json::Value,
     #[serde(default)]
     watch: bool,
 }
 
 impl<'a> Composed<'a> {
-    /// Nothing yet.
-    pub fn new(request: &'a Request, response: &'a mut Response, scope: Scope) -> Self {
+    /// Nothing yet, for a composite resource in this scope.
+    pub fn new(
+        request: &'a Request,
+        response: &'a mut Response,
+        scope: Scope,
+        owner: Owner,
+    ) -> Self {
         Composed {
             request,
             response,
             scope,
             desired: BTreeSet::new(),
+            owner,
+            foreign: BTreeMap::new(),
             all_ready: true,
         }
     }
@@ -80,9 +104,34 @@ impl<'a> Composed<'a> {
         self.scope
     }
 
-    /// Whether a composed resource exists.
+    /// Whether a composed resource exists, and stands for no object of another owner.
     pub fn exists(&self, name: &str) -> bool {
-        self.request.observed().contains_key(name)
+        self.request.observed().contains_key(name) && !self.foreign.contains_key(name)
+    }
+
+    /// Whether no object wanted so far has another owner.
+    pub fn owns_all(&self) -> bool {
+        self.foreign.is_empty()
+    }
+
+    /// Says by the condition `Accepted` whether the names that the composite asks for are its own, and returns it.
+    pub fn accept(&mut self) -> bool {
+        let foreign: Vec<String> = self.foreign.values().map(Foreign::to_string).collect();
+        let accepted = foreign.is_empty();
+        let reason = if accepted { "Accepted" } else { "NameTaken" };
+        transitions::set(
+            self.response,
+            "Accepted",
+            accepted,
+            reason,
+            foreign.join("; "),
+        );
+        accepted
+    }
+
+    /// Whether a composed resource stands for an object of another owner.
+    pub fn is_foreign(&self, name: &str) -> bool {
+        self.foreign.contains_key(name)
     }
 
     /// Whether everything wanted so far is ready.
@@ -90,24 +139,28 @@ impl<'a> Composed<'a> {
         self.all_ready
     }
 
-    /// Wants a manifest in a cluster, and says what is known of it there. `ready` judges its status.
+    /// Wants a manifest in a cluster, and says what is known of it there. `ready` judges its status. An object of another
+    /// owner counts as one that doesn't exist.
     ///
     /// # Errors
     /// The name is taken by an earlier step of the pipeline.
-    pub fn object<M: Serialize, S: DeserializeOwned + Default>(
+    pub fn object<M: KubernetesObject, S: DeserializeOwned + Default>(
         &mut self,
         name: &str,
         cluster: &str,
-        manifest: &M,
+        mut manifest: M,
         creation: Creation,
         ready: impl FnOnce(&S) -> bool,
     ) -> Result<Observation<S>, Fatal> {
-        let observation = self.observation::<S>(name);
+        let mut observation = self.observation::<S>(name);
         if !observation.exists && creation == Creation::Held {
             self.all_ready = false;
             return Ok(observation);
         }
-        let is_ready = observation.synced && ready(&observation.status);
+        let management_policies = self.policies(name, manifest.kind(), cluster, &mut observation);
+        self.owner.record_in(&mut manifest);
+        let is_ready =
+            management_policies.is_none() && observation.synced && ready(&observation.status);
         let (api_version, provider_config_kind) = match self.scope {
             Scope::Cluster => ("kubernetes.crossplane.io/v1alpha2", None),
             Scope::Namespaced => (
@@ -119,7 +172,10 @@ impl<'a> Composed<'a> {
             api_version,
             kind: "Object",
             spec: ObjectSpec {
-                for_provider: ForProvider { manifest },
+                for_provider: ForProvider {
+                    manifest: &manifest,
+                },
+                management_policies,
                 provider_config_ref: ProviderConfigRef {
                     kind: provider_config_kind,
                     name: cluster,
@@ -129,6 +185,29 @@ impl<'a> Composed<'a> {
         };
         self.desire(name, &object, is_ready)?;
         Ok(observation)
+    }
+
+    /// What the provider may do with an object, by its owner: everything (none given) with the composite's own. Forgets
+    /// what was observed of another owner's.
+    fn policies<S: Default>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        cluster: &str,
+        observation: &mut Observation<S>,
+    ) -> Option<&'static [&'static str]> {
+        match self
+            .owner
+            .ownership(kind, cluster, observation.record.as_ref())
+        {
+            Ownership::Owned => return None,
+            Ownership::Unknown => {}
+            Ownership::Foreign(foreign) => {
+                *observation = Observation::default();
+                self.foreign.insert(name.to_owned(), foreign);
+            }
+        }
+        Some(CREATE_ONLY)
     }
 
     /// Wants a resource of the management cluster itself; it is ready as soon as it exists.
@@ -157,12 +236,26 @@ impl<'a> Composed<'a> {
         let Some(document) = self.observed(name) else {
             return Ok(());
         };
+        let kept = self.kept(name, document)?;
+        self.desire(name, &kept, false)
+    }
+
+    /// An observed Object as it was last wanted, with what the provider may do now.
+    fn kept(&mut self, name: &str, document: &Document) -> Result<Kept, Fatal> {
         let mut kept: Kept = document
             .parse()
             .map_err(|error| Fatal::from(error).within(name))?;
         kept.spec.for_provider.sort_all_objects();
         kept.spec.provider_config_ref.sort_all_objects();
-        self.desire(name, &kept, false)
+        let kind = kept.spec.for_provider["manifest"]["kind"].clone();
+        let cluster = kept.spec.provider_config_ref["name"].clone();
+        kept.spec.management_policies = self.policies(
+            name,
+            kind.as_str().unwrap_or_default(),
+            cluster.as_str().unwrap_or_default(),
+            &mut self.observation::<IgnoredStatus>(name),
+        );
+        Ok(kept)
     }
 
     /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
@@ -173,7 +266,7 @@ impl<'a> Composed<'a> {
         let (Some(used), Some(using)) = (self.reference(of), self.reference(by)) else {
             return Ok(());
         };
-        self.usage(&format!("{of}-until-{by}"), used, using, reason)
+        self.usage(&format!("{of}-until-{by}"), used, Some(using), reason)
     }
 
     /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone.
@@ -189,20 +282,41 @@ impl<'a> Composed<'a> {
         let Some(using) = self.reference(by) else {
             return Ok(());
         };
-        let used = UsageRef {
+        let used = self.composite_reference::<K>(composite);
+        let name = format!("{}-until-{by}", composite.claim_name());
+        self.usage(&name, used, Some(using), reason)
+    }
+
+    /// Keeps a pool while the claim exists, and tells the pool's composer who wants to consume it: `annotations` say what
+    /// the claim needs. Who asks is in what Crossplane writes on the Usage.
+    ///
+    /// # Errors
+    /// The name is taken by an earlier step of the pipeline.
+    pub fn request_pool<K: Kind>(
+        &mut self,
+        pool: &Metadata,
+        annotations: BTreeMap<String, String>,
+        reason: &str,
+    ) -> Result<(), Fatal> {
+        let of = self.composite_reference::<K>(pool);
+        let metadata = ObjectMeta {
+            labels: pools::request_labels(pool),
+            annotations,
+            ..ObjectMeta::default()
+        };
+        let name = pools::request_name::<K>(pool.claim_name());
+        self.desire_usage(&name, metadata, of, None, reason)
+    }
+
+    fn composite_reference<K: Kind>(&self, composite: &Metadata) -> UsageRef {
+        UsageRef {
             api_version: K::api_version(),
             kind: pools::kind::<K>(self.scope),
             resource_ref: ResourceRef {
                 name: composite.name.clone(),
                 namespace: composite.namespace.clone(),
             },
-        };
-        self.usage(
-            &format!("{}-until-{by}", composite.claim_name()),
-            used,
-            using,
-            reason,
-        )
+        }
     }
 
     /// Keeps an existing Usage when what it protects can't be read now.
@@ -210,24 +324,55 @@ impl<'a> Composed<'a> {
     /// # Errors
     /// The observed Usage isn't one, or the name is taken by an earlier step.
     pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
-        let name = format!("{composite}-until-{by}");
-        let Some(document) = self.observed(&name) else {
-            return Ok(());
-        };
-        let usage: Usage = document
-            .parse()
-            .map_err(|error| Fatal::from(error).within(&name))?;
-        self.desire(&name, &usage, true)
+        self.keep_usage(&format!("{composite}-until-{by}"))
     }
 
-    fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
-        let api_version = match self.scope {
-            Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
-            Scope::Namespaced => "protection.crossplane.io/v1beta1",
+    /// Keeps an existing Usage as it is.
+    ///
+    /// # Errors
+    /// The observed Usage isn't one, or the name is taken by an earlier step.
+    pub fn keep_usage(&mut self, name: &str) -> Result<(), Fatal> {
+        let Some(document) = self.observed(name) else {
+            return Ok(());
         };
+        let mut usage: Usage = document
+            .parse()
+            .map_err(|error| Fatal::from(error).within(name))?;
+        let ours = |entries: BTreeMap<String, String>| {
+            let ours = entries.into_iter();
+            ours.filter(|(key, _)| key.starts_with(pools::PREFIX))
+                .collect()
+        };
+        usage.metadata = ObjectMeta {
+            labels: ours(usage.metadata.labels),
+            annotations: ours(usage.metadata.annotations),
+            ..ObjectMeta::default()
+        };
+        self.desire(name, &usage, true)
+    }
+
+    fn usage(
+        &mut self,
+        name: &str,
+        of: UsageRef,
+        by: Option<UsageRef>,
+        reason: &str,
+    ) -> Result<(), Fatal> {
+        self.desire_usage(name, ObjectMeta::default(), of, by, reason)
+    }
+
+    fn desire_usage(
+        &mut self,
+        name: &str,
+        metadata: ObjectMeta,
+        of: UsageRef,
+        by: Option<UsageRef>,
+        reason: &str,
+    ) -> Result<(), Fatal> {
         let usage = Usage {
-            api_version: api_version.to_owned(),
+            api_version: pools::usage_api_version(self.scope).to_owned(),
             kind: "Usage".to_owned(),
+            metadata,
             spec: UsageSpec {
                 of,
                 by,

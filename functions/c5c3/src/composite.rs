@@ -1,8 +1,7 @@
 //! The composite resource a call is about, and who claims it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use c5c3_api::Consumer;
 use serde::Deserialize;
 
 /// Label of a composite resource with its claim's name.
@@ -23,19 +22,25 @@ pub struct Composite<S, T> {
     pub status: T,
 }
 
-/// Metadata of a composite resource.
+/// Metadata of a composite resource, or of what Crossplane composes for one.
+///
+/// Who claims it is read from what the tenant can't write. On a cluster-scoped resource that is Crossplane's labels: only
+/// Crossplane and the platform team write those. A namespaced resource belongs to its tenant with all its labels, so its
+/// own namespace and name count, which the API server has checked.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// The composite's own name; random where it was made from a claim.
+    /// The composite's own name; generated where it was made from a claim.
     pub name: String,
     /// Namespace of a namespaced composite.
     pub namespace: Option<String>,
-    /// When it was made, RFC 3339 in UTC, which sorts as text.
+    /// Issued by the API server; empty for a resource that is in no cluster, as in `crossplane render`.
+    pub uid: String,
+    /// When it was created, RFC 3339 in UTC, which sorts as text.
     pub creation_timestamp: String,
     /// Since when it is being deleted.
     pub deletion_timestamp: Option<String>,
-    labels: BTreeMap<String, String>,
+    labels: ClaimLabels,
     annotations: Annotations,
 }
 
@@ -46,6 +51,18 @@ struct Annotations {
     /// Names of retained resources to delete, between commas.
     #[serde(rename = "c5c3.io/delete-retained")]
     delete_retained: String,
+}
+
+/// The labels by which Crossplane says which claim a cluster-scoped resource is for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ClaimLabels {
+    /// The claim's name.
+    #[serde(rename = "crossplane.io/claim-name")]
+    pub name: Option<String>,
+    /// The claim's namespace.
+    #[serde(rename = "crossplane.io/claim-namespace")]
+    pub namespace: Option<String>,
 }
 
 /// Where a composite and what it composes live.
@@ -78,37 +95,23 @@ impl Metadata {
 
     /// Whether a claim made this composite.
     pub fn is_claimed(&self) -> bool {
-        self.labels.contains_key(CLAIM_NAME)
+        self.namespace.is_none() && self.labels.name.is_some()
     }
 
     /// The name that the user gave.
     pub fn claim_name(&self) -> &str {
-        self.labels
-            .get(CLAIM_NAME)
-            .map_or(&self.name, String::as_str)
+        let claimed = self.labels.name.as_ref().filter(|_| self.is_claimed());
+        claimed.unwrap_or(&self.name)
     }
 
     /// The namespace that the user chose; empty for a cluster-scoped composite without a claim.
     pub fn claim_namespace(&self) -> &str {
-        let claimed = self.labels.get(CLAIM_NAMESPACE).or(self.namespace.as_ref());
+        let claimed = self.namespace.as_ref().or(self.labels.namespace.as_ref());
         claimed.map_or("", String::as_str)
     }
 
-    /// The user's resource, as pools list their consumers.
-    pub fn consumer(&self) -> Consumer {
-        Consumer {
-            name: self.claim_name().to_owned(),
-            namespace: self.claim_namespace().to_owned(),
-            ..Consumer::default()
-        }
-    }
-
-    /// What decides who was first: creation time, then namespace, then name.
-    pub fn seniority(&self) -> (&str, &str, &str) {
-        (
-            &self.creation_timestamp,
-            self.claim_namespace(),
-            self.claim_name(),
-        )
+    /// The claim as `namespace/name`.
+    pub fn claim_path(&self) -> String {
+        format!("{}/{}", self.claim_namespace(), self.claim_name())
     }
 }

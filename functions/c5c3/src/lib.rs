@@ -12,6 +12,7 @@ pub mod manifest;
 mod names;
 mod observed;
 pub mod openstack;
+mod ownership;
 mod pools;
 mod quantity;
 pub mod template;

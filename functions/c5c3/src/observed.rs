@@ -4,6 +4,8 @@ use c5c3_api::Condition;
 use function_protocol::v1::Resource;
 use serde::Deserialize;
 
+use crate::ownership::Record;
+
 /// An object in another cluster, as its Object reports it.
 #[derive(Clone, Debug, Default)]
 pub struct Observation<S> {
@@ -13,6 +15,8 @@ pub struct Observation<S> {
     pub synced: bool,
     /// The object's status.
     pub status: S,
+    /// What the object says about its owner; none while the object hasn't been observed.
+    pub record: Option<Record>,
     /// Why nothing is known, in the provider's words.
     pub problem: Option<String>,
 }
@@ -48,6 +52,8 @@ struct AtProvider<S> {
 #[serde(bound(deserialize = "S: Deserialize<'de> + Default"))]
 struct Provided<S> {
     #[serde(default)]
+    metadata: Option<Record>,
+    #[serde(default)]
     status: S,
 }
 
@@ -71,6 +77,7 @@ impl<S: Default> Default for AtProvider<S> {
 impl<S: Default> Default for Provided<S> {
     fn default() -> Self {
         Provided {
+            metadata: None,
             status: S::default(),
         }
     }
@@ -92,6 +99,7 @@ impl<S: Default> Observation<S> {
                     exists: true,
                     synced: synced.is_some_and(|synced| synced.status == "True"),
                     status: object.status.at_provider.manifest.status,
+                    record: object.status.at_provider.manifest.metadata,
                     problem: synced
                         .filter(|synced| synced.status == "False")
                         .map(|synced| synced.message.clone()),

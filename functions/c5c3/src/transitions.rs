@@ -3,7 +3,7 @@
 use function_protocol::{Condition, ConditionStatus, Response, Severity};
 
 /// Reasons of what doesn't hold yet and is on its way: no failure, so no warning.
-const UNDER_WAY: [&str; 2] = ["Creating", "Waiting"];
+const UNDER_WAY: [&str; 3] = ["Creating", "PoolAwaitingAdmission", "Waiting"];
 
 /// Sets a condition; an event goes with a change that has something to say.
 pub fn set(response: &mut Response, type_: &str, holds: bool, reason: &str, message: String) {

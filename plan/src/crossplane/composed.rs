@@ -63,6 +63,15 @@ pub fn render(
     annotations.insert(RESOURCE_NAME.to_owned(), json!(resource));
     metadata.insert("labels".to_owned(), Value::Object(labels));
     metadata.insert("annotations".to_owned(), Value::Object(annotations));
+    let owner = json!({
+        "apiVersion": composite.api_version(),
+        "kind": composite.kind(),
+        "name": composite.name(),
+        "uid": composite.text("/metadata/uid"),
+        "controller": true,
+        "blockOwnerDeletion": true,
+    });
+    metadata.insert("ownerReferences".to_owned(), json!([owner]));
 
     let kind = ["apiVersion", "kind"].map(|field| wanted.shift_remove_entry(field));
     let mut manifest: Map<String, Value> = kind.into_iter().flatten().collect();

@@ -22,6 +22,9 @@ use crate::store::{Key, Store};
 use required::{Wanted, missing, resource};
 pub use status::{Event, Known};
 
+/// Kind of the resources by which claims ask for pools.
+const USAGE: &str = "Usage";
+
 /// Crossplane, and what it has found out.
 pub struct Crossplane<'a> {
     /// The function.
@@ -86,7 +89,8 @@ impl Reconciler for Crossplane<'_> {
             .filter(|(_, composite)| composite.kind.is_pool() || !self.pools_only)
             .map(|(key, composite)| (composite.kind, key.clone()))
             .collect();
-        keys.sort();
+        // Claims ask before pools answer.
+        keys.sort_by(|one, other| (other.0, &one.1).cmp(&(one.0, &other.1)));
         for (_, key) in keys {
             self.compose(&key, store)?;
         }
@@ -120,7 +124,9 @@ impl Crossplane<'_> {
             .get(&composite.claim)
             .map_or_else(String::new, Manifest::title);
         let (step, request) = self.request(key, &manifest, &composite, &title, store)?;
-        let response = pipeline::call(self.composer, request, store, &title)?;
+        // Before claims have asked, pools keep the consumers that their files list.
+        let is_read = |selector: &ResourceSelector| !self.pools_only || selector.kind != USAGE;
+        let response = pipeline::call(self.composer, request, store, &title, is_read)?;
 
         composite.fatal = pipeline::fatal(&response).map(str::to_owned);
         if let Some(requirements) = &response.requirements {

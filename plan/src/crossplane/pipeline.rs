@@ -1,6 +1,6 @@
 //! One call of a function, repeated until it asks for nothing more.
 
-use function_protocol::v1::{RunFunctionRequest, RunFunctionResponse, Severity};
+use function_protocol::v1::{ResourceSelector, RunFunctionRequest, RunFunctionResponse, Severity};
 use function_protocol::{Composer, run};
 
 use super::required::fetch;
@@ -10,7 +10,8 @@ use crate::store::Store;
 /// How often a function may be called again for what it asks (crossplane, internal/xfn: MaxRequirementsIterations).
 const ROUNDS: usize = 5;
 
-/// Calls a function as Crossplane does: what it asks for is fetched and it is called again, until it asks for the same.
+/// Calls a function as Crossplane does: what it asks for is fetched and it is called again, until it asks for the same. What
+/// `is_read` excludes stays unresolved.
 ///
 /// # Errors
 /// It never does, or something has no wire form.
@@ -19,6 +20,7 @@ pub fn call(
     mut request: RunFunctionRequest,
     store: &Store,
     title: &str,
+    is_read: impl Fn(&ResourceSelector) -> bool,
 ) -> Result<RunFunctionResponse, Error> {
     let mut requirements = None;
     for _ in 0..=ROUNDS {
@@ -27,8 +29,8 @@ pub fn call(
             return Ok(response);
         }
         let wanted = response.requirements.clone().unwrap_or_default();
-        request.extra_resources = fetch(store, &wanted.extra_resources)?;
-        request.required_resources = fetch(store, &wanted.resources)?;
+        request.extra_resources = fetch(store, &wanted.extra_resources, &is_read)?;
+        request.required_resources = fetch(store, &wanted.resources, &is_read)?;
         request.context = response.context;
         requirements = response.requirements;
     }
@@ -81,6 +83,7 @@ mod tests {
             RunFunctionRequest::default(),
             &Store::default(),
             "XThing a",
+            |_| true,
         )?;
         Ok(response
             .requirements

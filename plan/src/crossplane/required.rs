@@ -41,16 +41,18 @@ pub fn select<'a>(store: &'a Store, selector: &'a ResourceSelector) -> Vec<&'a M
     }
 }
 
-/// What a function asked for, in the form in which it gets it.
+/// What a function asked for, in the form in which it gets it, as far as it `is_read`.
 ///
 /// # Errors
 /// One of the resources has no wire form.
 pub fn fetch(
     store: &Store,
     selectors: &BTreeMap<String, ResourceSelector>,
+    is_read: impl Fn(&ResourceSelector) -> bool,
 ) -> Result<BTreeMap<String, Resources>, DocumentError> {
     selectors
         .iter()
+        .filter(|(_, selector)| is_read(selector))
         .map(|(name, selector)| {
             let found = select(store, selector).into_iter();
             let items: Result<Vec<Resource>, _> = found.map(resource).collect();

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Consumer, Sharing,
     cidr::Ranges,
     kind::{Column, Kind},
     rule,
@@ -38,6 +39,9 @@ pub struct ControlPlaneClusterSpec {
     /// Addresses of the cluster.
     #[serde(default)]
     pub network: Ranges,
+    /// Who may place control planes in the cluster.
+    #[serde(default)]
+    pub sharing: Sharing,
 }
 
 fn default_workers() -> u32 {
@@ -90,6 +94,10 @@ pub struct ControlPlaneClusterStatus {
     /// Addresses of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Ranges>,
+    /// The control planes that the cluster has admitted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10000))]
+    pub consumers: Vec<Consumer>,
 }
 
 /// How far a control plane cluster has come.

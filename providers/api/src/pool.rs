@@ -136,7 +136,11 @@ pub struct Consumer {
     pub name: String,
     /// Namespace of the OpenStackCluster.
     pub namespace: String,
-    /// Nodes that it can't do without: the least of its share of hypervisors, or the copies that it keeps of its data.
+    /// UID of its composite resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub uid: Option<String>,
+    /// Nodes that it can't do without: the least of its share of hypervisors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_hosts: Option<u32>,
 }

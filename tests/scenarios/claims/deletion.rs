@@ -11,7 +11,7 @@ use lab::claims::{
 
 const HOLD: &str = "lab.c5c3.io/hold";
 const PLACE: &str = "openstack-customer-a-prod/customer-a-prod";
-const VOLUMES: &str = "rook-ceph/customer-a-prod-volumes";
+pub const VOLUMES: &str = "rook-ceph/customer-a-prod-volumes";
 
 /// ControlPlane first, then data and shares, then the namespace; the other tenant and the pools don't notice.
 pub async fn in_order(site: &Site<'_>) -> Result<()> {
@@ -179,7 +179,7 @@ async fn hold(site: &Site<'_>, kind: Kind, place: &str, held: bool) -> Result<()
         .map(drop)
 }
 
-async fn hold_volumes(site: &Site<'_>, held: bool) -> Result<()> {
+pub async fn hold_volumes(site: &Site<'_>, held: bool) -> Result<()> {
     let finalizers = if held { json!([HOLD]) } else { json!(null) };
     let change = json!({"metadata": {"finalizers": finalizers}});
     site.lab

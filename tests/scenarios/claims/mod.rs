@@ -1,6 +1,7 @@
 //! Tenants and platform teams on a real Crossplane: pools first, then two tenants who share them, and what goes wrong.
 
 mod deletion;
+mod hostile;
 mod refusals;
 mod tenants;
 
@@ -14,6 +15,8 @@ use lab::suite::{LAB, Scenario, core};
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 420 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate, 300 s, hostile_tenant_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Long, 300 s, hostile_tenant_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Gate, 240 s, claims_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Long, 420 s, whole_life_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Long, 240 s, claims_on_2_4, [LAB, &[core(Release::V2_4)]]),
@@ -33,6 +36,25 @@ fn claims_on_1_20() -> Result<()> {
 
 fn claims_on_2_4() -> Result<()> {
     shared_pools(Release::V2_4)
+}
+
+fn hostile_tenant_on_2_4() -> Result<()> {
+    hostile_tenant(Release::V2_4, Generation::Namespaced)
+}
+
+fn hostile_tenant_on_1_20() -> Result<()> {
+    hostile_tenant(Release::V1_20, Generation::Claims)
+}
+
+fn hostile_tenant(release: Release, generation: Generation) -> Result<()> {
+    lab::in_lab(release, FunctionProgram::c5c3()?, async move |lab: &Lab| {
+        let site = Site::build(lab, generation).await?;
+        tenants::share_pools(&site).await?;
+        hostile::labelled_as_another(&site).await?;
+        hostile::namespace_of_the_platform(&site).await?;
+        hostile::cluster_of_another_kind(&site).await?;
+        hostile::freed_name(&site).await
+    })
 }
 
 fn shared_pools(release: Release) -> Result<()> {

@@ -17,7 +17,7 @@ pub async fn name_taken(site: &Site<'_>) -> Result<()> {
         place,
         "Accepted",
         "NameTaken",
-        "tenant-customer-b/customer-b-staging is older",
+        "belongs to claim tenant-customer-b/customer-b-staging",
     )
     .await?;
     site.phase(OPENSTACK, place, "Failed").await?;

@@ -62,7 +62,7 @@ impl Cluster<'_> {
                 };
                 let management = &access.management_provider_config;
                 let ready = |_: &ConditionedStatus| true;
-                composed.object(ACCESS, management, &config, creation, ready)?;
+                composed.object(ACCESS, management, config, creation, ready)?;
                 Ok(())
             }
         }

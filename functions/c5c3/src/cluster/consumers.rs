@@ -1,88 +1,64 @@
-//! Who consumes a pool. The pool's own composer decides, alone, so two claims never both believe that they were first.
+//! Who consumes a pool. The pool's own composer admits claims, alone, so two claims never both believe that they were first.
 
-use std::collections::BTreeMap;
-
-use c5c3_api::{Consumer, OpenStackClusterSpec, PoolName, Sharing, SharingMode};
+use c5c3_api::{Consumer, SharingMode};
 use function_protocol::{Fatal, Request, Response};
-use serde::Deserialize;
 
 use super::Cluster;
-use crate::composite::Metadata;
-use crate::pools::{allows, every, same};
-
-/// Which list of a claim names this kind of pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    /// `spec.hypervisorClusters`.
-    Hypervisor,
-    /// `spec.storageClusters`.
-    Storage,
-}
-
-/// A claim, read only as far as pools need it.
-#[derive(Deserialize)]
-struct Claim {
-    metadata: Metadata,
-    spec: ClaimSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimSpec {
-    #[serde(default)]
-    hypervisor_clusters: Vec<PoolName>,
-    #[serde(default)]
-    storage_clusters: Vec<PoolName>,
-}
+use crate::pools::{Pool, PoolRequest, allows, hosts, requests};
 
 impl Cluster<'_> {
-    /// The claims that consume this pool, eldest first. While claims can't be read, those of last time.
+    /// The claims that this pool has admitted, first come first. While requests can't be read, those of last time.
     ///
-    /// A dedicated pool has one: who has it keeps it, else the eldest claim that names it.
-    pub fn consumers(
+    /// Whoever was admitted stays as long as it asks. Others follow by age, where the nodes that they can't do without fit
+    /// into what the pool can have; a dedicated pool admits one.
+    pub fn consumers<K: Pool>(
         &self,
-        list: List,
-        (mode, sharing): (SharingMode, &Sharing),
+        spec: &K,
         last: &[Consumer],
         request: &Request,
         response: &mut Response,
     ) -> Result<Vec<Consumer>, Fatal> {
-        let scope = self.metadata.scope();
-        let claims = every::<OpenStackClusterSpec, Claim>(
-            scope,
-            request,
-            response,
-            "consumers",
-            BTreeMap::new(),
-        )?;
-        let Some(mut claims) = claims else {
+        let Some(mut requests) = requests(self.metadata, request, response)? else {
             return Ok(last.to_vec());
         };
-        claims.retain(|claim| {
-            allows(sharing, claim.metadata.claim_namespace()) && self.is_named_by(claim, list)
-        });
-        claims.sort_by(|one, other| one.metadata.seniority().cmp(&other.metadata.seniority()));
-        let mut consumers: Vec<Consumer> = claims
-            .iter()
-            .map(|claim| claim.metadata.consumer())
-            .collect();
-        if mode == SharingMode::Dedicated {
-            let holder = last.first();
-            let keeps = |consumer: &Consumer| holder.is_some_and(|holder| same(holder, consumer));
-            let first = consumers.iter().position(keeps).unwrap_or(0);
-            consumers = consumers.into_iter().skip(first).take(1).collect();
-        }
-        Ok(consumers)
-    }
+        let (mode, sharing) = spec.sharing();
+        requests.retain(|request| allows(sharing, &request.consumer.namespace));
+        requests.sort_by(|one, other| seniority(one, last).cmp(&seniority(other, last)));
+        requests.dedup_by(|one, other| one.consumer.uid == other.consumer.uid);
 
-    fn is_named_by(&self, claim: &Claim, list: List) -> bool {
-        let names = match list {
-            List::Hypervisor => &claim.spec.hypervisor_clusters,
-            List::Storage => &claim.spec.storage_clusters,
-        };
-        names.iter().any(|name| {
-            let namespace = name.namespace().unwrap_or(&self.presets.pool_namespace);
-            name.name() == self.name() && namespace == self.metadata.claim_namespace()
-        })
+        let most = spec.most_hosts().unwrap_or(u32::MAX);
+        let mut promised = sharing.reserve;
+        let mut admitted: Vec<Consumer> = Vec::new();
+        for PoolRequest { consumer, .. } in requests {
+            let after = promised.saturating_add(hosts(&consumer));
+            let is_full = mode == SharingMode::Dedicated && !admitted.is_empty() || after > most;
+            if position(&consumer, last).is_some() && mode == SharingMode::Shared || !is_full {
+                promised = after;
+                admitted.push(consumer);
+            }
+        }
+        Ok(admitted)
     }
+}
+
+/// Those admitted before in their order, then the others by age.
+fn seniority<'r>(
+    request: &'r PoolRequest,
+    last: &[Consumer],
+) -> (usize, &'r str, &'r str, &'r str) {
+    let consumer = &request.consumer;
+    (
+        position(consumer, last).unwrap_or(usize::MAX),
+        &request.created,
+        &consumer.namespace,
+        &consumer.name,
+    )
+}
+
+/// Where a consumer stood among those of last time: by UID, by name where none was recorded.
+fn position(consumer: &Consumer, last: &[Consumer]) -> Option<usize> {
+    last.iter().position(|other| match &other.uid {
+        Some(_) => other.uid == consumer.uid,
+        None => other.namespace == consumer.namespace && other.name == consumer.name,
+    })
 }

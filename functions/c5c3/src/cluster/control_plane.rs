@@ -9,7 +9,6 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 use super::Cluster;
 use super::access::ACCESS;
 use super::shoot::{self, SHOOT, Wanted, Workers};
-use crate::composed::Composed;
 use crate::composite::Composite;
 use crate::{SETTLED, WAITING};
 
@@ -20,8 +19,9 @@ use crate::{SETTLED, WAITING};
 pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
     let claim: Composite<ControlPlaneClusterSpec, ControlPlaneClusterStatus> =
         request.composite()?;
-    let cluster = Cluster::survey::<ControlPlaneClusterSpec>(&claim.metadata, request, response)?;
+    let cluster = Cluster::survey(&claim.metadata, request)?;
     let spec = &claim.spec;
+    let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
     let workers = cluster.workers(
         request,
@@ -44,7 +44,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let networking = cluster.networking(request, spec.network)?;
     let network = Some(networking.ranges());
-    let mut composed = Composed::new(request, response, claim.metadata.scope());
+    let mut composed = cluster.composed(request, response);
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
@@ -63,8 +63,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         "the cluster is reached with it until the end",
     )?;
 
-    let settled = composed.all_ready() && cluster.accepted;
-    let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
+    let accepted = composed.accept();
+    let settled = accepted && composed.all_ready();
+    let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {
         Phase::Failed
     } else if settled {
         Phase::Ready
@@ -77,6 +78,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster_name: Some(cluster.name().to_owned()),
         network,
         kubeconfig: Some(cluster.kubeconfig()),
+        consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
     response.ttl(if settled { SETTLED } else { WAITING });

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorPoolStatus};
 use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_class};
-use c5c3_api::{HypervisorClusterSpec, HypervisorClusterStatus};
+use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
-use super::consumers::List;
 use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers};
 use super::{Cluster, check_name};
-use crate::composed::{Composed, Creation};
+use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::manifest::{Kind, Manifest};
+use crate::pools::hosts;
 use crate::{SETTLED, WAITING, transitions};
 
 /// Name of the composed settings.
@@ -32,16 +32,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let claim: Composite<HypervisorClusterSpec, HypervisorClusterStatus> = request.composite()?;
     let spec = &claim.spec;
     check_name(&claim.metadata, &spec.name)?;
-    let cluster = Cluster::survey::<HypervisorClusterSpec>(&claim.metadata, request, response)?;
+    let cluster = Cluster::survey(&claim.metadata, request)?;
     let mode = spec.sharing_mode();
-    let consumers = cluster.consumers(
-        List::Hypervisor,
-        (mode, &spec.sharing),
-        &claim.status.consumers,
-        request,
-        response,
-    )?;
-    let mut size = least_workers(spec, consumers.len(), response);
+    let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
+    let mut size = least_workers(spec, &consumers, response);
     if size > spec.workers {
         // Too small a number was refused: the pool keeps its size, since Gardener would choose whose servers go.
         size = size.max(shoot::last_size(request, "hypervisor")?.unwrap_or_default());
@@ -66,7 +60,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let networking = cluster.networking(request, spec.network.ranges())?;
     let network = Some(networking.ranges());
-    let mut composed = Composed::new(request, response, claim.metadata.scope());
+    let mut composed = cluster.composed(request, response);
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
@@ -87,11 +81,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             physical_networks: spec.network.physical_networks.clone(),
         },
     );
-    let creation = Creation::from(shoot.status.is_up() && cluster.accepted);
+    let creation = Creation::from(shoot.status.is_up());
     let pool = composed.object(
         POOL,
         cluster.name(),
-        &settings,
+        settings,
         creation,
         |_: &HypervisorPoolStatus| true,
     )?;
@@ -102,11 +96,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         "the cluster is reached with it until the end",
     )?;
 
-    let settled = composed.all_ready() && cluster.accepted;
+    let accepted = composed.accept();
+    let settled = accepted && composed.all_ready();
     let operation = shoot.status.last_operation.as_ref();
     let scaling = operation
         .is_some_and(|operation| operation.type_ == "Reconcile" && operation.state == "Processing");
-    let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
+    let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {
         Phase::Failed
     } else if settled && scaling {
         Phase::Scaling
@@ -133,12 +128,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     Ok(())
 }
 
-/// A pool isn't shrunk below its consumers: each keeps a node at least.
-fn least_workers(spec: &HypervisorClusterSpec, consumers: usize, response: &mut Response) -> u32 {
-    let needed = u32::try_from(consumers)
-        .unwrap_or(u32::MAX)
-        .saturating_add(spec.sharing.reserve);
-    if consumers == 0 || spec.workers >= needed {
+/// A pool isn't shrunk below what its consumers were promised.
+fn least_workers(
+    spec: &HypervisorClusterSpec,
+    consumers: &[Consumer],
+    response: &mut Response,
+) -> u32 {
+    let promised: u32 = consumers.iter().map(hosts).sum();
+    let needed = promised.saturating_add(spec.sharing.reserve);
+    if consumers.is_empty() || spec.workers >= needed {
         transitions::set(
             response,
             "SizeAccepted",
@@ -154,9 +152,11 @@ fn least_workers(spec: &HypervisorClusterSpec, consumers: usize, response: &mut 
         false,
         "TooFewWorkers",
         format!(
-            "spec.workers is {}, and {consumers} control planes with {} nodes in reserve need {needed}; the pool keeps \
-             {needed}",
-            spec.workers, spec.sharing.reserve
+            "spec.workers is {}, and the pool keeps {needed}: its {} consumers were promised {promised} nodes, and {} are \
+             in reserve",
+            spec.workers,
+            consumers.len(),
+            spec.sharing.reserve
         ),
     );
     needed

@@ -8,59 +8,37 @@ pub mod hypervisor;
 mod shoot;
 pub mod storage;
 
-use c5c3_api::Kind;
 use function_protocol::{Fatal, Request, Response};
 
-use crate::composed::Creation;
+use crate::composed::{Composed, Creation};
 use crate::composite::Metadata;
 use crate::input::{self, ClusterPresets};
-use crate::{pools, transitions};
+use crate::ownership::Owner;
+use shoot::SHOOT;
 
 /// One claimed cluster, whatever its kind.
 struct Cluster<'a> {
     metadata: &'a Metadata,
     presets: ClusterPresets,
-    /// Whether the name is this claim's, as far as is known.
-    accepted: bool,
+    owner: Owner,
 }
 
 impl<'a> Cluster<'a> {
-    /// Reads the input and finds out whether an elder cluster has the same name.
+    /// Reads the Composition's input, and who owns the Shoot of the cluster's name.
     ///
     /// # Errors
     /// The Composition's input can't be used.
-    fn survey<K: Kind>(
-        metadata: &'a Metadata,
-        request: &Request,
-        response: &mut Response,
-    ) -> Result<Self, Fatal> {
-        let presets: ClusterPresets = input::read(request)?;
-        let namesakes =
-            pools::namesakes::<K>(metadata.scope(), request, response, metadata.claim_name())?;
-        let elder = namesakes
-            .iter()
-            .flatten()
-            .min_by_key(|namesake| namesake.seniority());
-        let elder = elder.filter(|elder| elder.seniority() < metadata.seniority());
-        match elder {
-            Some(elder) => transitions::set(
-                response,
-                "Accepted",
-                false,
-                "NameTaken",
-                format!(
-                    "{}/{} is older and has this name; choose another",
-                    elder.claim_namespace(),
-                    elder.claim_name()
-                ),
-            ),
-            None => transitions::set(response, "Accepted", true, "Accepted", String::new()),
-        }
+    fn survey(metadata: &'a Metadata, request: &Request) -> Result<Self, Fatal> {
         Ok(Cluster {
             metadata,
-            presets,
-            accepted: namesakes.is_some() && elder.is_none(),
+            presets: input::read(request)?,
+            owner: Owner::of(metadata, request, SHOOT),
         })
+    }
+
+    /// What the cluster composes, nothing yet.
+    fn composed<'c>(&self, request: &'c Request, response: &'c mut Response) -> Composed<'c> {
+        Composed::new(request, response, self.metadata.scope(), self.owner.clone())
     }
 
     /// Name of the cluster, its provider configuration and its kubeconfig's Secret.
@@ -68,8 +46,10 @@ impl<'a> Cluster<'a> {
         self.metadata.claim_name()
     }
 
+    /// Whether what belongs to the Shoot may be created: once the Shoot is this claim's, so that two clusters of one name,
+    /// of whatever kind, never share a provider configuration or a kubeconfig.
     fn creation(&self) -> Creation {
-        Creation::from(self.accepted)
+        Creation::from(self.owner.owns_root())
     }
 
     /// The version of Kubernetes asked for, or the Composition's.

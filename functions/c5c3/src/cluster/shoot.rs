@@ -6,7 +6,7 @@ use c5c3_api::Ranges;
 use function_protocol::{Fatal, Response};
 
 use super::Cluster;
-use crate::composed::Composed;
+use crate::composed::{Composed, Creation};
 use crate::manifest::gardener::{
     CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Networking, Provider, Shoot,
     ShootControlPlane, ShootStatus, Worker,
@@ -112,8 +112,8 @@ impl Cluster<'_> {
         composed.object(
             SHOOT,
             provider_config,
-            &manifest,
-            self.creation(),
+            manifest,
+            Creation::Allowed,
             ShootStatus::is_up,
         )
     }

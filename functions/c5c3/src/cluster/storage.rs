@@ -7,10 +7,9 @@ use c5c3_api::{StorageClusterSpec, StorageClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
-use super::consumers::List;
 use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
-use crate::composed::{Composed, Creation};
+use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::CephPreset;
 use crate::manifest::Manifest;
@@ -37,17 +36,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let claim: Composite<StorageClusterSpec, StorageClusterStatus> = request.composite()?;
     let spec = &claim.spec;
     check_name(&claim.metadata, &spec.name)?;
-    let cluster = Cluster::survey::<StorageClusterSpec>(&claim.metadata, request, response)?;
+    let cluster = Cluster::survey(&claim.metadata, request)?;
     let preset = cluster.presets.ceph.as_ref().ok_or_else(|| {
         Fatal::new("the Composition's input has no field ceph; StorageClusters need its image, storageClass and diskGib")
     })?;
-    let consumers = cluster.consumers(
-        List::Storage,
-        (spec.sharing_mode(), &spec.sharing),
-        &claim.status.consumers,
-        request,
-        response,
-    )?;
+    let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
     let size = size::accepted(spec, &consumers, request, response)?;
     let nodes = nodes(&cluster, spec, size, request)?;
@@ -55,7 +48,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let networking = cluster.networking(request, spec.network)?;
     let network = Some(networking.ranges());
-    let mut composed = Composed::new(request, response, claim.metadata.scope());
+    let mut composed = cluster.composed(request, response);
     let shoot = cluster.shoot(
         Wanted {
             region: &spec.region,
@@ -69,10 +62,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     )?;
     cluster.access(&mut composed)?;
     let manifest = Manifest::new(NAMESPACE, NAMESPACE, wanted);
-    let creation = Creation::from(shoot.status.is_up() && cluster.accepted);
+    let creation = Creation::from(shoot.status.is_up());
     let ready =
         |status: &CephClusterStatus| status.phase == "Ready" && status.ceph.health != "HEALTH_ERR";
-    let ceph = composed.object(CEPH, cluster.name(), &manifest, creation, ready)?;
+    let ceph = composed.object(CEPH, cluster.name(), manifest, creation, ready)?;
     composed.order(ACCESS, CEPH, "Ceph is reached with it")?;
     composed.order(
         SHOOT,
@@ -80,11 +73,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         "the cluster is reached with it until the end",
     )?;
 
-    let settled = composed.all_ready() && cluster.accepted;
+    let accepted = composed.accept();
+    let settled = accepted && composed.all_ready();
     shoot::condition(&shoot, response);
     conditions(&ceph, spec, preset, response);
     let was_ready = matches!(claim.status.phase, Some(Phase::Ready | Phase::Expanding));
-    let phase = if shoot.status.has_failed() || !cluster.accepted && !shoot.exists {
+    let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {
         Phase::Failed
     } else if ceph.status.phase == "Ready" {
         Phase::Ready

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Composed, Kept};
 use crate::manifest::ObjectMeta;
-use crate::manifest::kubernetes::Usage;
+use crate::ownership::{IgnoredStatus, Ownership};
 
 /// Kinds that hold data or servers.
 const HOLDERS: [&str; 4] = [
@@ -71,9 +71,13 @@ impl Composed<'_> {
                 .parse()
                 .map_err(|error| Fatal::from(error).within(name))?;
             if value["kind"] == "Usage" {
-                usages.push((name, document));
+                usages.push(name);
             } else if let Some(leftover) = leftover(name, document, &value) {
-                leftovers.push(leftover);
+                let record = self.observation::<IgnoredStatus>(name).record;
+                let ownership = self.owner.ownership("", "", record.as_ref());
+                if !matches!(ownership, Ownership::Foreign(_)) {
+                    leftovers.push(leftover);
+                }
             }
         }
         let holds =
@@ -94,24 +98,22 @@ impl Composed<'_> {
             .map(|leftover| (leftover.name, leftover.document))
             .collect();
         for (name, document) in &kept {
-            let mut kept: Kept = document
-                .parse()
-                .map_err(|error| Fatal::from(error).within(name))?;
-            kept.spec.for_provider.sort_all_objects();
-            kept.spec.provider_config_ref.sort_all_objects();
+            let kept = self.kept(name, document)?;
             let metadata = ObjectMeta {
                 labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
                 ..ObjectMeta::default()
             };
             self.desire(name, &Retained { metadata, kept }, true)?;
         }
-        for (name, document) in usages {
+        for name in usages {
             let sides = name.split_once("-until-");
-            if sides.is_some_and(|(of, by)| kept.contains_key(of) || kept.contains_key(by)) {
-                let usage: Usage = document
-                    .parse()
-                    .map_err(|error| Fatal::from(error).within(name))?;
-                self.desire(name, &usage, true)?;
+            let asks = |cluster: &&str| {
+                name.starts_with("request-") && name.ends_with(&format!("-{cluster}"))
+            };
+            if sides.is_some_and(|(of, by)| kept.contains_key(of) || kept.contains_key(by))
+                || clusters.iter().any(asks)
+            {
+                self.keep_usage(name)?;
             }
         }
         let holders = leftovers.iter().filter(holds);

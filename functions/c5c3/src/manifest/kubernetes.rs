@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ObjectMeta;
+use super::{KubernetesObject, ObjectMeta};
 
 /// A Namespace.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +24,16 @@ impl Namespace {
     }
 }
 
+impl KubernetesObject for Namespace {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
 /// provider-kubernetes' Object: a manifest, applied to the cluster that a provider configuration reaches.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,6 +49,9 @@ pub struct Object<'a, M> {
 pub struct ObjectSpec<'a, M> {
     /// What is applied.
     pub for_provider: ForProvider<'a, M>,
+    /// What the provider may do with the object; none: everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub management_policies: Option<&'static [&'static str]>,
     /// How the cluster is reached.
     pub provider_config_ref: ProviderConfigRef<'a>,
     /// Whether changes of the object are seen at once, where the provider allows watches.
@@ -72,6 +85,16 @@ pub struct ProviderConfig {
     pub(crate) spec: ProviderConfigSpec,
 }
 
+impl KubernetesObject for ProviderConfig {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
 /// Spec of a ProviderConfig.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProviderConfigSpec {
@@ -100,12 +123,14 @@ pub struct SecretKeyRef {
     pub key: &'static str,
 }
 
-/// A Usage: `of` isn't deleted while `by` exists.
+/// A Usage: `of` isn't deleted while `by` exists, or while the Usage itself does where it has no `by`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     pub(crate) api_version: String,
     pub(crate) kind: String,
+    #[serde(default, skip_serializing_if = "ObjectMeta::is_empty")]
+    pub(crate) metadata: ObjectMeta,
     pub(crate) spec: UsageSpec,
 }
 
@@ -116,7 +141,8 @@ pub struct UsageSpec {
     /// What is used.
     pub of: UsageRef,
     /// What uses it.
-    pub by: UsageRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<UsageRef>,
     /// Why, for whoever tries to delete it.
     pub reason: String,
     /// Delete again, once the Usage is gone, what somebody wanted deleted meanwhile.

@@ -7,7 +7,7 @@ pub mod kubernetes;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A Kubernetes object with a spec, as it is composed.
 #[derive(Clone, Debug, Serialize)]
@@ -54,8 +54,27 @@ impl<S: Kind> Manifest<S> {
     }
 }
 
+/// A manifest of any kind.
+pub trait KubernetesObject: Serialize {
+    /// Its kind.
+    fn kind(&self) -> &'static str;
+    /// Its metadata.
+    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+}
+
+impl<S: Serialize> KubernetesObject for Manifest<S> {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
 /// Metadata of a composed object.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ObjectMeta {
     /// Name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -70,11 +89,16 @@ pub struct ObjectMeta {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
     /// Finalizers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
 }
 
 impl ObjectMeta {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.name.is_empty() && self.labels.is_empty() && self.annotations.is_empty()
+    }
+
     /// Metadata that is a name alone.
     pub fn named(name: impl Into<String>) -> Self {
         ObjectMeta {

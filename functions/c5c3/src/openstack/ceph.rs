@@ -269,7 +269,7 @@ impl Storage {
         let observation: Observation<PhaseStatus> = if self.spec.is_some() {
             let manifest = Manifest::new(NAMESPACE, name.clone(), spec(self));
             let ready = |status: &PhaseStatus| status.phase == "Ready";
-            composed.object(resource, &self.cluster, &manifest, self.creation, ready)?
+            composed.object(resource, &self.cluster, manifest, self.creation, ready)?
         } else {
             composed.keep(resource)?;
             composed.observation(resource)

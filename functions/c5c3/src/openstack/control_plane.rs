@@ -36,13 +36,13 @@ struct NamespaceStatus {
 impl Recipe<'_> {
     /// Wants the control plane's namespace.
     pub fn namespace(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
-        let consumer = self.cluster.metadata.consumer();
+        let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
         let restricted = ["enforce", "audit", "warn"].map(|mode| {
             let label = format!("pod-security.kubernetes.io/{mode}");
             (label, "restricted".to_owned())
         });
         let labels = [
-            ("c5c3.io/claim-namespace".to_owned(), consumer.namespace),
+            ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
         let namespace = Namespace::new(ObjectMeta {
@@ -51,7 +51,7 @@ impl Recipe<'_> {
         });
         let ready = |status: &NamespaceStatus| status.phase == "Active";
         let cluster = self.site.control_plane.name.name();
-        composed.object(NAMESPACE, cluster, &namespace, self.site.creation(), ready)?;
+        composed.object(NAMESPACE, cluster, namespace, self.site.creation(), ready)?;
         Ok(())
     }
 
@@ -86,20 +86,16 @@ impl Recipe<'_> {
         };
         let manifest = Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
         let cluster = self.site.control_plane.name.name();
-        composed.object(
-            CONTROL_PLANE,
-            cluster,
-            &manifest,
-            self.site.creation(),
-            is_ready,
-        )
+        let creation = self.site.creation_in_namespace().when(composed.owns_all());
+        composed.object(CONTROL_PLANE, cluster, manifest, creation, is_ready)
     }
 
     /// The pools of which the claim has a share, or may have one.
     fn served_hypervisors(&self, composed: &Composed<'_>) -> Vec<String> {
         let pools = self.site.hypervisors.iter().filter(|pool| {
-            self.site.creation_in(pool) == Creation::Allowed
-                || composed.exists(&shares::resource(pool.name.name()))
+            let share = shares::resource(pool.name.name());
+            !composed.is_foreign(&share)
+                && (self.site.creation_in(pool) == Creation::Allowed || composed.exists(&share))
         });
         pools.map(|pool| pool.name.name().to_owned()).collect()
     }

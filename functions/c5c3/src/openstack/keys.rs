@@ -51,7 +51,7 @@ impl Recipe<'_> {
                 &resource,
                 &storage.cluster,
                 storage,
-                &monitors,
+                monitors,
                 composed,
                 &mut keys,
             )?;
@@ -75,7 +75,7 @@ impl Recipe<'_> {
         let secret = format!("rook-ceph-client-{user}");
         let push = self.push(user.clone(), secret, user.clone(), path.clone(), "key");
         let resource = format!("push-{}-{}", client.service(), storage.cluster);
-        self.travel(&resource, &storage.cluster, storage, &push, composed, keys)?;
+        self.travel(&resource, &storage.cluster, storage, push, composed, keys)?;
 
         let name = secret_name(client, &storage.cluster);
         let spec = ExternalSecret {
@@ -97,7 +97,7 @@ impl Recipe<'_> {
         let pull = Manifest::new(&self.names.namespace(), name.clone(), spec);
         let resource = format!("pull-{}-{}", client.service(), storage.cluster);
         let control_plane = self.site.control_plane.name.name();
-        self.travel(&resource, control_plane, storage, &pull, composed, keys)
+        self.travel(&resource, control_plane, storage, pull, composed, keys)
     }
 
     /// Where a value of this control plane is in the store; never a path that another control plane has.
@@ -139,11 +139,12 @@ impl Recipe<'_> {
         resource: &str,
         cluster: &str,
         storage: &Storage,
-        manifest: &Manifest<S>,
+        manifest: Manifest<S>,
         composed: &mut Composed<'_>,
         keys: &mut Keys,
     ) -> Result<(), Fatal> {
         let creation = storage.creation;
+        let name = manifest.metadata.name.clone();
         let observation = composed.object(
             resource,
             cluster,
@@ -152,11 +153,8 @@ impl Recipe<'_> {
             ConditionedStatus::is_ready,
         )?;
         if observation.exists && !(observation.synced && observation.status.is_ready()) {
-            keys.waiting.push(format!(
-                "{} {} in {cluster}",
-                S::KIND,
-                manifest.metadata.name
-            ));
+            keys.waiting
+                .push(format!("{} {name} in {cluster}", S::KIND));
         }
         Ok(())
     }

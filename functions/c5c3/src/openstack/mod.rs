@@ -5,6 +5,7 @@ mod ceph;
 mod control_plane;
 mod deletion;
 mod keys;
+mod requests;
 mod shares;
 mod site;
 mod status;
@@ -48,7 +49,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         site,
     };
 
-    let mut composed = Composed::new(request, response, cluster.metadata.scope());
+    let owner = recipe.site.owner.clone();
+    let mut composed = Composed::new(request, response, cluster.metadata.scope(), owner);
+    recipe.requests(&mut composed)?;
     recipe.namespace(&mut composed)?;
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
@@ -57,6 +60,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     recipe.deletion(&storages, &mut composed)?;
     let retained = composed.retain(&cluster.metadata.released())?;
 
+    let accepted = composed.accept();
     let all_ready = composed.all_ready();
     let findings = status::Findings {
         ceph,
@@ -64,6 +68,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         shares,
         control_plane,
         retained,
+        accepted,
         all_ready,
     };
     recipe.status(&findings, response)

@@ -56,7 +56,7 @@ impl Recipe<'_> {
                     composed.object(
                         &resource,
                         name,
-                        &share,
+                        share,
                         self.site.creation_in(pool),
                         is_ready,
                     )?

@@ -7,9 +7,11 @@ use c5c3_api::{
 use function_protocol::{Fatal, Request, Response};
 
 use super::OpenStackCluster;
+use super::control_plane::NAMESPACE;
 use crate::composed::Creation;
 use crate::input::OpenStackPresets;
-use crate::pools::{self, Asker, Named, Pool};
+use crate::ownership::Owner;
+use crate::pools::{Asker, Named, Pool};
 
 /// Name of the composed ControlPlane; while it exists, the claim has been served before.
 pub const CONTROL_PLANE: &str = "control-plane";
@@ -22,12 +24,12 @@ pub struct Site {
     pub hypervisors: Vec<Named<HypervisorClusterSpec>>,
     /// Where its data are; images and ephemeral disks in the first.
     pub storages: Vec<Named<StorageClusterSpec>>,
-    /// The elder claim of the same name, as `namespace/name`.
-    pub name_taken_by: Option<String>,
-    /// Whether the name is the claim's, as far as is known.
-    served: bool,
+    /// For whom the claim composes.
+    pub owner: Owner,
     /// Whether every cluster may be used.
     usable: bool,
+    /// Whether every cluster may be asked for.
+    eligible: bool,
     /// Whether the claim has been served before.
     started: bool,
 }
@@ -44,11 +46,9 @@ impl Site {
         response: &mut Response,
     ) -> Result<Site, Fatal> {
         let spec = &cluster.spec;
-        let scope = cluster.metadata.scope();
-        let consumer = cluster.metadata.consumer();
         let asker = Asker {
-            scope,
-            consumer: &consumer,
+            claim: &cluster.metadata,
+            min_hosts: presets.size(spec.size)?.share.min_hosts,
             region: &spec.region,
             pool_namespace: &presets.pool_namespace,
         };
@@ -75,58 +75,66 @@ impl Site {
         storages
             .iter_mut()
             .for_each(|pool| pool.claim_nodes(&mut taken));
-        let namesakes = pools::namesakes::<OpenStackClusterSpec>(
-            scope,
-            request,
-            response,
-            cluster.metadata.claim_name(),
-        )?;
-        let elder = namesakes
-            .iter()
-            .flatten()
-            .min_by_key(|namesake| namesake.seniority());
-        let elder = elder.filter(|elder| elder.seniority() < cluster.metadata.seniority());
         Ok(Site {
-            served: namesakes.is_some() && elder.is_none(),
+            owner: Owner::of(&cluster.metadata, request, NAMESPACE),
             usable: control_plane.is_usable()
                 && hypervisors.iter().all(Named::is_usable)
                 && storages.iter().all(Named::is_usable),
+            eligible: control_plane.is_eligible()
+                && hypervisors.iter().all(Named::is_eligible)
+                && storages.iter().all(Named::is_eligible),
             control_plane,
             hypervisors,
             storages,
-            name_taken_by: elder
-                .map(|elder| format!("{}/{}", elder.claim_namespace(), elder.claim_name())),
             started: request.observed().contains_key(CONTROL_PLANE),
         })
     }
 
-    /// Whether the namespace and the ControlPlane may be made.
-    pub fn creation(&self) -> Creation {
-        Creation::from(self.served && (self.started || self.usable))
+    /// Whether the claim asks its pools to admit it: once every pool could, so that a claim that can't be served counts
+    /// nowhere, and as long as it has anything.
+    pub fn asks(&self) -> bool {
+        self.started || self.eligible
     }
 
-    /// Whether something may be made in a pool: at first only when all pools are there, later when this one is.
+    /// Whether the namespace may be created.
+    pub fn creation(&self) -> Creation {
+        Creation::from(self.started || self.usable)
+    }
+
+    /// Whether something may be created in the namespace: once the namespace is this claim's.
+    pub fn creation_in_namespace(&self) -> Creation {
+        Creation::from(self.owner.owns_root() && self.creation() == Creation::Allowed)
+    }
+
+    /// Whether something may be created in a pool: at first only when all pools are there, later when this one is.
     pub fn creation_in<K: Pool>(&self, pool: &Named<K>) -> Creation {
         let usable = if self.started {
             pool.is_usable()
         } else {
             self.usable
         };
-        Creation::from(self.served && usable)
+        Creation::from(self.owner.owns_root() && usable)
     }
 
-    /// What is wrong with the clusters, for people.
+    /// What is wrong with the clusters, for people. Waiting to be admitted is only said where nothing else is wrong.
     pub fn problems(&self) -> Vec<(&'static str, String)> {
-        fn of<K: Pool>(pool: &Named<K>) -> Option<(&'static str, String)> {
-            Some((pool.problem.as_ref()?.reason(), pool.explanation()?))
-        }
-        let hypervisors = self.hypervisors.iter().filter_map(of);
-        of(&self.control_plane)
-            .into_iter()
-            .chain(hypervisors)
-            .chain(self.storages.iter().filter_map(of))
+        let of_pools = [problem(&self.control_plane)].into_iter();
+        let all: Vec<(bool, &'static str, String)> = of_pools
+            .chain(self.hypervisors.iter().map(problem))
+            .chain(self.storages.iter().map(problem))
+            .flatten()
+            .collect();
+        all.into_iter()
+            .filter(|(is_eligible, _, _)| self.eligible || !is_eligible)
+            .map(|(_, reason, explanation)| (reason, explanation))
             .collect()
     }
+}
+
+/// Whether a pool with a problem may be asked for, its reason and its explanation.
+fn problem<K: Pool>(pool: &Named<K>) -> Option<(bool, &'static str, String)> {
+    let reason = pool.problem.as_ref()?.reason();
+    Some((pool.is_eligible(), reason, pool.explanation()?))
 }
 
 /// The control plane cluster that a claim names, or its region's.

@@ -32,6 +32,8 @@ pub struct Findings {
     pub control_plane: Observation<ControlPlaneStatus>,
     /// What holds data or servers and is kept although the claim no longer wants it.
     pub retained: Vec<String>,
+    /// Whether every name that the claim asks for is its own.
+    pub accepted: bool,
     /// Whether everything composed is ready.
     pub all_ready: bool,
 }
@@ -40,8 +42,7 @@ impl Recipe<'_> {
     /// Says how the claim is.
     pub fn status(&self, findings: &Findings, response: &mut Response) -> Result<(), Fatal> {
         let problems = self.site.problems();
-        let settled =
-            findings.all_ready && problems.is_empty() && self.site.name_taken_by.is_none();
+        let settled = findings.all_ready && problems.is_empty() && findings.accepted;
         let phase = self.phase(findings, settled);
         self.conditions(findings, &problems, response);
         self.retained(&findings.retained, response);
@@ -62,7 +63,7 @@ impl Recipe<'_> {
             control_plane.update_phase,
             None | Some(UpdatePhase::Idle | UpdatePhase::Complete)
         );
-        if self.site.name_taken_by.is_some() {
+        if !findings.accepted && !findings.control_plane.exists {
             Phase::Failed
         } else if settled {
             Phase::Ready
@@ -85,16 +86,6 @@ impl Recipe<'_> {
         problems: &[(&'static str, String)],
         response: &mut Response,
     ) {
-        match &self.site.name_taken_by {
-            Some(elder) => transitions::set(
-                response,
-                "Accepted",
-                false,
-                "NameTaken",
-                format!("{elder} is older and has this name; choose another"),
-            ),
-            None => transitions::set(response, "Accepted", true, "Accepted", String::new()),
-        }
         match problems.first() {
             Some((reason, _)) => {
                 let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();
@@ -109,10 +100,10 @@ impl Recipe<'_> {
             ),
         }
         if !findings.control_plane.exists {
-            let message = if problems.is_empty() && self.site.name_taken_by.is_none() {
-                "it is being made"
+            let message = if problems.is_empty() && findings.accepted {
+                "it is being created"
             } else {
-                "nothing is made before the claim is accepted and its pools can be consumed"
+                "nothing is created before the claim is accepted and its pools have admitted it"
             };
             for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
                 transitions::await_turn(response, part, message);

@@ -151,11 +151,11 @@ impl Storages {
 impl Storage {
     /// Whether the claim has something in it, or may make it.
     pub fn is_served(&self, composed: &Composed<'_>) -> bool {
-        self.creation == Creation::Allowed
-            || self
-                .pools
-                .iter()
-                .any(|pool| composed.exists(&pool.resource(&self.cluster)))
+        let mut pools = self.pools.iter().map(|pool| pool.resource(&self.cluster));
+        match self.creation {
+            Creation::Allowed => !pools.any(|pool| composed.is_foreign(&pool)),
+            Creation::Held => pools.any(|pool| composed.exists(&pool)),
+        }
     }
 
     /// Whether data are kept in two zones, each of which may fail.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use c5c3_api::Kind;
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
-use serde::de::DeserializeOwned;
 
 use super::{Pool, PoolComposite};
-use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Metadata, Scope};
+use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Scope};
 
 /// A composite resource by its claim's name and namespace. The outer None: not fetched yet.
 pub(super) fn fetch<K: Pool>(
@@ -82,65 +81,4 @@ fn claim_labels(namespace: &str, name: &str) -> BTreeMap<String, String> {
         (CLAIM_NAME.to_owned(), name.to_owned()),
         (CLAIM_NAMESPACE.to_owned(), namespace.to_owned()),
     ])
-}
-
-/// The resources of one kind that may bear the same name as this one: on 1.x those whose claim does, on 2.x all.
-///
-/// Returns their metadata; None while they aren't fetched.
-///
-/// # Errors
-/// One of them isn't a Kubernetes object.
-pub fn namesakes<K: Kind>(
-    scope: Scope,
-    request: &Request,
-    response: &mut Response,
-    name: &str,
-) -> Result<Option<Vec<Metadata>>, Fatal> {
-    let labels = match scope {
-        Scope::Cluster => BTreeMap::from([(CLAIM_NAME.to_owned(), name.to_owned())]),
-        Scope::Namespaced => BTreeMap::new(),
-    };
-    let all = every::<K, OnlyMetadata>(scope, request, response, "namesakes", labels)?;
-    Ok(all.map(|all| {
-        let metadata = all.into_iter().map(|resource| resource.metadata);
-        metadata
-            .filter(|metadata| metadata.claim_name() == name)
-            .collect()
-    }))
-}
-
-#[derive(serde::Deserialize)]
-struct OnlyMetadata {
-    metadata: Metadata,
-}
-
-/// Every resource with these labels; None while they aren't fetched.
-///
-/// # Errors
-/// One of them isn't a `T`.
-pub fn every<K: Kind, T: DeserializeOwned>(
-    scope: Scope,
-    request: &Request,
-    response: &mut Response,
-    key: &str,
-    labels: BTreeMap<String, String>,
-) -> Result<Option<Vec<T>>, Fatal> {
-    response.require(
-        key,
-        Selector {
-            api_version: K::api_version(),
-            kind: kind::<K>(scope),
-            namespace: None,
-            by: Match::Labels(labels),
-        },
-    );
-    let Required::Found(resources) = request.required(key) else {
-        return Ok(None);
-    };
-    let documents = resources
-        .iter()
-        .filter_map(|resource| resource.resource.as_ref());
-    let all: Result<Vec<T>, _> = documents.map(|document| document.parse()).collect();
-    all.map(Some)
-        .map_err(|error| Fatal::from(error).within(key))
 }

@@ -1,6 +1,7 @@
 //! Finding the clusters a claim names, and whether it may use them.
 
 mod fetch;
+mod requests;
 
 use c5c3_api::{
     Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Sharing,
@@ -10,10 +11,13 @@ use function_protocol::{Fatal, Request, Response};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::composite::{Composite, Scope};
+use crate::composite::{Composite, Metadata};
 
 use fetch::fetch;
-pub use fetch::{every, kind, namesakes};
+pub use fetch::kind;
+pub use requests::{
+    PREFIX, PoolRequest, request_labels, request_name, requests, usage_api_version,
+};
 
 /// A kind of cluster that control planes consume.
 pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
@@ -23,15 +27,15 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
     fn region(&self) -> &str;
     /// Whether it can be consumed, and what its phase is called.
     fn phase(status: &Self::Status) -> (bool, String);
-    /// Who may consume it. None: whoever names it.
-    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
-        None
-    }
     /// Addresses of its nodes, once its own composer has said so.
     fn nodes(status: &Self::Status) -> Option<Cidr>;
+    /// Who may consume it.
+    fn sharing(&self) -> (SharingMode, &Sharing);
     /// Who consumes it, as its own composer decided.
-    fn consumers(_status: &Self::Status) -> &[Consumer] {
-        &[]
+    fn consumers(status: &Self::Status) -> &[Consumer];
+    /// How many nodes it can have, where claims are admitted by the nodes that they need.
+    fn most_hosts(&self) -> Option<u32> {
+        None
     }
 }
 
@@ -46,6 +50,12 @@ impl Pool for ControlPlaneClusterSpec {
     fn phase(status: &Self::Status) -> (bool, String) {
         use control_plane_cluster::Phase;
         (status.phase == Some(Phase::Ready), phase_word(status.phase))
+    }
+    fn sharing(&self) -> (SharingMode, &Sharing) {
+        (self.sharing.mode.unwrap_or_default(), &self.sharing)
+    }
+    fn consumers(status: &Self::Status) -> &[Consumer] {
+        &status.consumers
     }
 }
 
@@ -62,11 +72,14 @@ impl Pool for HypervisorClusterSpec {
         let usable = matches!(status.phase, Some(Phase::Ready | Phase::Scaling));
         (usable, phase_word(status.phase))
     }
-    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
-        Some((self.sharing_mode(), &self.sharing))
+    fn sharing(&self) -> (SharingMode, &Sharing) {
+        (self.sharing_mode(), &self.sharing)
     }
     fn consumers(status: &Self::Status) -> &[Consumer] {
         &status.consumers
+    }
+    fn most_hosts(&self) -> Option<u32> {
+        Some(self.max_workers)
     }
 }
 
@@ -86,8 +99,8 @@ impl Pool for StorageClusterSpec {
         let usable = matches!(status.phase, Some(Phase::Ready | Phase::Expanding));
         (usable, phase_word(status.phase))
     }
-    fn sharing(&self) -> Option<(SharingMode, &Sharing)> {
-        Some((self.sharing_mode(), &self.sharing))
+    fn sharing(&self) -> (SharingMode, &Sharing) {
+        (self.sharing_mode(), &self.sharing)
     }
     fn consumers(status: &Self::Status) -> &[Consumer] {
         &status.consumers
@@ -148,8 +161,8 @@ pub enum Problem {
         /// The holder's name.
         name: String,
     },
-    /// It is dedicated, and hasn't admitted anybody yet.
-    #[error("it is dedicated and hasn't admitted this claim yet")]
+    /// Its composer hasn't admitted the claim yet.
+    #[error("it hasn't admitted this claim yet")]
     AwaitingAdmission,
     /// Its nodes have addresses of another cluster that the claim names.
     #[error(
@@ -162,6 +175,16 @@ pub enum Problem {
         other: String,
         /// Addresses of the other cluster's nodes.
         taken: Cidr,
+    },
+    /// The nodes that it can have are promised to others.
+    #[error(
+        "it has {free} nodes to promise and the claim needs {needed}; raise the pool's maxWorkers or name another"
+    )]
+    Full {
+        /// Nodes that no consumer was promised.
+        free: u32,
+        /// Nodes that the claim can't do without.
+        needed: u32,
     },
     /// It isn't ready.
     #[error("it is {phase}")]
@@ -183,15 +206,24 @@ impl Problem {
             Problem::Dedicated { .. } => "PoolDedicated",
             Problem::AwaitingAdmission => "PoolAwaitingAdmission",
             Problem::NetworkTaken { .. } => "PoolNetworkTaken",
+            Problem::Full { .. } => "PoolFull",
             Problem::NotReady { .. } => "PoolNotReady",
         }
     }
 }
 
 impl<K: Pool> Named<K> {
-    /// Whether the claim may make something new in it.
+    /// Whether the claim may create something new in it.
     pub fn is_usable(&self) -> bool {
         self.problem.is_none()
+    }
+
+    /// Whether the claim may ask to be admitted: it is usable but for that.
+    pub fn is_eligible(&self) -> bool {
+        matches!(
+            self.problem,
+            None | Some(Problem::AwaitingAdmission | Problem::Full { .. })
+        )
     }
 
     /// What the claim's status says of it.
@@ -210,8 +242,9 @@ impl<K: Pool> Named<K> {
         let Some(nodes) = status.and_then(K::nodes) else {
             return;
         };
-        if let Some((other, range)) = taken.iter().find(|(_, range)| range.overlaps(nodes)) {
-            self.problem.get_or_insert_with(|| Problem::NetworkTaken {
+        let overlapping = taken.iter().find(|(_, range)| range.overlaps(nodes));
+        if let Some((other, range)) = overlapping.filter(|_| self.is_eligible()) {
+            self.problem = Some(Problem::NetworkTaken {
                 nodes,
                 other: other.clone(),
                 taken: *range,
@@ -230,10 +263,10 @@ impl<K: Pool> Named<K> {
 
 /// Who asks for pools.
 pub struct Asker<'a> {
-    /// Where its own composite lives.
-    pub scope: Scope,
-    /// The claim.
-    pub consumer: &'a Consumer,
+    /// The claim's composite resource.
+    pub claim: &'a Metadata,
+    /// The hypervisors that the claim can't do without, in each pool.
+    pub min_hosts: u32,
     /// The claim's region.
     pub region: &'a str,
     /// Where pools are that are named without a namespace.
@@ -252,7 +285,13 @@ impl Asker<'_> {
         name: &PoolName,
     ) -> Result<Named<K>, Fatal> {
         let namespace = name.namespace().unwrap_or(self.pool_namespace);
-        let found = fetch::<K>(self.scope, request, response, namespace, name.name())?;
+        let found = fetch::<K>(
+            self.claim.scope(),
+            request,
+            response,
+            namespace,
+            name.name(),
+        )?;
         let (composite, problem) = match found {
             None => (None, Some(Problem::Unread)),
             Some(None) => (
@@ -283,31 +322,55 @@ impl Asker<'_> {
                 region: region.to_owned(),
             });
         }
-        if let Some((mode, sharing)) = pool.spec.sharing() {
-            let namespace = &self.consumer.namespace;
-            if !allows(sharing, namespace) {
-                return Some(Problem::NotAllowed {
-                    namespace: namespace.clone(),
-                });
-            }
-            if mode == SharingMode::Dedicated {
-                match K::consumers(&pool.status).first() {
-                    Some(holder) if same(holder, self.consumer) => {}
-                    Some(holder) => {
-                        return Some(Problem::Dedicated {
-                            namespace: holder.namespace.clone(),
-                            name: holder.name.clone(),
-                        });
-                    }
-                    None => return Some(Problem::AwaitingAdmission),
-                }
-            }
+        let (mode, sharing) = pool.spec.sharing();
+        let namespace = self.claim.claim_namespace();
+        if !allows(sharing, namespace) {
+            return Some(Problem::NotAllowed {
+                namespace: namespace.to_owned(),
+            });
         }
-        match K::phase(&pool.status) {
-            (true, _) => None,
-            (false, phase) => Some(Problem::NotReady { phase }),
+        let consumers = K::consumers(&pool.status);
+        let is_admitted = consumers.iter().any(|consumer| self.is_claim(consumer));
+        if let (SharingMode::Dedicated, false, Some(holder)) =
+            (mode, is_admitted, consumers.first())
+        {
+            return Some(Problem::Dedicated {
+                namespace: holder.namespace.clone(),
+                name: holder.name.clone(),
+            });
+        }
+        if let (false, phase) = K::phase(&pool.status) {
+            return Some(Problem::NotReady { phase });
+        }
+        if is_admitted || self.claim.uid.is_empty() {
+            return None;
+        }
+        let needed = self.min_hosts.max(1);
+        let free = pool.spec.most_hosts().map(|most| {
+            let promised: u32 = consumers.iter().map(hosts).sum();
+            most.saturating_sub(promised.saturating_add(sharing.reserve))
+        });
+        match free.filter(|free| *free < needed) {
+            Some(free) => Some(Problem::Full { free, needed }),
+            None => Some(Problem::AwaitingAdmission),
         }
     }
+
+    /// Whether a consumer is the claim: by UID, by name where one of them has none.
+    fn is_claim(&self, consumer: &Consumer) -> bool {
+        match &consumer.uid {
+            Some(uid) if !self.claim.uid.is_empty() => *uid == self.claim.uid,
+            _ => {
+                consumer.namespace == self.claim.claim_namespace()
+                    && consumer.name == self.claim.claim_name()
+            }
+        }
+    }
+}
+
+/// The nodes that a consumer is promised: each has one at least.
+pub fn hosts(consumer: &Consumer) -> u32 {
+    consumer.min_hosts.unwrap_or_default().max(1)
 }
 
 /// Whether a pool takes claims from a namespace.
@@ -317,9 +380,4 @@ pub fn allows(sharing: &Sharing, namespace: &str) -> bool {
             .allowed_namespaces
             .iter()
             .any(|allowed| allowed == namespace)
-}
-
-/// Whether two consumers are the same claim.
-pub fn same(one: &Consumer, other: &Consumer) -> bool {
-    one.namespace == other.namespace && one.name == other.name
 }

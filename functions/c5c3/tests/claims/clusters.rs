@@ -1,12 +1,12 @@
 //! The clusters a platform team claims: Shoot, access, Ceph, consumers.
 
-use std::collections::BTreeMap;
-
-use function_c5c3_fixtures::{Call, Outcome, composite, text, well, yaml};
+use function_c5c3_fixtures::{Call, Outcome, text, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-fn pool(file: &str) -> Call {
+use super::admission::asking;
+
+pub(crate) fn pool(file: &str) -> Call {
     let claim = yaml(&format!("examples/pools/{file}.yaml")).remove(0);
     let input = match text(&claim, "/kind").as_str() {
         "ControlPlaneCluster" => "controlplane-production",
@@ -18,16 +18,6 @@ fn pool(file: &str) -> Call {
 
 fn running(file: &str) -> (Call, Outcome) {
     pool(file).running()
-}
-
-fn consumer(namespace: &str, name: &str, created: &str, pools: &[&str]) -> Value {
-    let mut claim = composite(json!({
-        "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"hypervisorClusters": pools, "storageClusters": ["st-pool-a"]},
-    }));
-    claim["metadata"]["creationTimestamp"] = json!(created);
-    claim
 }
 
 #[rstest]
@@ -257,90 +247,6 @@ fn what_gardener_says_reaches_the_claim() {
     );
 }
 
-#[test]
-fn a_pool_lists_its_consumers_eldest_first() {
-    let world = [
-        consumer("tenant-b", "young", "2026-03-01T00:00:00Z", &["hv-pool-a"]),
-        consumer(
-            "tenant-a",
-            "old",
-            "2026-02-01T00:00:00Z",
-            &["infrastructure/hv-pool-a"],
-        ),
-        consumer(
-            "tenant-c",
-            "elsewhere",
-            "2026-01-01T00:00:00Z",
-            &["hv-pool-b"],
-        ),
-        consumer(
-            "tenant-d",
-            "other-namespace",
-            "2026-01-01T00:00:00Z",
-            &["tenant-d/hv-pool-a"],
-        ),
-    ];
-    let outcome = pool("hv-pool-a").with(world).run();
-    let names: Vec<String> = outcome.status["consumers"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|consumer| text(consumer, "/name"))
-        .collect();
-    assert_eq!(names, ["old", "young"]);
-}
-
-#[test]
-fn a_dedicated_pool_keeps_its_holder_and_refuses_an_elder_newcomer() {
-    let holder = consumer(
-        "tenant-b",
-        "holder",
-        "2026-03-01T00:00:00Z",
-        &["hv-pool-compliance"],
-    );
-    let mut call = pool("hv-pool-compliance").with([holder]);
-    let outcome = call.run();
-    assert_eq!(
-        outcome.status["consumers"],
-        json!([{"name": "holder", "namespace": "tenant-b"}])
-    );
-    call.composite["status"] = outcome.status;
-    let elder = consumer(
-        "tenant-a",
-        "elder",
-        "2026-01-01T00:00:00Z",
-        &["hv-pool-compliance"],
-    );
-    let mut call = call.with([elder]);
-    assert_eq!(call.run().status["consumers"][0]["name"], "holder");
-    call.world.remove(0);
-    assert_eq!(call.run().status["consumers"][0]["name"], "elder");
-}
-
-#[test]
-fn consumers_stay_listed_while_claims_are_not_read() {
-    let mut call = pool("hv-pool-a");
-    let consumers = json!([{"name": "old", "namespace": "tenant-a"}]);
-    call.composite["status"] = json!({"phase": "Ready", "consumers": consumers});
-    let response = function_protocol::run(&function_c5c3::Claims, call.message());
-    assert_eq!(Outcome::of(response).status["consumers"], consumers);
-}
-
-#[test]
-fn a_pool_is_not_shrunk_below_its_consumers() {
-    let world = ["one", "two", "three"]
-        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
-    let mut call = pool("hv-pool-b").with(world);
-    call.composite["spec"]["workers"] = json!(1);
-    let outcome = call.run();
-    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
-    assert_eq!(worker["minimum"], 5);
-    assert_eq!(
-        outcome.conditions["SizeAccepted"].2,
-        "spec.workers is 1, and 3 control planes with 2 nodes in reserve need 5; the pool keeps 5"
-    );
-}
-
 /// A running storage pool of 10 hosts with 30 disks each, asked to become smaller.
 fn resized(workers: u32, osds: Option<u32>) -> (Value, (String, String, String)) {
     let (call, before) = running("st-pool-a");
@@ -392,9 +298,8 @@ fn storage_pool_keeps_hosts_that_hold_data() {
 
 #[test]
 fn hypervisor_pool_keeps_its_size_when_a_smaller_one_is_refused() {
-    let world = ["one", "two", "three"]
-        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
-    let (call, before) = pool("hv-pool-b").with(world).running();
+    let claims = [("t/one", "01", 1), ("t/two", "01", 1), ("t/three", "01", 1)];
+    let (call, before) = asking("hv-pool-b", &claims).running();
     let mut call = call.applied(&before, well);
     call.composite["spec"]["workers"] = json!(3);
     assert_eq!(groups(&call.run())[0][2], 100);
@@ -404,9 +309,8 @@ fn hypervisor_pool_keeps_its_size_when_a_smaller_one_is_refused() {
 
 #[test]
 fn hypervisor_pool_never_exceeds_max_workers() {
-    let world = ["one", "two", "three", "four"]
-        .map(|name| consumer("tenant", name, "2026-01-01T00:00:00Z", &["hv-pool-b"]));
-    let mut call = pool("hv-pool-b").with(world);
+    let claims = ["t/one", "t/two", "t/three", "t/four"].map(|claim| (claim, "01", 1));
+    let mut call = asking("hv-pool-b", &claims);
     call.composite["spec"]["workers"] = json!(2);
     call.composite["spec"]["maxWorkers"] = json!(2);
     let group = &groups(&call.run())[0];
@@ -654,20 +558,6 @@ fn a_mistake_in_the_claim_is_one_sentence(
     let fatal = outcome.fatal.unwrap();
     assert!(fatal.starts_with(sentence), "{fatal}");
     assert!(outcome.desired.is_empty());
-}
-
-#[test]
-fn the_younger_of_two_pools_of_one_name_is_refused() {
-    let mut twin = pool("hv-pool-a").composite;
-    twin["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("elsewhere");
-    twin["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
-    let outcome = pool("hv-pool-a").with([twin]).run();
-    assert_eq!(outcome.desired, BTreeMap::new());
-    assert_eq!(
-        outcome.conditions["Accepted"].2,
-        "elsewhere/hv-pool-a is older and has this name; choose another"
-    );
-    assert_eq!(outcome.status["phase"], "Failed");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The composers, by values: one call in, the whole answer out.
 
+mod admission;
 mod clusters;
 mod openstack;
+mod ownership;
 mod properties;
 mod workloads;

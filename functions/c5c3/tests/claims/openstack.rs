@@ -8,7 +8,7 @@ use function_c5c3_fixtures::{Call, Outcome, ready, text, well, yaml};
 use rstest::rstest;
 use serde_json::json;
 
-fn call(name: &str) -> Call {
+pub(crate) fn call(name: &str) -> Call {
     Call::of(claim(name), "openstack-production").with(pools())
 }
 

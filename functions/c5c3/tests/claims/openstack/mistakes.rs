@@ -1,32 +1,9 @@
 //! What users and platform teams may get wrong.
 
-use function_c5c3_fixtures::composite;
-use function_c5c3_fixtures::examples::claim;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::call;
-
-#[test]
-fn the_younger_of_two_claims_of_one_name_is_refused() {
-    let mut twin = composite(claim("customer-b-staging"));
-    twin["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("tenant-z");
-    twin["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
-    let outcome = call("customer-b-staging").with([twin.clone()]).run();
-    assert_eq!(outcome.desired.len(), 0);
-    assert_eq!(outcome.status["phase"], "Failed");
-    let (status, reason, message) = &outcome.conditions["Accepted"];
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "NameTaken"));
-    assert_eq!(
-        message,
-        "tenant-z/customer-b-staging is older and has this name; choose another"
-    );
-
-    twin["metadata"]["creationTimestamp"] = json!("2026-06-01T00:00:00Z");
-    let elder = call("customer-b-staging").with([twin]).run();
-    assert_eq!(elder.conditions["Accepted"].0, "True");
-    assert!(elder.desired.contains_key("control-plane"));
-}
 
 #[rstest]
 #[case::size("/spec/size", json!("huge"), "spec.size: ")]

@@ -227,8 +227,6 @@ fn annotation_deletes_nothing_that_the_claim_wants() {
 #[rstest]
 #[case::dedicated_to_another(json!({"mode": "Dedicated"}), json!([{"namespace": "tenant-z", "name": "z"}]),
     "PoolDedicated", "hypervisor pool hv-pool-a: it is dedicated to tenant-z/z; name another")]
-#[case::not_admitted_yet(json!({"mode": "Dedicated"}), json!([]),
-    "PoolAwaitingAdmission", "hypervisor pool hv-pool-a: it is dedicated and hasn't admitted this claim yet")]
 #[case::namespace_not_allowed(json!({"allowedNamespaces": ["tenant-z"]}), json!([]),
     "PoolNotAllowed", "hypervisor pool hv-pool-a: it doesn't allow claims from namespace tenant-customer-b; \
      ask its owner to add it to sharing.allowedNamespaces")]

@@ -1,0 +1,160 @@
+//! Which composite resource owns an object in another cluster.
+//!
+//! Everything composed in another cluster carries the UID of the composite resource that it is composed for. The API
+//! server of the management cluster issues that UID, so no tenant can choose it. Until an object is observed to carry
+//! the composite's own UID, provider-kubernetes may only observe and create it. Whoever creates an object first owns
+//! it; what another composite resource owns is neither changed nor deleted.
+
+use function_protocol::Request;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::composite::Metadata;
+use crate::manifest::KubernetesObject;
+use crate::observed::Observation;
+
+/// Label with the UID of the owning composite resource.
+const CLAIM_UID: &str = "c5c3.io/claim-uid";
+
+/// Annotation with the owning claim as `namespace/name`, for people and for handing over.
+const CLAIM: &str = "c5c3.io/claim";
+
+/// Annotation by which a platform team hands an object over to another composite resource, with that resource's UID.
+const ADOPT_BY: &str = "c5c3.io/adopt-by";
+
+/// The composite resource that objects are composed for.
+#[derive(Clone, Debug)]
+pub struct Owner {
+    uid: String,
+    claim: String,
+    owns_root: bool,
+    adopts: bool,
+}
+
+/// Whose an observed object is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ownership {
+    /// Unknown: the object doesn't exist, or its cluster hasn't been reached yet.
+    #[default]
+    Unknown,
+    /// The composite's own.
+    Owned,
+    /// Another's, or nobody's.
+    Foreign(Foreign),
+}
+
+/// An existing object under a name that the composite asks for, and that the composite doesn't own.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{object} in cluster {cluster} exists and {}; choose another name, or have the platform team hand it over with the \
+     annotation {ADOPT_BY}: {uid}",
+    owned_by(.claim.as_deref())
+)]
+pub struct Foreign {
+    object: String,
+    cluster: String,
+    claim: Option<String>,
+    uid: String,
+}
+
+fn owned_by(claim: Option<&str>) -> String {
+    match claim {
+        Some(claim) => format!("belongs to claim {claim}"),
+        None => "belongs to no claim".to_owned(),
+    }
+}
+
+/// A status of which nothing is read.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct IgnoredStatus {}
+
+/// What an observed object says about its owner.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    name: String,
+    labels: Labels,
+    annotations: Annotations,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Labels {
+    #[serde(rename = "c5c3.io/claim-uid")]
+    claim_uid: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "c5c3.io/claim")]
+    claim: Option<String>,
+    #[serde(rename = "c5c3.io/adopt-by")]
+    adopt_by: Option<String>,
+}
+
+impl Owner {
+    /// The owner of what a composite resource composes. `root` is the composed resource that holds the rest: while it
+    /// isn't owned, nothing within it is composed, and handing it over hands over everything of the same claim.
+    pub fn of(metadata: &Metadata, request: &Request, root: &str) -> Self {
+        let mut owner = Owner {
+            uid: metadata.uid.clone(),
+            claim: metadata.claim_path(),
+            owns_root: false,
+            adopts: false,
+        };
+        let observation = Observation::<IgnoredStatus>::of(request.observed().get(root));
+        let record = observation.record.as_ref();
+        owner.adopts = record.is_some_and(|record| owner.is_handed(record));
+        owner.owns_root = owner.ownership("", "", record) == Ownership::Owned;
+        owner
+    }
+
+    /// Whether the root is the composite's own.
+    pub fn owns_root(&self) -> bool {
+        self.owns_root
+    }
+
+    /// Whose an object is by its record; `kind` and `cluster` are for the message.
+    ///
+    /// A composite resource without a UID isn't stored in any cluster: it is being rendered, and owns all that it renders.
+    pub fn ownership(&self, kind: &str, cluster: &str, record: Option<&Record>) -> Ownership {
+        let Some(record) = record.filter(|_| !self.is_rendered()) else {
+            return match self.is_rendered() {
+                true => Ownership::Owned,
+                false => Ownership::Unknown,
+            };
+        };
+        let claim = record.annotations.claim.as_ref();
+        let is_own = record.labels.claim_uid.as_ref() == Some(&self.uid);
+        if is_own || self.is_handed(record) || self.adopts && claim == Some(&self.claim) {
+            return Ownership::Owned;
+        }
+        Ownership::Foreign(Foreign {
+            object: format!("{kind} {}", record.name),
+            cluster: cluster.to_owned(),
+            claim: claim.cloned(),
+            uid: self.uid.clone(),
+        })
+    }
+
+    /// Records this owner in a manifest, over whatever the manifest says about its owner.
+    pub fn record_in(&self, manifest: &mut impl KubernetesObject) {
+        if self.is_rendered() {
+            return;
+        }
+        let metadata = manifest.metadata_mut();
+        let (uid, claim) = (self.uid.clone(), self.claim.clone());
+        metadata.labels.insert(CLAIM_UID.to_owned(), uid);
+        metadata.annotations.insert(CLAIM.to_owned(), claim);
+    }
+
+    /// Whether the composite resource is rendered on its own, outside a cluster.
+    pub fn is_rendered(&self) -> bool {
+        self.uid.is_empty()
+    }
+
+    fn is_handed(&self, record: &Record) -> bool {
+        !self.is_rendered() && record.annotations.adopt_by.as_ref() == Some(&self.uid)
+    }
+}

@@ -1,0 +1,273 @@
+//! Whom a pool admits, and what a claim does until it is admitted.
+
+use function_c5c3_fixtures::examples::claim;
+use function_c5c3_fixtures::{Call, Outcome, composite, request, text, well};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{clusters, openstack};
+
+/// A pool that is stored in a cluster.
+fn pool(file: &str) -> Call {
+    clusters::pool(file).admitted()
+}
+
+/// The request of a claim for the pool of a call.
+fn asked(pool: &Call, claim: &str, created: &str, min_hosts: u32) -> Value {
+    let (namespace, name) = claim.split_once('/').unwrap_or(("", claim));
+    let claim = composite(json!({
+        "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
+        "metadata": {
+            "name": name, "namespace": namespace, "uid": format!("uid-{name}"),
+            "creationTimestamp": format!("2026-{created}-01T00:00:00Z"),
+        },
+    }));
+    request(&claim, &pool.composite, Some(min_hosts))
+}
+
+/// The pool's call when these claims ask for it: claim, month of creation, nodes that it can't do without.
+pub(crate) fn asking(file: &str, claims: &[(&str, &str, u32)]) -> Call {
+    let call = pool(file);
+    let requests: Vec<Value> = claims
+        .iter()
+        .map(|(claim, created, hosts)| asked(&call, claim, created, *hosts))
+        .collect();
+    call.with(requests)
+}
+
+fn admitted(outcome: &Outcome) -> Vec<String> {
+    let consumers = outcome.status["consumers"].as_array().into_iter().flatten();
+    consumers
+        .map(|consumer| text(consumer, "/namespace") + "/" + &text(consumer, "/name"))
+        .collect()
+}
+
+#[test]
+fn a_pool_lists_its_consumers_eldest_first() {
+    let call = asking("hv-pool-a", &[("b/young", "03", 1), ("a/old", "02", 3)]);
+    assert_eq!(
+        call.run().status["consumers"],
+        json!([
+            {"name": "old", "namespace": "a", "uid": "uid-old", "minHosts": 3},
+            {"name": "young", "namespace": "b", "uid": "uid-young", "minHosts": 1},
+        ])
+    );
+}
+
+#[test]
+fn a_request_for_another_pool_doesnt_count() {
+    let mut call = asking("hv-pool-a", &[("a/one", "01", 1), ("a/other", "01", 1)]);
+    call.world[1]["metadata"]["labels"]["c5c3.io/pool-uid"] = json!("other");
+    assert_eq!(admitted(&call.run()), ["a/one"]);
+}
+
+#[test]
+fn a_namespaced_request_is_its_namespaces_whatever_its_labels_say() {
+    let mut call = Call::of(json!({}), "hypervisor-pool");
+    call.composite = function_c5c3_fixtures::examples::pool("hv-pool-a");
+    call.composite["metadata"]["uid"] = json!("pool");
+    call.composite["spec"]["sharing"] = json!({"allowedNamespaces": ["vip"]});
+    let mut evil = claim("customer-b-staging");
+    evil["metadata"] =
+        json!({"name": "prod", "namespace": "evil", "uid": "evil", "creationTimestamp": "2026"});
+    let mut usage = request(&evil, &call.composite, None);
+    usage["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("vip");
+    let call = call.with([usage.clone()]);
+    assert_eq!(admitted(&call.run()), Vec::<String>::new());
+    usage["metadata"]["namespace"] = json!("vip");
+    assert_eq!(admitted(&call.with([usage]).run()), ["vip/prod"]);
+}
+
+#[test]
+fn a_dedicated_pool_keeps_its_holder_and_refuses_an_elder_newcomer() {
+    let mut call = asking("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome), ["b/holder"]);
+    call.composite["status"] = outcome.status;
+    let elder = asked(&call, "a/elder", "01", 1);
+    let mut call = call.with([elder]);
+    assert_eq!(admitted(&call.run()), ["b/holder"]);
+    call.world.remove(0);
+    assert_eq!(admitted(&call.run()), ["a/elder"]);
+}
+
+#[test]
+fn a_pool_promises_no_more_nodes_than_it_can_have() {
+    let claims = [
+        ("a/a", "01", 5),
+        ("b/b", "02", 3),
+        ("c/c", "03", 1),
+        ("d/d", "04", 1),
+    ];
+    let mut call = asking("hv-pool-b", &claims);
+    call.composite["spec"]["workers"] = json!(2);
+    call.composite["spec"]["maxWorkers"] = json!(8);
+    call.composite["spec"]["sharing"] = json!({"reserve": 1});
+    let outcome = call.run();
+    assert_eq!(
+        admitted(&outcome),
+        ["a/a", "c/c", "d/d"],
+        "b/b doesn't fit and waits"
+    );
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(
+        (&worker["minimum"], &worker["maximum"]),
+        (&json!(8), &json!(8))
+    );
+    assert_eq!(
+        outcome.conditions["SizeAccepted"].2,
+        "spec.workers is 2, and the pool keeps 8: its 3 consumers were promised 7 nodes, and 1 are in reserve"
+    );
+}
+
+#[test]
+fn claims_that_only_ask_never_grow_a_pool() {
+    let names: Vec<String> = (0..150).map(|number| format!("evil/{number}")).collect();
+    let claims: Vec<(&str, &str, u32)> =
+        names.iter().map(|name| (name.as_str(), "01", 1)).collect();
+    let outcome = asking("hv-pool-a", &claims).run();
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(worker["maximum"], json!(100));
+    assert_eq!(admitted(&outcome).len(), 100);
+}
+
+#[test]
+fn a_consumer_stays_admitted_when_its_pool_is_made_smaller() {
+    let mut call = asking("hv-pool-b", &[("a/a", "01", 4), ("b/b", "02", 4)]);
+    call.composite["spec"]["workers"] = json!(8);
+    call.composite["spec"]["maxWorkers"] = json!(8);
+    call.composite["spec"]["sharing"] = json!({});
+    call.composite["status"] = call.run().status;
+    call.composite["spec"]["maxWorkers"] = json!(5);
+    call.composite["spec"]["workers"] = json!(5);
+    assert_eq!(admitted(&call.run()), ["a/a", "b/b"]);
+}
+
+#[test]
+fn consumers_stay_listed_while_requests_are_not_read() {
+    let mut call = pool("hv-pool-a");
+    let consumers = json!([{"name": "old", "namespace": "tenant-a"}]);
+    call.composite["status"] = json!({"phase": "Ready", "consumers": consumers});
+    let response = function_protocol::run(&function_c5c3::Claims, call.message());
+    assert_eq!(Outcome::of(response).status["consumers"], consumers);
+}
+
+/// A claim that every pool could admit, and none has.
+fn eligible() -> Call {
+    let mut call = openstack::call("customer-b-staging").admitted();
+    for pool in &mut call.world {
+        pool["status"]["consumers"] = json!([]);
+    }
+    call
+}
+
+#[test]
+fn a_claim_asks_its_pools_and_creates_nothing_before_they_admit_it() {
+    let outcome = eligible().run();
+    let requests: Vec<&String> = outcome.desired.keys().collect();
+    assert_eq!(
+        requests,
+        [
+            "request-controlplanecluster-eu-de-1-control-plane",
+            "request-hypervisorcluster-hv-pool-a",
+            "request-storagecluster-st-pool-a",
+        ]
+    );
+    assert_eq!(outcome.status["phase"], "Pending");
+    let (_, reason, message) = &outcome.conditions["PoolsReady"];
+    assert_eq!(reason, "PoolAwaitingAdmission");
+    assert_eq!(
+        message,
+        "control plane cluster eu-de-1-control-plane: it hasn't admitted this claim yet; hypervisor pool hv-pool-a: it \
+         hasn't admitted this claim yet; storage pool st-pool-a: it hasn't admitted this claim yet"
+    );
+}
+
+#[rstest]
+#[case::missing("/metadata/name", json!("other"))]
+#[case::other_region("/spec/region", json!("mars-1"))]
+#[case::not_allowed("/spec/sharing", json!({"allowedNamespaces": ["tenant-z"]}))]
+#[case::not_ready("/status/phase", json!("Provisioning"))]
+#[case::dedicated("/spec/sharing", json!({"mode": "Dedicated"}))]
+fn a_claim_that_one_pool_cannot_serve_asks_none(#[case] field: &str, #[case] value: Value) {
+    let mut call = eligible();
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["status"]["consumers"] = json!([{"name": "z", "namespace": "z", "uid": "z"}]);
+            let (parent, key) = field.rsplit_once('/').unwrap();
+            pool.pointer_mut(parent).unwrap()[key] = value.clone();
+            pool["metadata"]["labels"]["crossplane.io/claim-name"] =
+                pool["metadata"]["name"].clone();
+            if field != "/metadata/name" {
+                pool["metadata"]["labels"]["crossplane.io/claim-name"] = json!("st-pool-a");
+            }
+        }
+    }
+    assert_eq!(call.run().desired.len(), 0);
+}
+
+#[test]
+fn a_full_pool_says_how_many_nodes_are_missing() {
+    let mut call = eligible();
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            pool["status"]["consumers"] =
+                json!([{"name": "z", "namespace": "z", "uid": "z", "minHosts": 100}]);
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(
+        outcome.conditions["PoolsReady"].2.split("; ").nth(1),
+        Some("hypervisor pool hv-pool-a: it has 0 nodes to promise and the claim needs 1")
+    );
+}
+
+#[test]
+fn a_running_claim_goes_on_asking_whatever_becomes_of_its_pools() {
+    let (mut call, before) = openstack::call("customer-b-staging").running();
+    call = call.applied(&before, well);
+    call.world.clear();
+    let after = call.run();
+    for name in before
+        .desired
+        .keys()
+        .filter(|name| name.starts_with("request-"))
+    {
+        assert_eq!(after.desired.get(name), before.desired.get(name), "{name}");
+    }
+}
+
+#[test]
+fn a_control_plane_cluster_may_be_shared_like_a_pool() {
+    let mut call = eligible();
+    for pool in &mut call.world {
+        if pool["kind"] == "XControlPlaneCluster" {
+            pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-z"]});
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.desired.len(), 0);
+    assert_eq!(outcome.conditions["PoolsReady"].1, "PoolNotAllowed");
+
+    let call = asking("control-plane", &[("a/one", "01", 1)]);
+    assert_eq!(admitted(&call.run()), ["a/one"]);
+}
+
+/// The bytes of a claim's call depend on the claim and its pools, not on the other claims of the site.
+#[test]
+fn a_call_carries_no_other_claim() {
+    use prost::Message;
+    let alone = openstack::call("customer-a-prod").admitted();
+    let size = |call: &Call| call.settled().encoded_len();
+    let before = size(&alone);
+    let mut giant = composite(claim("customer-b-staging"));
+    giant["metadata"]["labels"]["filler"] = json!("x".repeat(1_400_000));
+    let among = openstack::call("customer-a-prod")
+        .admitted()
+        .with([giant.clone()]);
+    assert_eq!(size(&among), before);
+
+    let pool = asking("hv-pool-a", &[("a/a", "01", 1)]);
+    let before = size(&pool);
+    assert_eq!(size(&pool.with([giant])), before);
+}
