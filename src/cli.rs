@@ -32,14 +32,16 @@ pub enum Task {
     ///
     /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
     /// shown as it would be applied, down to what our operators make of it, and waits for the operators of others. With
-    /// --assume-ready, missing pools are made up, and everything becomes ready. A ControlPlane, SecretAggregate or
-    /// CredentialRotation needs no claim.
+    /// --assume-ready, missing pools are made up, and everything becomes ready. A ControlPlane or another resource that an
+    /// operator reconciles needs no claim.
+    ///
+    /// Documents are first checked as the API server does: schema, defaults, rules. Other kinds are skipped with a note.
     ///
     /// With --against, what would be applied in the control plane cluster is compared with what runs there, values of
     /// Secrets hidden. Nothing is written.
     ///
-    /// Exit code: 0 for a plan, even one that waits for pools; 1 when a claim cannot be composed as written, or when the files
-    /// cannot be used. With --against, as of `diff`: 0 when all is as planned, 1 when something differs, 2 when it cannot be
+    /// Exit code: 0 for a plan, even one that waits for pools; 1 when the API server would refuse a document, a claim cannot be
+    /// composed as written, or the files cannot be used. With --against, as of `diff`: 0 when all is as planned, 1 when something differs, 2 when it cannot be
     /// compared.
     Plan(Plan),
     /// Show what our operators work on in a cluster: what is ready, and what waits for what

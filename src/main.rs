@@ -4,7 +4,6 @@ mod cli;
 mod operators;
 mod task;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,7 +23,7 @@ fn main() -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         // Nobody is left to tell if stderr is closed.
-        let _ = writeln!(io::stderr(), "c5c3: {error}");
+        let _ = task::note(&[error.to_string()]);
         ExitCode::FAILURE
     })
 }

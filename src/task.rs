@@ -131,7 +131,7 @@ fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {
 
 fn files(arguments: &Plan) -> Result<Files> {
     let files = c5c3_plan::read(&[&arguments.paths[..], &arguments.files].concat())?;
-    note(&files.ignored)?;
+    note(&files.skipped)?;
     Ok(files)
 }
 
@@ -194,11 +194,8 @@ fn wait_for<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
 /// Writes composite resources.
 pub fn xr(arguments: &Xr) -> Result<ExitCode> {
     let files = c5c3_plan::read(&arguments.paths)?;
-    note(&files.ignored)?;
-    print(&c5c3_plan::composites(
-        &files.given,
-        arguments.crossplane.into(),
-    )?)?;
+    note(&files.skipped)?;
+    print(&c5c3_plan::composites(&files, arguments.crossplane.into())?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -226,10 +223,11 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
-fn note(notes: &[String]) -> Result<()> {
+/// Writes notes or an error to stderr, each line with the program's name.
+pub fn note(notes: &[String]) -> Result<()> {
     let mut stderr = io::stderr().lock();
-    for note in notes {
-        writeln!(stderr, "c5c3: {note}")?;
+    for line in notes.iter().flat_map(|note| note.lines()) {
+        writeln!(stderr, "c5c3: {}", c5c3_plan::printable(line))?;
     }
     Ok(())
 }

@@ -91,21 +91,39 @@ fn what_claims_become_can_be_given_to_tools() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_composed_is_shown_and_fails() {
-    let text = fs::read_to_string(CLAIM)
-        .expect("the example")
-        .replace("large", "huge");
-    let run = c5c3_on("plan", "huge.yaml", &text)
-        .failure()
-        .code(1)
-        .stderr("");
-    let shown = stdout(&run);
+fn claim_that_cannot_be_composed_is_shown_and_fails() {
+    let text = fs::read_to_string(CLAIM).expect("the example");
+    let text = text.replace(
+        "\nspec:\n",
+        "\nspec:\n  compositionRef: {name: storage-pool}\n",
+    );
+    let run = c5c3_on("plan", "wrong.yaml", &text);
+    let shown = stdout(&run.failure().code(1).stderr(""));
     assert!(
         shown.contains("customer-a-prod: cannot be composed"),
         "{shown}"
     );
-    assert!(shown.contains("spec.size"), "{shown}");
     assert!(!shown.contains("--assume-ready"), "{shown}");
+}
+
+#[test]
+fn claims_that_the_api_server_would_refuse_are_refused_by_plan_and_xr_with_a_line_each() {
+    let text = fs::read_to_string(CLAIM).expect("the example");
+    let text = text.replace("size: large", "size: huge\n  regoin: \"\\e[31m\"");
+    for task in ["plan", "xr"] {
+        let run = c5c3_on(task, "huge.yaml", &text)
+            .failure()
+            .code(1)
+            .stdout("");
+        let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/");
+        assert_eq!(
+            stderr(&run).replace(folder, ""),
+            "c5c3: huge.yaml, document 1: OpenStackCluster tenant-customer-a/customer-a-prod: spec.size: must be one of small, \
+             medium, large, xlarge, not \"huge\"\n\
+             c5c3: huge.yaml, document 1: OpenStackCluster tenant-customer-a/customer-a-prod: spec.regoin: unknown field; did \
+             you mean region?\n"
+        );
+    }
 }
 
 #[test]
@@ -116,12 +134,16 @@ fn files_that_cannot_be_used_are_refused_in_one_line() {
     );
     refused(c5c3(&["plan", "src"]), &["src: there is no .yaml"]);
     refused(
+        c5c3(&["plan", "/dev/null"]),
+        &["/dev/null: must be a regular file or a folder"],
+    );
+    refused(
         c5c3_on("plan", "torn.yaml", "a: b\nc: [1,\n"),
         &["torn.yaml, document 1: ", "line "],
     );
     refused(
-        c5c3_on("xr", "other.yaml", "a: b\n"),
-        &["document 1: it has no apiVersion"],
+        c5c3_on("xr", "other.yaml", "a: \"\\e[31m\"\n"),
+        &["document 1: skipped what has no apiVersion"],
     );
     refused(
         c5c3_on("plan", "empty.yaml", ""),
@@ -131,13 +153,22 @@ fn files_that_cannot_be_used_are_refused_in_one_line() {
         c5c3(&["plan", CLAIM, "--composition", "nothing"]),
         &["there is no composition nothing", "openstack-staging"],
     );
+    refused(
+        c5c3(&["xr", CONTROL_PLANE]),
+        &["ControlPlane openstack/production has no composite resource: give an OpenStackCluster"],
+    );
 }
 
 #[test]
-fn what_is_left_out_of_a_plan_is_said_on_stderr() {
-    let run = c5c3(&["plan", CLAIM, "examples/render/functions.yaml"]).success();
-    assert!(stderr(&run).contains("Function function-c5c3 is nothing that is planned by itself"));
-    assert!(!stdout(&run).contains("function-c5c3"));
+fn what_is_skipped_is_said_on_stderr_without_control_characters() {
+    let text = "apiVersion: v1\nkind: \"Map\\e[31m\"\nmetadata: {name: a}\n---\n";
+    let claim = fs::read_to_string(CLAIM).expect("the example");
+    let run = c5c3_on("plan", "mixed.yaml", &(text.to_owned() + &claim)).success();
+    let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/");
+    assert_eq!(
+        stderr(&run).replace(folder, ""),
+        "c5c3: mixed.yaml, document 1: skipped v1 Map\\u{1b}[31m: c5c3 does not plan this kind\n"
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::kind::ClaimKind;
 use crate::manifest::{Manifest, NotAnObject};
-use crate::{names, schema};
+use crate::names;
+use crate::schema::Served;
 
 /// Label of a composite resource with its claim's name.
 pub const CLAIM_NAME: &str = "crossplane.io/claim-name";
@@ -34,7 +35,9 @@ pub fn composite(
     kind: ClaimKind,
     generation: Generation,
 ) -> Result<Manifest, NotAnObject> {
-    let spec = schema::with_defaults(&kind.schema(), given.spec().clone());
+    let served = Served::named(given.api_version(), given.kind());
+    let given = &served.map_or_else(|| given.clone(), |served| served.defaulted(given));
+    let spec = given.spec().clone();
     let is_claim = given.kind() == kind.name();
     if generation == Generation::V2 || !is_claim {
         return itself(given, spec);

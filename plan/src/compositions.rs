@@ -239,7 +239,8 @@ fn recognised(stem: &str, document: Value) -> Result<Option<(String, Composition
     Ok(Some((metadata.name, composition)))
 }
 
-fn is_input(document: &Value) -> bool {
+/// Whether a document is an input of the function.
+pub fn is_input(document: &Value) -> bool {
     let kind = document["kind"].as_str().unwrap_or_default();
     document["apiVersion"] == "c5c3.io/v1alpha1"
         && ["OpenStackPresets", "ClusterPresets"].contains(&kind)

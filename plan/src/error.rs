@@ -13,6 +13,11 @@ pub enum Error {
     /// The files can't be used.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// Composite resources are asked for, and no claim is given.
+    #[error(
+        "{0} has no composite resource: give an OpenStackCluster, ControlPlaneCluster, HypervisorCluster or StorageCluster"
+    )]
+    NoClaim(String),
     /// The Compositions can't be used.
     #[error(transparent)]
     Composition(#[from] CompositionError),

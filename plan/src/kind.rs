@@ -2,9 +2,7 @@
 
 use c5c3_api::{
     ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
-    schema,
 };
-use serde_json::Value;
 
 use crate::manifest::Manifest;
 
@@ -26,7 +24,6 @@ struct Facts {
     kind: &'static str,
     noun: &'static str,
     composition: &'static str,
-    schema: fn() -> Value,
 }
 
 fn facts<K: Kind>(noun: &'static str) -> Facts {
@@ -35,7 +32,6 @@ fn facts<K: Kind>(noun: &'static str) -> Facts {
         kind: K::KIND,
         noun,
         composition: K::COMPOSITION,
-        schema: schema::structural::<K>,
     }
 }
 
@@ -84,11 +80,6 @@ impl ClaimKind {
     /// The Composition of a claim that chooses none.
     pub fn composition(self) -> &'static str {
         self.facts().composition
-    }
-
-    /// The structural schema of the spec.
-    pub fn schema(self) -> Value {
-        (self.facts().schema)()
     }
 
     /// Whether control planes consume it.

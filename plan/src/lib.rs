@@ -29,6 +29,7 @@ mod settle;
 mod store;
 mod stream;
 mod tree;
+mod yaml;
 
 pub use compositions::{Composition, CompositionError, Compositions};
 pub use crossplane::Event;
@@ -45,4 +46,4 @@ pub use run::{Settings, plan};
 pub use settle::Reconciler;
 pub use store::{Key, Store};
 pub use stream::{Format, composites, configuration, stream, yaml};
-pub use tree::{Branch, Mark, Page, Paint, conditions as listed, operated, tree};
+pub use tree::{Branch, Mark, Page, Paint, conditions as listed, operated, printable, tree};

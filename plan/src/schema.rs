@@ -1,124 +1,156 @@
-//! What the API server does to a spec before anybody sees it: unknown fields are refused, defaults are filled in.
+//! The kinds of this project as an API server serves them.
 
-use serde_json::Value;
+use std::sync::LazyLock;
 
-/// What Crossplane adds to the spec of claims and composite resources.
-const CROSSPLANE: [&str; 11] = [
-    "claimRef",
-    "compositeDeletePolicy",
-    "compositionRef",
-    "compositionRevisionRef",
-    "compositionRevisionSelector",
-    "compositionSelector",
-    "compositionUpdatePolicy",
-    "crossplane",
-    "publishConnectionDetailsTo",
-    "resourceRef",
-    "writeConnectionSecretToRef",
-];
+use c5c3_admission::{Problem, Validator, defaulted, near, object};
+use c5c3_api::{Generation, custom_resources, definitions};
+use serde_json::{Value, json};
 
-/// The path of the first field of a spec that its schema doesn't know, for instance `spec.hypervisors`.
-pub fn unknown_field(schema: &Value, spec: &Value) -> Option<String> {
-    let Value::Object(fields) = spec else {
-        return None;
-    };
-    fields
-        .iter()
-        .filter(|(name, _)| !CROSSPLANE.contains(&name.as_str()))
-        .find_map(|(name, value)| unknown(schema, "spec", name, value))
+use crate::kind::ClaimKind;
+use crate::manifest::Manifest;
+
+/// A kind that an API server serves once the definitions of this project are installed.
+pub struct Served {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// What it is a claim for, or the composite resource of; none for what operators reconcile.
+    pub claim: Option<ClaimKind>,
+    /// The schema of a whole resource.
+    schema: Value,
 }
 
-fn unknown(schema: &Value, parent: &str, name: &str, value: &Value) -> Option<String> {
-    let path = format!("{parent}.{name}");
-    let property = match (&schema["properties"], &schema["additionalProperties"]) {
-        (Value::Object(properties), _) => match properties.get(name) {
-            Some(property) => property,
-            None => return Some(path),
-        },
-        (_, values) => values,
-    };
-    unknown_within(property, &path, value)
-}
-
-fn unknown_within(schema: &Value, path: &str, value: &Value) -> Option<String> {
-    match value {
-        Value::Object(fields) => fields
+impl Served {
+    /// Returns the kind of this API version and name.
+    pub fn named(api_version: &str, kind: &str) -> Option<&'static Self> {
+        KINDS
             .iter()
-            .find_map(|(name, value)| unknown(schema, path, name, value)),
-        Value::Array(items) => items.iter().enumerate().find_map(|(position, item)| {
-            unknown_within(&schema["items"], &format!("{path}[{position}]"), item)
-        }),
-        _ => None,
+            .find(|served| served.kind == kind && served.api_version == api_version)
+    }
+
+    /// Returns the kind that is probably meant by an API version and kind that nothing has: the same kind of another
+    /// version or group, or one of the same API version with a name much like it.
+    pub fn meant(api_version: &str, kind: &str) -> Option<&'static Self> {
+        let same = KINDS.iter().find(|served| served.kind == kind);
+        same.or_else(|| {
+            let alike = KINDS
+                .iter()
+                .filter(|served| served.api_version == api_version);
+            let name = near(kind, alike.map(|served| served.kind.as_str()))?;
+            Self::named(api_version, name)
+        })
+    }
+
+    /// Whether an API version is of a group of this project.
+    pub fn owns(api_version: &str) -> bool {
+        let Some((group, _)) = api_version.split_once('/') else {
+            return false;
+        };
+        let mut kinds = KINDS.iter();
+        kinds.any(|served| served.api_version.starts_with(&format!("{group}/")))
+    }
+
+    /// Returns a resource as the API server keeps it, with defaults.
+    pub fn defaulted(&self, manifest: &Manifest) -> Manifest {
+        let spec = &self.schema["properties"]["spec"];
+        let spec = defaulted(spec, manifest.spec().clone());
+        manifest.clone().changed(|fields| {
+            fields.insert("spec".to_owned(), spec);
+        })
+    }
+
+    /// Returns every reason why the API server refuses a document of this kind.
+    pub fn problems(&self, validator: &mut Validator, document: &Value) -> Vec<Problem> {
+        let document = defaulted(&self.schema, document.clone());
+        validator.problems(&self.schema, &document, None)
     }
 }
 
-/// The spec with the defaults of its schema, outer ones first, so that an object that is there by default gets its own.
-pub fn with_defaults(schema: &Value, spec: Value) -> Value {
-    match spec {
-        Value::Object(mut fields) => {
-            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-                if let Some(value) = fields.get_mut(name) {
-                    *value = with_defaults(property, value.take());
-                } else if let Some(default) = property.get("default") {
-                    fields.insert(name.clone(), with_defaults(property, default.clone()));
-                }
-            }
-            Value::Object(fields)
+static KINDS: LazyLock<Vec<Served>> = LazyLock::new(|| {
+    // Whoever names a claim sees the rules about names, whichever generation of Crossplane enforces them.
+    let claims = definitions(Generation::V2).into_iter().map(|definition| {
+        let [version] = definition.spec.versions;
+        let schema = version.schema.open_api_v3_schema;
+        (definition.spec.group, definition.spec.names.kind, schema)
+    });
+    let composites = definitions(Generation::V1).into_iter().map(|definition| {
+        let [version] = definition.spec.versions;
+        let schema = version.schema.open_api_v3_schema;
+        (definition.spec.group, definition.spec.names.kind, schema)
+    });
+    let claims = claims.chain(composites).map(|(group, kind, schema)| {
+        let api_version = format!("{group}/v1alpha1");
+        Served {
+            claim: ClaimKind::named(&api_version, &kind),
+            schema: served_by_crossplane(object(schema)),
+            api_version,
+            kind,
         }
-        Value::Array(items) => {
-            let items = items
-                .into_iter()
-                .map(|item| with_defaults(&schema["items"], item));
-            Value::Array(items.collect())
+    });
+    let custom = custom_resources().into_iter().map(|definition| {
+        let spec = &definition["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let version = &spec["versions"][0];
+        Served {
+            api_version: format!("{}/{}", text(&spec["group"]), text(&version["name"])),
+            kind: text(&spec["names"]["kind"]),
+            claim: None,
+            schema: object(version["schema"]["openAPIV3Schema"].clone()),
         }
-        other => other,
-    }
+    });
+    let secret = Served {
+        api_version: "v1".to_owned(),
+        kind: "Secret".to_owned(),
+        claim: None,
+        schema: object(json!({
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            "properties": { "data": texts(), "stringData": texts() },
+        })),
+    };
+    claims.chain(custom).chain([secret]).collect()
+});
+
+/// The schema of a map of texts.
+fn texts() -> Value {
+    json!({ "type": "object", "additionalProperties": { "type": "string" } })
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::kind::ClaimKind;
-
-    #[test]
-    fn a_field_that_is_not_known_is_found_wherever_it_is() {
-        let schema = ClaimKind::OpenStackCluster.schema();
-        let unknown = |spec| unknown_field(&schema, &spec);
-        assert_eq!(
-            unknown(json!({ "region": "r", "compositionRef": { "name": "c" } })),
-            None
-        );
-        assert_eq!(
-            unknown(json!({ "regoin": "r" })),
-            Some("spec.regoin".to_owned())
-        );
-        assert_eq!(
-            unknown(json!({ "storage": { "ceph": { "volumePool": { "copies": 3 } } } })),
-            Some("spec.storage.ceph.volumePool.copies".to_owned())
-        );
-        let schema = ClaimKind::HypervisorCluster.schema();
-        let labels = json!({ "labels": { "anything": "goes" } });
-        assert_eq!(unknown_field(&schema, &labels), None);
-        let networks = json!({ "network": { "physicalNetworks": [{ "name": "a", "vlan": 1 }] } });
-        assert_eq!(
-            unknown_field(&schema, &networks),
-            Some("spec.network.physicalNetworks[0].vlan".to_owned())
-        );
+/// Adds what Crossplane adds to the schema of claims and composite resources (crossplane 1.20, internal/xcrd).
+fn served_by_crossplane(mut schema: Value) -> Value {
+    let any = json!({ "x-kubernetes-preserve-unknown-fields": true });
+    let text = json!({ "type": "string" });
+    let named = json!({ "type": "object", "required": ["name"], "properties": { "name": text } });
+    let selector = json!({
+        "type": "object",
+        "required": ["matchLabels"],
+        "properties": { "matchLabels": texts() },
+    });
+    let choice = [
+        ("compositionRef", &named),
+        ("compositionSelector", &selector),
+        ("compositionRevisionRef", &named),
+        ("compositionRevisionSelector", &selector),
+        ("compositionUpdatePolicy", &text),
+    ];
+    let of_the_claim = [
+        ("claimRef", &any),
+        ("compositeDeletePolicy", &text),
+        ("publishConnectionDetailsTo", &any),
+        ("resourceRef", &any),
+        ("resourceRefs", &any),
+        ("writeConnectionSecretToRef", &any),
+    ];
+    let mut crossplane = any.clone();
+    for (name, property) in choice {
+        crossplane["properties"][name] = property.clone();
     }
-
-    #[test]
-    fn defaults_are_filled_in_and_what_is_given_stays() {
-        let schema = ClaimKind::OpenStackCluster.schema();
-        let spec = with_defaults(
-            &schema,
-            json!({ "region": "r", "services": { "nova": false } }),
-        );
-        assert_eq!(spec["region"], "r");
-        assert_eq!(spec["services"]["nova"], false);
-        assert_eq!(spec["services"]["glance"], true);
-        assert_eq!(spec["storage"]["ceph"]["volumePool"]["replication"], 3);
-        assert_eq!(spec.get("cortex"), None);
+    let spec = &mut schema["properties"]["spec"]["properties"];
+    for (name, property) in choice.iter().chain(&of_the_claim) {
+        spec[*name] = (*property).clone();
     }
+    spec["crossplane"] = crossplane;
+    schema["properties"]["status"]["x-kubernetes-preserve-unknown-fields"] = json!(true);
+    schema
 }

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::composite::composite;
-use crate::input::{Given, InputError};
+use crate::input::Files;
 use crate::manifest::Manifest;
+use crate::operated::Operated;
 use crate::outcome::Plan;
 
 /// How a plan is written for tools.
@@ -23,22 +24,27 @@ pub enum Format {
     Json,
 }
 
-/// Writes everything that Crossplane applies for each claim, followed by the claim with its status; then what our operators
-/// apply for each resource that was given without a claim, down to the last object, followed by the resource. Values of
+/// Writes everything that Crossplane and operators apply for each claim, down to the last object, followed by the claim with
+/// its status; then what operators apply for each resource that was given without a claim, followed by the resource. Values of
 /// Secrets are left out; of configuration files in them only what is a secret there.
 ///
 /// # Errors
 /// A document can't be written.
-pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
-    let claims = plan
-        .planned
-        .iter()
-        .flat_map(|planned| planned.composed.iter().chain([&planned.claim]));
-    let resources = plan.resources.iter().flat_map(|resource| {
-        let made = resource.all().into_iter();
-        let made = made.flat_map(|operated| &operated.manifests);
-        made.chain([&resource.resource])
+pub fn stream<'a>(plan: &'a Plan, format: Format) -> Result<String, Error> {
+    let applied = |operated: &'a Operated| {
+        let all = operated.all().into_iter();
+        all.flat_map(|operated| &operated.manifests)
+    };
+    let claims = plan.planned.iter().flat_map(|planned| {
+        let objects = planned.clusters.values().flatten();
+        let operated = objects.filter_map(|object| object.operated.as_deref());
+        let composed = planned.composed.iter().chain(operated.flat_map(applied));
+        composed.chain([&planned.claim])
     });
+    let resources = plan
+        .resources
+        .iter()
+        .flat_map(|resource| applied(resource).chain([&resource.resource]));
     let documents = claims.chain(resources).map(|manifest| {
         let mut document = manifest.value().clone();
         hide_secrets(&mut document);
@@ -60,11 +66,13 @@ pub fn stream(plan: &Plan, format: Format) -> Result<String, Error> {
 ///
 /// # Errors
 /// There are no claims, or a document can't be written.
-pub fn composites(given: &[Given], generation: Generation) -> Result<String, Error> {
-    if given.is_empty() {
-        return Err(InputError::Nothing(Vec::new()).into());
+pub fn composites(files: &Files, generation: Generation) -> Result<String, Error> {
+    if files.given.is_empty() {
+        let found = files.resources.iter().map(Manifest::title);
+        return Err(Error::NoClaim(found.collect::<Vec<_>>().join(", ")));
     }
-    let composites: Result<Vec<Manifest>, _> = given
+    let composites: Result<Vec<Manifest>, _> = files
+        .given
         .iter()
         .map(|given| composite(&given.manifest, given.kind, generation))
         .collect();

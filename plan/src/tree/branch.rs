@@ -67,12 +67,21 @@ impl Mark {
     }
 }
 
+/// A text that is safe on a terminal: control characters but line breaks are escaped.
+pub fn printable(text: &str) -> String {
+    let escaped = |character: char| match character.is_control() && character != '\n' {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 impl Branch {
     /// A line without branches.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             mark: Mark::None,
-            text: text.into(),
+            text: printable(&text.into()),
             branches: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::Condition;
 
-pub use branch::{Branch, Mark, Page, Paint};
+pub use branch::{Branch, Mark, Page, Paint, printable};
 pub use operated::operated;
 
 use crate::crossplane::Event;

@@ -168,23 +168,25 @@ spec:
 #[test]
 fn what_cannot_be_composed_says_what_to_change() {
     let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap();
-    let plan = written(&text.replace("2025.2", "1999.1"), &settings()).unwrap();
+    let plan = written(&text.replace("2025.2", "2019.1"), &settings()).unwrap();
     assert!(plan.has_failed());
     let failure = plan.resources[0].failure.as_deref().unwrap();
-    assert!(failure.contains("1999.1"), "{failure}");
+    assert!(failure.contains("2019.1"), "{failure}");
     assert!(tree(&plan, Page::PLAIN, COMMAND).starts_with('✘'));
 }
 
 #[test]
-fn an_unknown_field_of_a_control_plane_is_refused() {
-    let text = "apiVersion: c5c3.io/v1alpha1\nkind: ControlPlane\nmetadata: {name: a}\nspec: {infra: {}}\n";
-    let error = written(text, &settings()).unwrap_err().to_string();
-    assert!(
-        error.ends_with(
-            "ControlPlane default/a has the unknown field spec.infra; correct or remove it"
-        ),
-        "{error}"
-    );
+fn service_is_planned_without_a_control_plane() {
+    let text = std::fs::read_to_string(crate::given::root("docs/services.md")).unwrap();
+    let manifest = text.split("```yaml\n").nth(1).unwrap();
+    let manifest = manifest.split("```").next().unwrap();
+    let plan = written(manifest, &assuming_ready()).unwrap();
+    let ready: Vec<(String, bool)> = plan
+        .resources
+        .iter()
+        .map(|resource| (resource.resource.title(), resource.is_ready()))
+        .collect();
+    assert_eq!(ready, [("Keystone openstack/keystone".to_owned(), true)]);
 }
 
 #[test]

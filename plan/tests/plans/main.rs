@@ -12,3 +12,5 @@ mod pod_security;
 mod policies;
 #[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod validation;

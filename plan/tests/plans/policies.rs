@@ -2,7 +2,7 @@
 
 use c5c3_plan::{Compositions, Settings, State};
 
-use crate::given::{assuming_ready, claim, condition, files, planned, root, settings, written};
+use crate::given::{assuming_ready, claim, condition, planned, root, settings, written};
 
 /// Pools of one region, and a claim that names them.
 fn site(pool_status: &str, claims: &[&str]) -> String {
@@ -208,21 +208,4 @@ fn compositions_of_a_folder_are_those_that_are_built_in() {
         };
         assert_eq!(database_replicas(&settings, &text), 3);
     }
-}
-
-#[test]
-fn what_is_none_of_our_kinds_is_left_out_and_said() {
-    let files = files(&[
-        "examples/claims/customer-a-prod.yaml",
-        "examples/render/functions.yaml",
-    ]);
-    assert_eq!(files.given.len(), 1);
-    assert_eq!(files.ignored.len(), 1);
-    assert!(
-        files.ignored[0].ends_with(
-            "Function function-c5c3 is nothing that is planned by itself, and was left out"
-        ),
-        "{:?}",
-        files.ignored
-    );
 }

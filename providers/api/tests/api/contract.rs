@@ -1,5 +1,6 @@
 //! What the claims must have, and what reading them gives.
 
+use c5c3_admission::defaulted;
 use c5c3_api::{
     ControlPlaneClusterSpec, Generation, HypervisorClusterSpec, OpenStackClusterSpec,
     StorageClusterSpec, definitions, schema,
@@ -7,8 +8,6 @@ use c5c3_api::{
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-
-use crate::admission::defaulted;
 
 /// A spec read from a file and one read from an API server, which fills in defaults, are the same.
 pub fn assert_same_defaults<S: JsonSchema + DeserializeOwned + Serialize>(least: Value) {
