@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use c5c3_api::openstack_cluster::RESERVED_NAMES;
 use function_protocol::Fatal;
 use sha2::{Digest, Sha256};
 
@@ -18,9 +19,20 @@ impl<'a> Names<'a> {
     /// The names for this claim.
     ///
     /// # Errors
-    /// The namespace would be longer than Kubernetes allows.
+    /// No namespace can be named after the claim, or one that belongs to operators would be.
     pub fn of(claim: &'a str) -> Result<Self, Fatal> {
         let names = Names { claim };
+        if claim.contains('.') {
+            return Err(Fatal::new(format!(
+                "the namespace openstack-{claim} would have a dot in its name, which Kubernetes refuses; choose a name of \
+                 lower-case letters, digits and dashes"
+            )));
+        }
+        if RESERVED_NAMES.contains(&claim) {
+            return Err(Fatal::new(format!(
+                "the namespace openstack-{claim} is reserved for operators; choose another name"
+            )));
+        }
         let length = names.namespace().len();
         if length > LABEL {
             return Err(Fatal::new(format!(
@@ -121,6 +133,23 @@ mod tests {
         assert_eq!(one.len(), 17);
         assert_eq!(one, "eu-d-bxtbpg6vzicd");
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn names_without_a_namespace_of_their_own_are_refused() {
+        let refused = |name| Names::of(name).unwrap_err().to_string();
+        assert_eq!(
+            refused("a.b"),
+            "the namespace openstack-a.b would have a dot in its name, which Kubernetes refuses; choose a name of lower-case \
+             letters, digits and dashes"
+        );
+        for name in RESERVED_NAMES {
+            let reserved = "is reserved for operators; choose another name";
+            assert_eq!(
+                refused(name),
+                format!("the namespace openstack-{name} {reserved}")
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::{
     Consumer, Sharing,
     cidr::Ranges,
     kind::{Column, Kind},
-    rule,
+    rule::{self, Rule},
 };
 
 /// The wanted cluster.
@@ -69,6 +69,7 @@ impl Kind for ControlPlaneClusterSpec {
     const PLURAL: &'static str = "controlplaneclusters";
     const SHORT_NAME: &'static str = "cpc";
     const COMPOSITION: &'static str = "controlplane-production";
+    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS];
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Workers", "integer", ".spec.workers"),

@@ -44,7 +44,7 @@ pub struct HypervisorClusterSpec {
     pub ironcore: Option<IronCore>,
     /// Labels of the pool, for instance availability-zone, tier, dedicated and compliance.
     #[serde(default)]
-    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value()))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = pool::label_value(), "x-kubernetes-validations" = [rule::LABEL_KEYS, rule::ZONE]))]
     pub labels: BTreeMap<String, String>,
     /// Who may consume the pool.
     #[serde(default)]

@@ -78,6 +78,16 @@ pub(crate) const SHARED_BUT_DEDICATED: Rule = Rule::new(
     "sharing.mode Shared contradicts the label dedicated \"true\": remove one of them",
 );
 
+pub(crate) const LABEL_KEYS: Rule = Rule::new(
+    "self.all(key, key.matches('^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",
+    "a label's name is not valid: use at most 63 letters, digits, dashes, underscores and dots, without a prefix",
+);
+
+pub(crate) const ZONE: Rule = Rule::new(
+    "!('availability-zone' in self) || self['availability-zone'] != ''",
+    "availability-zone is empty: name the zone, or remove the label",
+);
+
 pub(crate) const RESERVE: Rule = Rule::new(
     "!has(self.sharing) || self.sharing.reserve < self.workers",
     "sharing.reserve leaves no node to consume: lower it or raise workers",
@@ -115,6 +125,16 @@ pub(crate) const ENCRYPTED: Rule = Rule::immutable(
 pub(crate) const SAME_NAME: Rule = Rule::new(
     "self.spec.name == self.metadata.name",
     "spec.name and metadata.name differ: give the pool the same name in both places",
+);
+
+pub(crate) const NO_DOTS: Rule = Rule::new(
+    "!self.metadata.name.contains('.')",
+    "metadata.name has a dot: use lower-case letters, digits and dashes, since namespaces and clusters are named after it",
+);
+
+pub(crate) const NOT_RESERVED: Rule = Rule::new(
+    "!(self.metadata.name in ['operators', 'system'])",
+    "metadata.name is reserved, since its namespace belongs to operators: choose another name",
 );
 
 pub(crate) const HYPERVISORS_IN_USE: Rule = Rule::new(

@@ -9,6 +9,7 @@ mod requests;
 mod shares;
 mod site;
 mod status;
+mod unsupported;
 mod wanted;
 
 use c5c3_api::{OpenStackClusterSpec, OpenStackClusterStatus};

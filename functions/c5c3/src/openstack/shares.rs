@@ -50,7 +50,7 @@ impl Recipe<'_> {
                         max_hosts: preset.max_hosts,
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
-                        traits: traits(&composite.spec),
+                        traits: traits(name, &composite.spec)?,
                     };
                     let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
                     composed.object(
@@ -95,18 +95,28 @@ fn aggregate(name: &str, pool: &HypervisorClusterSpec) -> Aggregate {
     }
 }
 
-/// Placement's custom traits, `CUSTOM_TIER_PREMIUM` for `tier: premium`.
-fn traits(pool: &HypervisorClusterSpec) -> Vec<String> {
-    qualities(pool)
-        .map(|(label, value)| {
-            let upper = |character: char| match character {
-                'a'..='z' | 'A'..='Z' | '0'..='9' => character.to_ascii_uppercase(),
-                _ => '_',
-            };
-            format!("CUSTOM_{label}_{value}")
-                .chars()
-                .map(upper)
-                .collect()
-        })
-        .collect()
+/// Returns Placement's custom traits, `CUSTOM_TIER_PREMIUM` for `tier: premium`
+/// (<https://docs.openstack.org/placement/latest/user/index.html>: `CUSTOM_[A-Z0-9_]+`).
+///
+/// # Errors
+/// Two labels become one trait.
+fn traits(name: &str, pool: &HypervisorClusterSpec) -> Result<Vec<String>, Fatal> {
+    let mut labels: BTreeMap<String, String> = BTreeMap::new();
+    for (label, value) in qualities(pool) {
+        let upper = |character: char| match character.is_ascii_alphanumeric() {
+            true => character.to_ascii_uppercase(),
+            false => '_',
+        };
+        let custom: String = format!("CUSTOM_{label}_{value}")
+            .chars()
+            .map(upper)
+            .collect();
+        let label = format!("{label}: {value}");
+        if let Some(other) = labels.insert(custom.clone(), label.clone()) {
+            return Err(Fatal::new(format!(
+                "the labels `{other}` and `{label}` of hypervisor pool {name} both become the trait {custom}; rename one of them"
+            )));
+        }
+    }
+    Ok(labels.into_keys().collect())
 }

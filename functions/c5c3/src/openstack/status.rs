@@ -13,7 +13,9 @@ use super::ceph::Ceph;
 use super::control_plane::is_ready;
 use super::keys::{Keys, secret_name};
 use super::shares::Shares;
+use super::unsupported::unsupported;
 use super::wanted::{Client, Rbd};
+use crate::composed::Creation;
 use crate::observed::{Observation, condition};
 use crate::{SETTLED, WAITING, quantity, transitions};
 
@@ -50,7 +52,7 @@ impl Recipe<'_> {
             phase: Some(phase),
             endpoints: findings.control_plane.status.endpoints.clone(),
             consumed_pools: Some(self.consumed_pools(&findings.shares)),
-            ceph_resources: self.ceph_resources(&findings.ceph),
+            ceph_resources: self.ceph_resources(findings),
         })?;
         response.composite_ready(Readiness::from(settled));
         response.ttl(if settled { SETTLED } else { WAITING });
@@ -86,6 +88,18 @@ impl Recipe<'_> {
         problems: &[(&'static str, String)],
         response: &mut Response,
     ) {
+        match unsupported(&self.cluster.spec) {
+            Some(message) => {
+                transitions::set(response, "ServicesSupported", false, "Unsupported", message);
+            }
+            None => transitions::set(
+                response,
+                "ServicesSupported",
+                true,
+                "Supported",
+                String::new(),
+            ),
+        }
         match problems.first() {
             Some((reason, _)) => {
                 let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();
@@ -199,7 +213,12 @@ impl Recipe<'_> {
         }
     }
 
-    fn ceph_resources(&self, ceph: &Ceph) -> Option<CephResources> {
+    /// What is in Ceph; nothing before anything may be created there.
+    fn ceph_resources(&self, findings: &Findings) -> Option<CephResources> {
+        let ceph = &findings.ceph;
+        if self.site.creation() == Creation::Held && !findings.control_plane.exists {
+            return None;
+        }
         let pool = |purpose: Rbd| {
             let worst = ceph
                 .pools
@@ -221,7 +240,7 @@ impl Recipe<'_> {
         });
         Some(CephResources {
             volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
-                quota_bytes: (quota > 0).then(|| quota.saturating_mul(1_000_000_000)),
+                quota_bytes: (quota > 0).then_some(quota as f64 * 1e9).and_then(exact),
                 available_bytes: self.available_bytes(),
                 ..pool
             }),
@@ -252,8 +271,15 @@ impl Recipe<'_> {
             Some((raw / f64::from(claim.replication)).min(limit))
         });
         let free: Vec<f64> = free.collect();
-        (!free.is_empty()).then(|| free.iter().sum::<f64>() as u64)
+        (!free.is_empty())
+            .then(|| free.iter().sum())
+            .and_then(exact)
     }
+}
+
+/// Returns so many bytes, unless they are more than a JSON number can hold exactly.
+fn exact(bytes: f64) -> Option<u64> {
+    (bytes <= (1_u64 << 53) as f64).then_some(bytes as u64)
 }
 
 /// The worst of several is what a user should see.

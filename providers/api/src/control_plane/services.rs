@@ -18,9 +18,15 @@ const ONE_ROTATION: Rule = Rule::new(
     "rotationSchedule and rotationInterval both say when keys are rotated: give one or the other",
 );
 
+const NOVA_NEEDS: Rule = Rule::new(
+    "!self.nova.enabled || (self.glance.enabled && self.placement.enabled && self.neutron.enabled)",
+    "nova needs glance, placement and neutron: enable them, or disable nova",
+);
+
 /// The OpenStack services of a control plane. One that isn't mentioned runs with its defaults, but for Octavia and Manila.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("x-kubernetes-validations" = [NOVA_NEEDS]))]
 pub struct ControlPlaneServices {
     /// Identity.
     pub keystone: KeystoneService,

@@ -20,7 +20,7 @@ pub use self::{
 use crate::{
     kind::{Column, Kind},
     pool::{PoolName, PoolNameError},
-    rule,
+    rule::{self, Rule},
 };
 
 /// The wanted control plane.
@@ -84,11 +84,15 @@ impl Kind for OpenStackClusterSpec {
         Column::wide("Storage", "string", ".spec.storageClusters"),
         Column::wide("Keystone", "string", ".status.endpoints.keystone"),
     ];
+    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_RESERVED];
     const MAX_NAME_LENGTH: u8 = 63 - NAMESPACE_PREFIX.len() as u8;
 }
 
 /// What a control plane's namespace is called, before the claim's name.
 pub const NAMESPACE_PREFIX: &str = "openstack-";
+
+/// Names that no claim may have, since operators are installed in the namespaces that would be named after them.
+pub const RESERVED_NAMES: [&str; 2] = ["operators", "system"];
 
 impl OpenStackClusterSpec {
     /// The control plane cluster: the one given, else the region's.

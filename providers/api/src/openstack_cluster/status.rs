@@ -115,7 +115,7 @@ pub struct CephPoolStatus {
     /// Bytes left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_bytes: Option<u64>,
-    /// Bytes that the pool may hold, where it has a quota.
+    /// Bytes that the pool may hold, where it has a quota. Left out above 2^53, which JSON numbers can't hold exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota_bytes: Option<u64>,
 }

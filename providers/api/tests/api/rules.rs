@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_admission::{Program, Validator};
+use c5c3_api::openstack_cluster::RESERVED_NAMES;
 use serde_json::Value;
 
 use crate::schemas::schemas;
@@ -47,6 +48,16 @@ fn rules_compile_and_say_what_to_do() {
         );
         assert!(message.len() < 200, "{message:?} is long");
     }
+}
+
+#[test]
+fn reserved_names_are_those_of_the_rule() {
+    let names = format!("{RESERVED_NAMES:?}").replace('"', "'");
+    let mut rules = all_rules().into_iter();
+    assert!(
+        rules.any(|(expression, _)| expression.contains(&names)),
+        "{names}"
+    );
 }
 
 /// A rule that nothing was ever refused by may as well not be there.

@@ -1,5 +1,7 @@
 //! What users and platform teams may get wrong.
 
+use function_c5c3_fixtures::Call;
+use function_c5c3_fixtures::examples::{claim, pools};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -83,4 +85,55 @@ fn a_composition_for_another_kind_is_told_which_kinds_there_are() {
         ),
         "{fatal}"
     );
+}
+
+#[test]
+fn labels_that_become_one_trait_are_both_named() {
+    let labels = json!({ "tier": "a_b", "tier_a": "b" });
+    let pools = pools().into_iter().map(|mut pool| {
+        pool["spec"]["labels"] = labels.clone();
+        pool
+    });
+    let call = Call::of(claim("customer-b-staging"), "openstack-production").with(pools);
+    assert_eq!(
+        call.run().fatal.as_deref(),
+        Some(
+            "the labels `tier: a_b` and `tier_a: b` of hypervisor pool hv-pool-a both become the trait CUSTOM_TIER_A_B; \
+             rename one of them"
+        )
+    );
+}
+
+#[rstest]
+#[case(9_007_199, json!(9_007_199_000_000_000_u64))]
+#[case(1_000_000_000, Value::Null)]
+fn quota_up_to_the_largest_of_the_schema_is_composed(#[case] quota: u64, #[case] bytes: Value) {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["storage"] = json!({ "ceph": { "volumePool": { "quotaGB": quota } } });
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    let pool = outcome.manifest("volumes-st-pool-a");
+    assert_eq!(pool["spec"]["quotas"]["maxSize"], format!("{quota}G"));
+    assert_eq!(
+        outcome.status["cephResources"]["volumePool"]["quotaBytes"],
+        bytes
+    );
+}
+
+#[test]
+fn services_that_are_not_deployed_are_named_and_block_nothing() {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["services"] = json!({ "octavia": true, "manila": true });
+    let outcome = call.run();
+    assert_eq!(
+        outcome.conditions["ServicesSupported"],
+        (
+            "False".to_owned(),
+            "Unsupported".to_owned(),
+            "this version does not deploy octavia and manila: set spec.services.octavia and spec.services.manila to false; \
+             all other services are deployed"
+                .to_owned()
+        )
+    );
+    assert!(outcome.desired.contains_key("control-plane"));
 }
