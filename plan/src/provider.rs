@@ -36,9 +36,9 @@ impl Reconciler for Provider {
             let status = match Manifest::try_from(wanted) {
                 Ok(wanted) => {
                     let applied = apply(&object, wanted, &key, store);
-                    let manifest = store.get(&applied).map(Manifest::value);
+                    let manifest = applied.and_then(|key| Some(store.get(&key)?.value()));
                     json!({
-                        "atProvider": { "manifest": manifest },
+                        "atProvider": manifest.map_or(json!({}), |manifest| json!({ "manifest": manifest })),
                         "conditions": [
                             { "type": "Synced", "status": "True", "reason": "ReconcileSuccess" },
                             { "type": "Ready", "status": "True", "reason": "Available" },
@@ -70,15 +70,19 @@ fn since(store: &Store, object: &Key) -> String {
     })
 }
 
-/// Applies a manifest; an object of another maker stays as it is where the Object may only observe and create.
-fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) -> Key {
+/// Applies a manifest as far as the Object's policies allow; none where there is nothing and nothing may be created.
+fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) -> Option<Key> {
     let key = Key::of(cluster(object), &wanted);
-    let may_update = object.spec()["managementPolicies"].is_null();
-    let is_foreign = store.get(&key).is_some() && store.maker(&key) != Some(maker);
-    if is_foreign && !may_update {
-        return key;
+    let policies = object.spec()["managementPolicies"].as_array();
+    let may = |action: &str| policies.is_none_or(|all| all.iter().any(|policy| policy == action));
+    let may_apply = match store.get(&key) {
+        Some(_) => may("Update") || store.maker(&key) == Some(maker),
+        None => may("Create"),
+    };
+    if may_apply {
+        store.apply(cluster(object), wanted, Some(maker));
     }
-    store.apply(cluster(object), wanted, Some(maker))
+    store.get(&key).is_some().then_some(key)
 }
 
 #[cfg(test)]

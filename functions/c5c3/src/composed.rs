@@ -21,6 +21,9 @@ use crate::{pools, transitions};
 /// What the provider may do with an object that the composite isn't known to own: never change or delete it.
 const CREATE_ONLY: &[&str] = &["Observe", "Create"];
 
+/// What the provider may do with an object that isn't to be created yet.
+const OBSERVE_ONLY: &[&str] = &["Observe"];
+
 /// Collects what is wanted, and never drops what exists because something else could not be read.
 pub struct Composed<'a> {
     request: &'a Request,
@@ -30,6 +33,8 @@ pub struct Composed<'a> {
     desired: BTreeSet<String>,
     owner: Owner,
     foreign: BTreeMap<String, Foreign>,
+    /// Labels and annotations of Objects that aren't wanted yet.
+    metadata: BTreeMap<String, ObjectMeta>,
     all_ready: bool,
 }
 
@@ -40,6 +45,8 @@ pub enum Creation {
     Allowed,
     /// Not now: what is there stays and changes, nothing is added.
     Held,
+    /// Not now, but whether it is there is observed.
+    Observed,
 }
 
 impl Creation {
@@ -95,6 +102,7 @@ impl<'a> Composed<'a> {
             desired: BTreeSet::new(),
             owner,
             foreign: BTreeMap::new(),
+            metadata: BTreeMap::new(),
             all_ready: true,
         }
     }
@@ -157,20 +165,19 @@ impl<'a> Composed<'a> {
             self.all_ready = false;
             return Ok(observation);
         }
-        let management_policies = self.policies(name, manifest.kind(), cluster, &mut observation);
+        let management_policies =
+            self.policies(name, manifest.kind(), cluster, creation, &mut observation);
         self.owner.record_in(&mut manifest);
         let is_ready =
             management_policies.is_none() && observation.synced && ready(&observation.status);
-        let (api_version, provider_config_kind) = match self.scope {
-            Scope::Cluster => ("kubernetes.crossplane.io/v1alpha2", None),
-            Scope::Namespaced => (
-                "kubernetes.m.crossplane.io/v1alpha1",
-                Some("ClusterProviderConfig"),
-            ),
+        let provider_config_kind = match self.scope {
+            Scope::Cluster => None,
+            Scope::Namespaced => Some("ClusterProviderConfig"),
         };
         let object = Object {
-            api_version,
+            api_version: object_api_version(self.scope),
             kind: "Object",
+            metadata: self.metadata.remove(name).unwrap_or_default(),
             spec: ObjectSpec {
                 for_provider: ForProvider {
                     manifest: &manifest,
@@ -194,6 +201,7 @@ impl<'a> Composed<'a> {
         name: &str,
         kind: &str,
         cluster: &str,
+        creation: Creation,
         observation: &mut Observation<S>,
     ) -> Option<&'static [&'static str]> {
         match self
@@ -207,7 +215,15 @@ impl<'a> Composed<'a> {
                 self.foreign.insert(name.to_owned(), foreign);
             }
         }
-        Some(CREATE_ONLY)
+        Some(match creation {
+            Creation::Observed => OBSERVE_ONLY,
+            Creation::Allowed | Creation::Held => CREATE_ONLY,
+        })
+    }
+
+    /// Gives an Object labels and annotations, before it is wanted.
+    pub fn describe(&mut self, name: &str, metadata: ObjectMeta) {
+        self.metadata.insert(name.to_owned(), metadata);
     }
 
     /// Wants a resource of the management cluster itself; it is ready as soon as it exists.
@@ -253,6 +269,7 @@ impl<'a> Composed<'a> {
             name,
             kind.as_str().unwrap_or_default(),
             cluster.as_str().unwrap_or_default(),
+            Creation::Held,
             &mut self.observation::<IgnoredStatus>(name),
         );
         Ok(kept)
@@ -266,7 +283,7 @@ impl<'a> Composed<'a> {
         let (Some(used), Some(using)) = (self.reference(of), self.reference(by)) else {
             return Ok(());
         };
-        self.usage(&format!("{of}-until-{by}"), used, Some(using), reason)
+        self.usage(&format!("{of}-until-{by}"), used, using, reason)
     }
 
     /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone.
@@ -282,41 +299,16 @@ impl<'a> Composed<'a> {
         let Some(using) = self.reference(by) else {
             return Ok(());
         };
-        let used = self.composite_reference::<K>(composite);
-        let name = format!("{}-until-{by}", composite.claim_name());
-        self.usage(&name, used, Some(using), reason)
-    }
-
-    /// Keeps a pool while the claim exists, and tells the pool's composer who wants to consume it: `annotations` say what
-    /// the claim needs. Who asks is in what Crossplane writes on the Usage.
-    ///
-    /// # Errors
-    /// The name is taken by an earlier step of the pipeline.
-    pub fn request_pool<K: Kind>(
-        &mut self,
-        pool: &Metadata,
-        annotations: BTreeMap<String, String>,
-        reason: &str,
-    ) -> Result<(), Fatal> {
-        let of = self.composite_reference::<K>(pool);
-        let metadata = ObjectMeta {
-            labels: pools::request_labels(pool),
-            annotations,
-            ..ObjectMeta::default()
-        };
-        let name = pools::request_name::<K>(pool.claim_name());
-        self.desire_usage(&name, metadata, of, None, reason)
-    }
-
-    fn composite_reference<K: Kind>(&self, composite: &Metadata) -> UsageRef {
-        UsageRef {
+        let used = UsageRef {
             api_version: K::api_version(),
             kind: pools::kind::<K>(self.scope),
             resource_ref: ResourceRef {
                 name: composite.name.clone(),
                 namespace: composite.namespace.clone(),
             },
-        }
+        };
+        let name = format!("{}-until-{by}", composite.claim_name());
+        self.usage(&name, used, using, reason)
     }
 
     /// Keeps an existing Usage when what it protects can't be read now.
@@ -324,55 +316,24 @@ impl<'a> Composed<'a> {
     /// # Errors
     /// The observed Usage isn't one, or the name is taken by an earlier step.
     pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
-        self.keep_usage(&format!("{composite}-until-{by}"))
-    }
-
-    /// Keeps an existing Usage as it is.
-    ///
-    /// # Errors
-    /// The observed Usage isn't one, or the name is taken by an earlier step.
-    pub fn keep_usage(&mut self, name: &str) -> Result<(), Fatal> {
-        let Some(document) = self.observed(name) else {
+        let name = format!("{composite}-until-{by}");
+        let Some(document) = self.observed(&name) else {
             return Ok(());
         };
-        let mut usage: Usage = document
+        let usage: Usage = document
             .parse()
-            .map_err(|error| Fatal::from(error).within(name))?;
-        let ours = |entries: BTreeMap<String, String>| {
-            let ours = entries.into_iter();
-            ours.filter(|(key, _)| key.starts_with(pools::PREFIX))
-                .collect()
-        };
-        usage.metadata = ObjectMeta {
-            labels: ours(usage.metadata.labels),
-            annotations: ours(usage.metadata.annotations),
-            ..ObjectMeta::default()
-        };
-        self.desire(name, &usage, true)
+            .map_err(|error| Fatal::from(error).within(&name))?;
+        self.desire(&name, &usage, true)
     }
 
-    fn usage(
-        &mut self,
-        name: &str,
-        of: UsageRef,
-        by: Option<UsageRef>,
-        reason: &str,
-    ) -> Result<(), Fatal> {
-        self.desire_usage(name, ObjectMeta::default(), of, by, reason)
-    }
-
-    fn desire_usage(
-        &mut self,
-        name: &str,
-        metadata: ObjectMeta,
-        of: UsageRef,
-        by: Option<UsageRef>,
-        reason: &str,
-    ) -> Result<(), Fatal> {
+    fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
+        let api_version = match self.scope {
+            Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
+            Scope::Namespaced => "protection.crossplane.io/v1beta1",
+        };
         let usage = Usage {
-            api_version: pools::usage_api_version(self.scope).to_owned(),
+            api_version: api_version.to_owned(),
             kind: "Usage".to_owned(),
-            metadata,
             spec: UsageSpec {
                 of,
                 by,
@@ -410,5 +371,13 @@ impl<'a> Composed<'a> {
     /// What is known of a composed Object.
     pub fn observation<S: DeserializeOwned + Default>(&self, name: &str) -> Observation<S> {
         Observation::of(self.request.observed().get(name))
+    }
+}
+
+/// Group and version of provider-kubernetes' Objects.
+pub fn object_api_version(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cluster => "kubernetes.crossplane.io/v1alpha2",
+        Scope::Namespaced => "kubernetes.m.crossplane.io/v1alpha1",
     }
 }

@@ -56,13 +56,11 @@ struct Annotations {
 /// The labels by which Crossplane says which claim a cluster-scoped resource is for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct ClaimLabels {
-    /// The claim's name.
+struct ClaimLabels {
     #[serde(rename = "crossplane.io/claim-name")]
-    pub name: Option<String>,
-    /// The claim's namespace.
+    name: Option<String>,
     #[serde(rename = "crossplane.io/claim-namespace")]
-    pub namespace: Option<String>,
+    namespace: Option<String>,
 }
 
 /// Where a composite and what it composes live.

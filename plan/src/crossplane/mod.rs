@@ -23,7 +23,7 @@ use required::{Wanted, missing, resource};
 pub use status::{Event, Known};
 
 /// Kind of the resources by which claims ask for pools.
-const USAGE: &str = "Usage";
+const OBJECT: &str = "Object";
 
 /// Crossplane, and what it has found out.
 pub struct Crossplane<'a> {
@@ -125,7 +125,7 @@ impl Crossplane<'_> {
             .map_or_else(String::new, Manifest::title);
         let (step, request) = self.request(key, &manifest, &composite, &title, store)?;
         // Before claims have asked, pools keep the consumers that their files list.
-        let is_read = |selector: &ResourceSelector| !self.pools_only || selector.kind != USAGE;
+        let is_read = |selector: &ResourceSelector| !self.pools_only || selector.kind != OBJECT;
         let response = pipeline::call(self.composer, request, store, &title, is_read)?;
 
         composite.fatal = pipeline::fatal(&response).map(str::to_owned);

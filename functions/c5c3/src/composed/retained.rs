@@ -52,15 +52,15 @@ impl Leftover<'_> {
 impl Composed<'_> {
     /// Keeps every Object that holds data or servers and isn't wanted any more, but for those `released`; with them whoever
     /// reaches the data, and the Usages that protect them. Returns the names of those that hold something. Call it once
-    /// everything is wanted.
+    /// everything is wanted but `later`.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
-    pub fn retain(&mut self, released: &BTreeSet<&str>) -> Result<Vec<String>, Fatal> {
+    pub fn retain(&mut self, released: &BTreeSet<&str>, later: &str) -> Result<Vec<String>, Fatal> {
         let observed = self.request.observed();
         let unwanted = observed
             .iter()
-            .filter(|(name, _)| !self.desired.contains(*name));
+            .filter(|(name, _)| !self.desired.contains(*name) && *name != later);
         let unwanted: Vec<(&str, &Document)> = unwanted
             .filter_map(|(name, resource)| Some((name.as_str(), resource.resource.as_ref()?)))
             .collect();
@@ -107,13 +107,10 @@ impl Composed<'_> {
         }
         for name in usages {
             let sides = name.split_once("-until-");
-            let asks = |cluster: &&str| {
-                name.starts_with("request-") && name.ends_with(&format!("-{cluster}"))
-            };
-            if sides.is_some_and(|(of, by)| kept.contains_key(of) || kept.contains_key(by))
-                || clusters.iter().any(asks)
+            if let Some((of, by)) = sides
+                && (kept.contains_key(of) || kept.contains_key(by))
             {
-                self.keep_usage(name)?;
+                self.keep_hold(of, by)?;
             }
         }
         let holders = leftovers.iter().filter(holds);

@@ -40,6 +40,8 @@ impl KubernetesObject for Namespace {
 pub struct Object<'a, M> {
     pub(crate) api_version: &'static str,
     pub(crate) kind: &'static str,
+    #[serde(skip_serializing_if = "ObjectMeta::is_empty")]
+    pub(crate) metadata: ObjectMeta,
     pub(crate) spec: ObjectSpec<'a, M>,
 }
 
@@ -123,14 +125,12 @@ pub struct SecretKeyRef {
     pub key: &'static str,
 }
 
-/// A Usage: `of` isn't deleted while `by` exists, or while the Usage itself does where it has no `by`.
+/// A Usage: `of` isn't deleted while `by` exists.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     pub(crate) api_version: String,
     pub(crate) kind: String,
-    #[serde(default, skip_serializing_if = "ObjectMeta::is_empty")]
-    pub(crate) metadata: ObjectMeta,
     pub(crate) spec: UsageSpec,
 }
 
@@ -141,8 +141,7 @@ pub struct UsageSpec {
     /// What is used.
     pub of: UsageRef,
     /// What uses it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UsageRef>,
+    pub by: UsageRef,
     /// Why, for whoever tries to delete it.
     pub reason: String,
     /// Delete again, once the Usage is gone, what somebody wanted deleted meanwhile.

@@ -34,8 +34,16 @@ struct NamespaceStatus {
 }
 
 impl Recipe<'_> {
-    /// Wants the control plane's namespace.
-    pub fn namespace(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    /// Wants the control plane's namespace; `requests` to pools stand on its Object.
+    pub fn namespace(
+        &self,
+        requests: ObjectMeta,
+        composed: &mut Composed<'_>,
+    ) -> Result<(), Fatal> {
+        if !self.site.wants_namespace() {
+            return Ok(());
+        }
+        composed.describe(NAMESPACE, requests);
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
         let restricted = ["enforce", "audit", "warn"].map(|mode| {
             let label = format!("pod-security.kubernetes.io/{mode}");

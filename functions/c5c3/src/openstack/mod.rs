@@ -52,15 +52,14 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let owner = recipe.site.owner.clone();
     let mut composed = Composed::new(request, response, cluster.metadata.scope(), owner);
-    recipe.requests(&mut composed)?;
-    recipe.namespace(&mut composed)?;
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
     let shares = recipe.shares(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     recipe.deletion(&storages, &mut composed)?;
-    let retained = composed.retain(&cluster.metadata.released())?;
-
+    let retained = composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
+    let requests = recipe.requests(!retained.is_empty(), request);
+    recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();
     let all_ready = composed.all_ready();
     let findings = status::Findings {

@@ -1,47 +1,40 @@
 //! The claim's requests to be admitted by the clusters that it names.
 
-use function_protocol::Fatal;
+use function_protocol::Request;
 
 use super::Recipe;
-use crate::composed::Composed;
-use crate::pools::{Named, Pool, PoolRequest, request_name};
+use super::control_plane::NAMESPACE;
+use crate::composite::Metadata;
+use crate::manifest::ObjectMeta;
+use crate::pools::{Named, Pool, ask, asked};
 
 impl Recipe<'_> {
-    /// Asks every cluster that the claim names to admit it.
-    pub fn requests(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
-        if !self.site.asks() {
-            return Ok(());
-        }
-        let share = &self.presets.size(self.cluster.spec.size)?.share;
-        self.request(&self.site.control_plane, None, composed)?;
-        for pool in &self.site.hypervisors {
-            self.request(pool, Some(share.min_hosts), composed)?;
-        }
+    /// Every cluster that the claim names, with the nodes that the claim needs there. Those of last time stay asked for
+    /// while one of them can't be read, or while something is `retained` in them.
+    pub fn requests(&self, retained: bool, request: &Request) -> ObjectMeta {
+        let site = &self.site;
         let ceph = &self.cluster.spec.storage.ceph;
         let copies = ceph
             .volume_pool
             .replication
             .max(ceph.image_pool.replication);
-        for pool in &self.site.storages {
-            self.request(pool, Some(copies.into()), composed)?;
-        }
-        Ok(())
-    }
-
-    fn request<K: Pool>(
-        &self,
-        pool: &Named<K>,
-        min_hosts: Option<u32>,
-        composed: &mut Composed<'_>,
-    ) -> Result<(), Fatal> {
-        let Some(composite) = &pool.composite else {
-            return composed.keep_usage(&request_name::<K>(pool.name.name()));
+        let control_plane = [(metadata(&site.control_plane), 1)].into_iter();
+        let hypervisors = site.hypervisors.iter();
+        let storages = site.storages.iter();
+        let pools: Vec<(Option<&Metadata>, u32)> = control_plane
+            .chain(hypervisors.map(|pool| (metadata(pool), self.site.min_hosts)))
+            .chain(storages.map(|pool| (metadata(pool), copies.into())))
+            .collect();
+        let last = match retained || pools.iter().any(|(pool, _)| pool.is_none()) {
+            true => asked(request, NAMESPACE),
+            false => Default::default(),
         };
-        if composite.metadata.uid.is_empty() {
-            return Ok(());
-        }
-        let annotations = PoolRequest::annotations(&self.cluster.metadata, min_hosts);
-        let reason = format!("an OpenStackCluster consumes this {}", K::NOUN);
-        composed.request_pool::<K>(&composite.metadata, annotations, &reason)
+        let read = pools.into_iter();
+        let read = read.filter_map(|(pool, hosts)| Some((pool?, hosts)));
+        ask(&self.cluster.metadata, read, last)
     }
+}
+
+fn metadata<K: Pool>(pool: &Named<K>) -> Option<&Metadata> {
+    Some(&pool.composite.as_ref()?.metadata)
 }

@@ -30,6 +30,8 @@ pub struct Site {
     usable: bool,
     /// Whether every cluster may be asked for.
     eligible: bool,
+    /// The hypervisors that the claim can't do without, in each pool.
+    pub min_hosts: u32,
     /// Whether the claim has been served before.
     started: bool,
 }
@@ -46,9 +48,10 @@ impl Site {
         response: &mut Response,
     ) -> Result<Site, Fatal> {
         let spec = &cluster.spec;
+        let min_hosts = presets.size(spec.size)?.share.min_hosts;
         let asker = Asker {
             claim: &cluster.metadata,
-            min_hosts: presets.size(spec.size)?.share.min_hosts,
+            min_hosts,
             region: &spec.region,
             pool_namespace: &presets.pool_namespace,
         };
@@ -77,6 +80,7 @@ impl Site {
             .for_each(|pool| pool.claim_nodes(&mut taken));
         Ok(Site {
             owner: Owner::of(&cluster.metadata, request, NAMESPACE),
+            min_hosts,
             usable: control_plane.is_usable()
                 && hypervisors.iter().all(Named::is_usable)
                 && storages.iter().all(Named::is_usable),
@@ -90,15 +94,19 @@ impl Site {
         })
     }
 
-    /// Whether the claim asks its pools to admit it: once every pool could, so that a claim that can't be served counts
-    /// nowhere, and as long as it has anything.
-    pub fn asks(&self) -> bool {
-        self.started || self.eligible
+    /// Whether the namespace may be created. It is observed before, while the claim asks its pools to admit it: once every
+    /// pool could, so that a claim that can't be served counts nowhere.
+    pub fn creation(&self) -> Creation {
+        match (self.started || self.usable, self.eligible) {
+            (true, _) => Creation::Allowed,
+            (false, true) => Creation::Observed,
+            (false, false) => Creation::Held,
+        }
     }
 
-    /// Whether the namespace may be created.
-    pub fn creation(&self) -> Creation {
-        Creation::from(self.started || self.usable)
+    /// Whether the claim has its namespace, or may ask for it.
+    pub fn wants_namespace(&self) -> bool {
+        self.owner.owns_root() || self.creation() != Creation::Held
     }
 
     /// Whether something may be created in the namespace: once the namespace is this claim's.

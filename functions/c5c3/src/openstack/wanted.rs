@@ -154,7 +154,7 @@ impl Storage {
         let mut pools = self.pools.iter().map(|pool| pool.resource(&self.cluster));
         match self.creation {
             Creation::Allowed => !pools.any(|pool| composed.is_foreign(&pool)),
-            Creation::Held => pools.any(|pool| composed.exists(&pool)),
+            Creation::Held | Creation::Observed => pools.any(|pool| composed.exists(&pool)),
         }
     }
 

@@ -1,24 +1,27 @@
 //! How a pool learns which claims want to consume it.
 //!
-//! A claim composes a Usage of every pool that it names. Crossplane labels the Usage and makes the composite resource its
-//! controller, so a pool reads from it who asks, without reading any claim: what a pool's call costs depends on its own
-//! consumers alone. Who may write Usages is said in docs/security.md.
+//! A claim labels the Object of its control plane's namespace with the UID of every cluster that it names, and the nodes that
+//! it needs there as an annotation of the same key. Crossplane makes the claim's composite resource the Object's
+//! controller, so a pool reads from the Object who asks, without reading any claim: what a pool's call costs depends on
+//! its own consumers alone. Who may write Objects is said in docs/security.md.
 
 use std::collections::BTreeMap;
 
-use c5c3_api::{Consumer, Kind};
+use c5c3_api::Consumer;
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
-use crate::composite::{ClaimLabels, Metadata, Scope};
+use crate::composed::object_api_version;
+use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Metadata};
+use crate::manifest::ObjectMeta;
 
-/// Begins the project's own labels and annotations.
-pub const PREFIX: &str = "c5c3.io/";
+/// Begins the label by which a claim asks for a pool; the pool's UID follows.
+const POOL: &str = "c5c3.io/pool-";
 
-/// Label of a Usage with the UID of the pool that is asked for.
-const POOL_UID: &str = "c5c3.io/pool-uid";
+/// Annotation with the time at which the claim was created.
+const CREATED: &str = "c5c3.io/claim-created";
 
-/// Name of the requirement for the Usages of a pool.
+/// Name of the requirement for the Objects whose claims ask for a pool.
 const KEY: &str = "requests";
 
 /// A claim that wants to consume a pool.
@@ -31,27 +34,17 @@ pub struct PoolRequest {
 }
 
 #[derive(Deserialize)]
-struct Usage {
-    metadata: UsageMetadata,
+struct Object {
+    metadata: Requested,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct UsageMetadata {
+struct Requested {
     namespace: Option<String>,
-    labels: ClaimLabels,
-    annotations: Annotations,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     owner_references: Vec<OwnerReference>,
-}
-
-/// What a claim says about itself in its request.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Annotations {
-    #[serde(rename = "c5c3.io/claim-created")]
-    created: String,
-    #[serde(rename = "c5c3.io/min-hosts")]
-    min_hosts: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -62,80 +55,94 @@ struct OwnerReference {
     controller: bool,
 }
 
-impl PoolRequest {
-    /// What a claim writes about itself. `min_hosts`: the nodes that it can't do without.
-    pub fn annotations(claim: &Metadata, min_hosts: Option<u32>) -> BTreeMap<String, String> {
-        let created = ("claim-created", Some(claim.creation_timestamp.clone()));
-        let min_hosts = ("min-hosts", min_hosts.map(|hosts| hosts.to_string()));
-        [created, min_hosts]
-            .into_iter()
-            .filter_map(|(key, value)| Some((format!("{PREFIX}{key}"), value?)))
-            .collect()
-    }
-
-    /// Reads a Usage; none where Crossplane hasn't made the claim's composite resource its controller.
-    ///
-    /// A namespaced Usage is its namespace's, whatever its labels say.
-    fn of(usage: UsageMetadata) -> Option<Self> {
-        let mut references = usage.owner_references.into_iter();
-        let composite = references.find(|reference| reference.controller)?;
-        let (name, namespace) = match usage.namespace {
-            Some(namespace) => (None, Some(namespace)),
-            None => (usage.labels.name, usage.labels.namespace),
-        };
-        let min_hosts = usage.annotations.min_hosts;
-        Some(PoolRequest {
-            consumer: Consumer {
-                name: name.unwrap_or(composite.name),
-                namespace: namespace.unwrap_or_default(),
-                uid: Some(composite.uid),
-                min_hosts: min_hosts.and_then(|hosts| hosts.parse().ok()),
-            },
-            created: usage.annotations.created,
-        })
+/// What a claim asks for, as it stands on an Object: pools, and the nodes that the claim can't do without in each.
+pub fn ask<'p>(
+    claim: &Metadata,
+    pools: impl Iterator<Item = (&'p Metadata, u32)>,
+    last: BTreeMap<String, String>,
+) -> ObjectMeta {
+    let asked = pools.filter(|(pool, _)| !pool.uid.is_empty());
+    let mut hosts = last;
+    hosts.extend(asked.map(|(pool, hosts)| (label(pool), hosts.to_string())));
+    let labels = hosts.keys().map(|label| (label.clone(), "true".to_owned()));
+    let labels = labels.collect();
+    hosts.insert(CREATED.to_owned(), claim.creation_timestamp.clone());
+    ObjectMeta {
+        labels,
+        annotations: hosts,
+        ..ObjectMeta::default()
     }
 }
 
-/// Name of the composed Usage by which a claim asks for a pool.
-pub fn request_name<K: Kind>(pool: &str) -> String {
-    format!("request-{}-{pool}", K::KIND.to_lowercase())
-}
-
-/// Labels of the Usages by which claims ask for a pool.
-pub fn request_labels(pool: &Metadata) -> BTreeMap<String, String> {
-    BTreeMap::from([(POOL_UID.to_owned(), pool.uid.clone())])
+/// What the claim asked for last, as [`ask`] takes it.
+pub fn asked(request: &Request, resource: &str) -> BTreeMap<String, String> {
+    let observed = request.observed().get(resource);
+    let document = observed.and_then(|observed| observed.resource.as_ref());
+    let object = document.and_then(|document| document.parse::<Object>().ok());
+    let annotations = object.map(|object| object.metadata.annotations);
+    let mut hosts = annotations.unwrap_or_default();
+    hosts.retain(|key, _| key.starts_with(POOL));
+    hosts
 }
 
 /// The claims that ask for a pool; None while they aren't fetched.
 ///
 /// # Errors
-/// A Usage isn't a Kubernetes object.
+/// An Object isn't a Kubernetes object.
 pub fn requests(
     pool: &Metadata,
     request: &Request,
     response: &mut Response,
 ) -> Result<Option<Vec<PoolRequest>>, Fatal> {
     let selector = Selector {
-        api_version: usage_api_version(pool.scope()).to_owned(),
-        kind: "Usage".to_owned(),
+        api_version: object_api_version(pool.scope()).to_owned(),
+        kind: "Object".to_owned(),
         namespace: None,
-        by: Match::Labels(request_labels(pool)),
+        by: Match::Labels(BTreeMap::from([(label(pool), "true".to_owned())])),
     };
     response.require(KEY, selector);
-    let Required::Found(usages) = request.required(KEY) else {
+    let Required::Found(objects) = request.required(KEY) else {
         return Ok(None);
     };
-    let documents = usages.iter().filter_map(|usage| usage.resource.as_ref());
-    let usages: Result<Vec<Usage>, _> = documents.map(|document| document.parse()).collect();
-    let usages = usages.map_err(|error| Fatal::from(error).within(KEY))?;
-    let requests = usages.into_iter().map(|usage| usage.metadata);
-    Ok(Some(requests.filter_map(PoolRequest::of).collect()))
+    let documents = objects.iter().filter_map(|object| object.resource.as_ref());
+    let objects: Result<Vec<Object>, _> = documents.map(|document| document.parse()).collect();
+    let objects = objects.map_err(|error| Fatal::from(error).within(KEY))?;
+    let requests = objects.into_iter().map(|object| object.metadata);
+    Ok(Some(
+        requests
+            .filter_map(|requested| requested.of(pool))
+            .collect(),
+    ))
 }
 
-/// Group and version of Crossplane's Usages: 1.x has them in its core group, 2.x namespaced in a group of their own.
-pub fn usage_api_version(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
-        Scope::Namespaced => "protection.crossplane.io/v1beta1",
+impl Requested {
+    /// What is requested of a pool; none where Crossplane hasn't made the claim's composite resource the controller.
+    ///
+    /// A namespaced Object is its namespace's, whatever its labels say.
+    fn of(mut self, pool: &Metadata) -> Option<PoolRequest> {
+        let mut references = self.owner_references.into_iter();
+        let composite = references.find(|reference| reference.controller)?;
+        let hosts = self.annotations.get(&label(pool));
+        let min_hosts = hosts.and_then(|hosts| hosts.parse().ok());
+        let (name, namespace) = match self.namespace {
+            Some(namespace) => (None, Some(namespace)),
+            None => (
+                self.labels.remove(CLAIM_NAME),
+                self.labels.remove(CLAIM_NAMESPACE),
+            ),
+        };
+        Some(PoolRequest {
+            consumer: Consumer {
+                name: name.unwrap_or(composite.name),
+                namespace: namespace.unwrap_or_default(),
+                uid: Some(composite.uid),
+                min_hosts,
+            },
+            created: self.annotations.remove(CREATED).unwrap_or_default(),
+        })
     }
+}
+
+fn label(pool: &Metadata) -> String {
+    format!("{POOL}{}", pool.uid)
 }

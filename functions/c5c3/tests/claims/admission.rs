@@ -22,7 +22,7 @@ fn asked(pool: &Call, claim: &str, created: &str, min_hosts: u32) -> Value {
             "creationTimestamp": format!("2026-{created}-01T00:00:00Z"),
         },
     }));
-    request(&claim, &pool.composite, Some(min_hosts))
+    request(&claim, &pool.composite, min_hosts)
 }
 
 /// The pool's call when these claims ask for it: claim, month of creation, nodes that it can't do without.
@@ -57,7 +57,8 @@ fn a_pool_lists_its_consumers_eldest_first() {
 #[test]
 fn a_request_for_another_pool_doesnt_count() {
     let mut call = asking("hv-pool-a", &[("a/one", "01", 1), ("a/other", "01", 1)]);
-    call.world[1]["metadata"]["labels"]["c5c3.io/pool-uid"] = json!("other");
+    let uid = text(&call.composite, "/metadata/uid");
+    call.world[1]["metadata"]["labels"][format!("c5c3.io/pool-{uid}")] = json!(null);
     assert_eq!(admitted(&call.run()), ["a/one"]);
 }
 
@@ -70,12 +71,12 @@ fn a_namespaced_request_is_its_namespaces_whatever_its_labels_say() {
     let mut evil = claim("customer-b-staging");
     evil["metadata"] =
         json!({"name": "prod", "namespace": "evil", "uid": "evil", "creationTimestamp": "2026"});
-    let mut usage = request(&evil, &call.composite, None);
-    usage["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("vip");
-    let call = call.with([usage.clone()]);
+    let mut object = request(&evil, &call.composite, 1);
+    object["metadata"]["labels"]["crossplane.io/claim-namespace"] = json!("vip");
+    let call = call.with([object.clone()]);
     assert_eq!(admitted(&call.run()), Vec::<String>::new());
-    usage["metadata"]["namespace"] = json!("vip");
-    assert_eq!(admitted(&call.with([usage]).run()), ["vip/prod"]);
+    object["metadata"]["namespace"] = json!("vip");
+    assert_eq!(admitted(&call.with([object]).run()), ["vip/prod"]);
 }
 
 #[test]
@@ -164,14 +165,24 @@ fn eligible() -> Call {
 #[test]
 fn a_claim_asks_its_pools_and_creates_nothing_before_they_admit_it() {
     let outcome = eligible().run();
-    let requests: Vec<&String> = outcome.desired.keys().collect();
+    assert_eq!(outcome.desired.keys().collect::<Vec<_>>(), ["namespace"]);
+    let object = &outcome.desired["namespace"];
+    assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]));
     assert_eq!(
-        requests,
-        [
-            "request-controlplanecluster-eu-de-1-control-plane",
-            "request-hypervisorcluster-hv-pool-a",
-            "request-storagecluster-st-pool-a",
-        ]
+        object["metadata"],
+        json!({
+            "labels": {
+                "c5c3.io/pool-uid-eu-de-1-control-plane-abcde": "true",
+                "c5c3.io/pool-uid-hv-pool-a-abcde": "true",
+                "c5c3.io/pool-uid-st-pool-a-abcde": "true",
+            },
+            "annotations": {
+                "c5c3.io/claim-created": "2026-01-01T00:00:00Z",
+                "c5c3.io/pool-uid-eu-de-1-control-plane-abcde": "1",
+                "c5c3.io/pool-uid-hv-pool-a-abcde": "1",
+                "c5c3.io/pool-uid-st-pool-a-abcde": "3",
+            },
+        })
     );
     assert_eq!(outcome.status["phase"], "Pending");
     let (_, reason, message) = &outcome.conditions["PoolsReady"];
@@ -228,13 +239,10 @@ fn a_running_claim_goes_on_asking_whatever_becomes_of_its_pools() {
     call = call.applied(&before, well);
     call.world.clear();
     let after = call.run();
-    for name in before
-        .desired
-        .keys()
-        .filter(|name| name.starts_with("request-"))
-    {
-        assert_eq!(after.desired.get(name), before.desired.get(name), "{name}");
-    }
+    assert_eq!(
+        after.desired["namespace"]["metadata"],
+        before.desired["namespace"]["metadata"]
+    );
 }
 
 #[test]
