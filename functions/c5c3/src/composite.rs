@@ -34,7 +34,7 @@ pub struct Metadata {
     pub name: String,
     /// Namespace of a namespaced composite.
     pub namespace: Option<String>,
-    /// Issued by the API server; empty for a resource that is in no cluster, as in `crossplane render`.
+    /// Issued by the API server.
     pub uid: String,
     /// When it was created, RFC 3339 in UTC, which sorts as text.
     pub creation_timestamp: String,
@@ -89,6 +89,13 @@ impl Metadata {
             .split(',')
             .map(str::trim)
             .collect()
+    }
+
+    /// The UID of a resource that is stored in a cluster. `crossplane render` makes one up for a resource that isn't: only an
+    /// API server sets the time of creation as well.
+    pub fn stored_uid(&self) -> Option<&str> {
+        let is_stored = !self.uid.is_empty() && !self.creation_timestamp.is_empty();
+        is_stored.then_some(self.uid.as_str())
     }
 
     /// Whether a claim made this composite.

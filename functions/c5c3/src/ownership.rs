@@ -98,7 +98,7 @@ impl Owner {
     /// isn't owned, nothing within it is composed, and handing it over hands over everything of the same claim.
     pub fn of(metadata: &Metadata, request: &Request, root: &str) -> Self {
         let mut owner = Owner {
-            uid: metadata.uid.clone(),
+            uid: metadata.stored_uid().unwrap_or_default().to_owned(),
             claim: metadata.claim_path(),
             owns_root: false,
             adopts: false,
@@ -117,7 +117,7 @@ impl Owner {
 
     /// Whose an object is by its record; `kind` and `cluster` are for the message.
     ///
-    /// A composite resource without a UID isn't stored in any cluster: it is being rendered, and owns all that it renders.
+    /// A composite resource that isn't stored in any cluster is being rendered, and owns all that it renders.
     pub fn ownership(&self, kind: &str, cluster: &str, record: Option<&Record>) -> Ownership {
         let Some(record) = record.filter(|_| !self.is_rendered()) else {
             return match self.is_rendered() {

@@ -46,7 +46,8 @@ fn pods<'a>(name: String, object: &'a Value) -> Vec<Pod<'a>> {
                 pod(
                     name.clone(),
                     &spec["podSecurityContext"],
-                    vec![spec, &galera["agent"], &galera["initContainer"]],
+                    // The init container of Galera takes no security context without an image: docs/security.md.
+                    vec![spec, &galera["agent"]],
                 ),
                 pod(
                     format!("{name}'s exporter"),

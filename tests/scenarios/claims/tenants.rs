@@ -142,8 +142,15 @@ pub async fn change(site: &Site<'_>) -> Result<()> {
         .management
         .edit(OPENSTACK, CUSTOMER_B, edit)
         .await?;
+    site.says(CUSTOMER_B, "Retained", "DataRetained", "share-hv-pool-b")
+        .await?;
+    let empty = json!({"hosts": []});
+    site.lab
+        .control_plane
+        .set_status(SHARE, "customer-b-staging", empty)
+        .await?;
     site.until(
-        "the share of a pool that is no longer named goes",
+        "the share of a pool that is no longer named goes without hosts",
         async || {
             site.lab
                 .control_plane

@@ -1,5 +1,7 @@
 //! Who consumes a pool. The pool's own composer admits claims, alone, so two claims never both believe that they were first.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::{Consumer, SharingMode};
 use function_protocol::{Fatal, Request, Response};
 
@@ -23,7 +25,8 @@ impl Cluster<'_> {
         };
         let (mode, sharing) = spec.sharing();
         requests.retain(|request| allows(sharing, &request.consumer.namespace));
-        requests.sort_by(|one, other| seniority(one, last).cmp(&seniority(other, last)));
+        let last = Last::of(last);
+        requests.sort_by_cached_key(|request| seniority(request, &last));
         requests.dedup_by(|one, other| one.consumer.uid == other.consumer.uid);
 
         let most = spec.most_hosts().unwrap_or(u32::MAX);
@@ -32,7 +35,7 @@ impl Cluster<'_> {
         for PoolRequest { consumer, .. } in requests {
             let after = promised.saturating_add(hosts(&consumer));
             let is_full = mode == SharingMode::Dedicated && !admitted.is_empty() || after > most;
-            if position(&consumer, last).is_some() && mode == SharingMode::Shared || !is_full {
+            if last.position(&consumer).is_some() && mode == SharingMode::Shared || !is_full {
                 promised = after;
                 admitted.push(consumer);
             }
@@ -42,23 +45,33 @@ impl Cluster<'_> {
 }
 
 /// Those admitted before in their order, then the others by age.
-fn seniority<'r>(
-    request: &'r PoolRequest,
-    last: &[Consumer],
-) -> (usize, &'r str, &'r str, &'r str) {
+fn seniority(request: &PoolRequest, last: &Last<'_>) -> (usize, String, String, String) {
     let consumer = &request.consumer;
     (
-        position(consumer, last).unwrap_or(usize::MAX),
-        &request.created,
-        &consumer.namespace,
-        &consumer.name,
+        last.position(consumer).unwrap_or(usize::MAX),
+        request.created.clone(),
+        consumer.namespace.clone(),
+        consumer.name.clone(),
     )
 }
 
-/// Where a consumer stood among those of last time: by UID, by name where none was recorded.
-fn position(consumer: &Consumer, last: &[Consumer]) -> Option<usize> {
-    last.iter().position(|other| match &other.uid {
-        Some(_) => other.uid == consumer.uid,
-        None => other.namespace == consumer.namespace && other.name == consumer.name,
-    })
+/// The consumers of last time, by UID, and by name where none was recorded.
+struct Last<'a>(BTreeMap<(Option<&'a str>, &'a str, &'a str), usize>);
+
+impl<'a> Last<'a> {
+    fn of(consumers: &'a [Consumer]) -> Self {
+        let keys = consumers.iter().map(|consumer| match &consumer.uid {
+            Some(uid) => (Some(uid.as_str()), "", ""),
+            None => (None, consumer.namespace.as_str(), consumer.name.as_str()),
+        });
+        Last(keys.zip(0..).collect())
+    }
+
+    /// Where a consumer stood.
+    fn position(&self, consumer: &Consumer) -> Option<usize> {
+        let by_uid = (consumer.uid.as_deref(), "", "");
+        let by_name = (None, consumer.namespace.as_str(), consumer.name.as_str());
+        let position = self.0.get(&by_uid).or_else(|| self.0.get(&by_name));
+        position.copied()
+    }
 }

@@ -45,16 +45,22 @@ impl Recipe<'_> {
         }
         composed.describe(NAMESPACE, requests);
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
-        let restricted = ["enforce", "audit", "warn"].map(|mode| {
+        // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
+        let levels = [
+            ("enforce", "baseline"),
+            ("audit", "restricted"),
+            ("warn", "restricted"),
+        ];
+        let pod_security = levels.map(|(mode, level)| {
             let label = format!("pod-security.kubernetes.io/{mode}");
-            (label, "restricted".to_owned())
+            (label, level.to_owned())
         });
         let labels = [
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
         let namespace = Namespace::new(ObjectMeta {
-            labels: labels.into_iter().chain(restricted).collect(),
+            labels: labels.into_iter().chain(pod_security).collect(),
             ..ObjectMeta::named(self.names.namespace())
         });
         let ready = |status: &NamespaceStatus| status.phase == "Active";

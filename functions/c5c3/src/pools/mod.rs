@@ -340,7 +340,7 @@ impl Asker<'_> {
         if let (false, phase) = K::phase(&pool.status) {
             return Some(Problem::NotReady { phase });
         }
-        if is_admitted || self.claim.uid.is_empty() {
+        if is_admitted || self.claim.stored_uid().is_none() {
             return None;
         }
         let needed = self.min_hosts.max(1);
@@ -356,8 +356,8 @@ impl Asker<'_> {
 
     /// Whether a consumer is the claim: by UID, by name where one of them has none.
     fn is_claim(&self, consumer: &Consumer) -> bool {
-        match &consumer.uid {
-            Some(uid) if !self.claim.uid.is_empty() => *uid == self.claim.uid,
+        match (&consumer.uid, self.claim.stored_uid()) {
+            (Some(uid), Some(own)) => uid == own,
             _ => {
                 consumer.namespace == self.claim.claim_namespace()
                     && consumer.name == self.claim.claim_name()

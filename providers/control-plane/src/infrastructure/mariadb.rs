@@ -57,7 +57,6 @@ impl Recipe<'_> {
             galera: (wanted.replicas >= GALERA).then(|| Galera {
                 enabled: true,
                 agent: helper(),
-                init_container: helper(),
             }),
             max_scale: wanted
                 .max_scale

@@ -92,8 +92,6 @@ pub struct Galera {
     pub enabled: bool,
     /// The container beside each member.
     pub agent: Helper,
-    /// The container before each member.
-    pub init_container: Helper,
 }
 
 /// A container that the operator adds.
