@@ -27,6 +27,9 @@ pub struct OpenStackPresets {
     /// Namespace of pools that a claim names without one.
     #[serde(default = "pool_namespace")]
     pub pool_namespace: String,
+    /// The site's name, which begins every path in the secret store; sites that share a store need names of their own.
+    #[serde(default = "site")]
+    pub site: String,
     /// Release for claims that name none.
     pub open_stack_release: String,
     /// ClusterIssuer for claims that name none.
@@ -38,6 +41,10 @@ pub struct OpenStackPresets {
     pub secret_store: StoreRef,
     /// What each size means.
     pub sizes: BTreeMap<Size, SizePreset>,
+}
+
+fn site() -> String {
+    "openstack".to_owned()
 }
 
 /// What one size of a control plane means.

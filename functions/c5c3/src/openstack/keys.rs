@@ -100,9 +100,16 @@ impl Recipe<'_> {
         self.travel(&resource, control_plane, storage, pull, composed, keys)
     }
 
-    /// Where a value of this control plane is in the store; never a path that another control plane has.
+    /// Where a value of this control plane is in the store: `<site>/<control plane cluster>/<namespace>/ceph/...`, never a path
+    /// that another control plane has.
     fn path(&self, storage: &Storage, what: &str) -> String {
-        format!("{}/ceph/{}/{what}", self.names.namespace(), storage.cluster)
+        let cluster = self.site.control_plane.name.name();
+        format!(
+            "{}/{cluster}/{}/ceph/{}/{what}",
+            self.presets.site,
+            self.names.namespace(),
+            storage.cluster
+        )
     }
 
     fn push(

@@ -162,7 +162,10 @@ fn keys_travel_on_paths_of_their_own_namespace_and_never_through_the_function() 
         "rook-ceph-client-customer-a-prod-cinder"
     );
     let path = &pushed["data"][0]["match"]["remoteRef"]["remoteKey"];
-    assert_eq!(path, "openstack-customer-a-prod/ceph/st-pool-a/cinder");
+    assert_eq!(
+        path,
+        "openstack/eu-de-1-control-plane/openstack-customer-a-prod/ceph/st-pool-a/cinder"
+    );
     let pulled = &outcome.manifest("pull-cinder-st-pool-a")["spec"];
     assert_eq!(pulled["data"][0]["remoteRef"]["key"], *path);
     let secrets: Vec<_> = outcome
