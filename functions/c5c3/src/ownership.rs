@@ -28,6 +28,7 @@ pub struct Owner {
     uid: String,
     claim: String,
     owns_root: bool,
+    root_is_foreign: bool,
     adopts: bool,
 }
 
@@ -101,18 +102,26 @@ impl Owner {
             uid: metadata.stored_uid().unwrap_or_default().to_owned(),
             claim: metadata.claim_path(),
             owns_root: false,
+            root_is_foreign: false,
             adopts: false,
         };
         let observation = Observation::<IgnoredStatus>::of(request.observed().get(root));
         let record = observation.record.as_ref();
         owner.adopts = record.is_some_and(|record| owner.is_handed(record));
-        owner.owns_root = owner.ownership("", "", record) == Ownership::Owned;
+        let root = owner.ownership("", "", record);
+        owner.owns_root = root == Ownership::Owned;
+        owner.root_is_foreign = matches!(root, Ownership::Foreign(_));
         owner
     }
 
     /// Whether the root is the composite's own.
     pub fn owns_root(&self) -> bool {
         self.owns_root
+    }
+
+    /// Whether the root is another owner's.
+    pub fn root_is_foreign(&self) -> bool {
+        self.root_is_foreign
     }
 
     /// Whose an object is by its record; `kind` and `cluster` are for the message.

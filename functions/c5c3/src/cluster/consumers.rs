@@ -11,7 +11,7 @@ use crate::pools::{Pool, PoolRequest, allows, hosts, requests};
 impl Cluster<'_> {
     /// The claims that this pool has admitted, first come first. While requests can't be read, those of last time.
     ///
-    /// Whoever was admitted stays as long as it asks. Others follow by age, where the nodes that they can't do without fit
+    /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. Others follow by age, where the nodes that they can't do without fit
     /// into what the pool can have; a dedicated pool admits one.
     pub fn consumers<K: Pool>(
         &self,
@@ -30,15 +30,25 @@ impl Cluster<'_> {
         requests.dedup_by(|one, other| one.consumer.uid == other.consumer.uid);
 
         let most = spec.most_hosts().unwrap_or(u32::MAX);
-        let mut promised = sharing.reserve;
+        let held = requests
+            .iter()
+            .filter_map(|request| Some(hosts(last.get(&request.consumer)?)));
+        let mut promised = held.fold(sharing.reserve, u32::saturating_add);
         let mut admitted: Vec<Consumer> = Vec::new();
-        for PoolRequest { consumer, .. } in requests {
-            let after = promised.saturating_add(hosts(&consumer));
-            let is_full = mode == SharingMode::Dedicated && !admitted.is_empty() || after > most;
-            if last.position(&consumer).is_some() && mode == SharingMode::Shared || !is_full {
-                promised = after;
-                admitted.push(consumer);
+        for PoolRequest { mut consumer, .. } in requests {
+            if mode == SharingMode::Dedicated && !admitted.is_empty() {
+                break;
             }
+            let before = last.get(&consumer);
+            let others = promised.saturating_sub(before.map_or(0, hosts));
+            let after = others.saturating_add(hosts(&consumer));
+            match before {
+                _ if after <= most => promised = after,
+                // It keeps what it was promised, and waits for more.
+                Some(before) => consumer.min_hosts = before.min_hosts.min(consumer.min_hosts),
+                None => continue,
+            }
+            admitted.push(consumer);
         }
         Ok(admitted)
     }
@@ -56,7 +66,10 @@ fn seniority(request: &PoolRequest, last: &Last<'_>) -> (usize, String, String, 
 }
 
 /// The consumers of last time, by UID, and by name where none was recorded.
-struct Last<'a>(BTreeMap<(Option<&'a str>, &'a str, &'a str), usize>);
+struct Last<'a> {
+    consumers: &'a [Consumer],
+    positions: BTreeMap<(Option<&'a str>, &'a str, &'a str), usize>,
+}
 
 impl<'a> Last<'a> {
     fn of(consumers: &'a [Consumer]) -> Self {
@@ -64,14 +77,22 @@ impl<'a> Last<'a> {
             Some(uid) => (Some(uid.as_str()), "", ""),
             None => (None, consumer.namespace.as_str(), consumer.name.as_str()),
         });
-        Last(keys.zip(0..).collect())
+        Last {
+            consumers,
+            positions: keys.zip(0..).collect(),
+        }
     }
 
     /// Where a consumer stood.
     fn position(&self, consumer: &Consumer) -> Option<usize> {
         let by_uid = (consumer.uid.as_deref(), "", "");
         let by_name = (None, consumer.namespace.as_str(), consumer.name.as_str());
-        let position = self.0.get(&by_uid).or_else(|| self.0.get(&by_name));
-        position.copied()
+        let position = self.positions.get(&by_uid);
+        position.or_else(|| self.positions.get(&by_name)).copied()
+    }
+
+    /// A consumer as it was promised nodes.
+    fn get(&self, consumer: &Consumer) -> Option<&'a Consumer> {
+        self.consumers.get(self.position(consumer)?)
     }
 }

@@ -51,12 +51,17 @@ impl Leftover<'_> {
 
 impl Composed<'_> {
     /// Keeps every Object that holds data or servers and isn't wanted any more, but for those `released`; with them whoever
-    /// reaches the data, and the Usages that protect them. Returns the names of those that hold something. Call it once
+    /// reaches the data, and the Usages that protect them. Returns the names of those that hold something, and whether anything
+    /// does, released or not: pools stay held until it is gone. Call it once
     /// everything is wanted but `later`.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
-    pub fn retain(&mut self, released: &BTreeSet<&str>, later: &str) -> Result<Vec<String>, Fatal> {
+    pub fn retain(
+        &mut self,
+        released: &BTreeSet<&str>,
+        later: &str,
+    ) -> Result<(Vec<String>, bool), Fatal> {
         let observed = self.request.observed();
         let unwanted = observed
             .iter()
@@ -105,16 +110,22 @@ impl Composed<'_> {
             };
             self.desire(name, &Retained { metadata, kept }, true)?;
         }
+        let holders: BTreeSet<&str> = leftovers
+            .iter()
+            .filter(|leftover| leftover.holds_data())
+            .map(|leftover| leftover.name)
+            .collect();
         for name in usages {
             let sides = name.split_once("-until-");
             if let Some((of, by)) = sides
-                && (kept.contains_key(of) || kept.contains_key(by))
+                && (kept.contains_key(of) || kept.contains_key(by) || holders.contains(by))
             {
                 self.keep_hold(of, by)?;
             }
         }
-        let holders = leftovers.iter().filter(holds);
-        Ok(holders.map(|leftover| leftover.name.to_owned()).collect())
+        let retained = leftovers.iter().filter(holds);
+        let retained = retained.map(|leftover| leftover.name.to_owned()).collect();
+        Ok((retained, !holders.is_empty()))
     }
 }
 

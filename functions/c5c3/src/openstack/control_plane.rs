@@ -43,7 +43,13 @@ impl Recipe<'_> {
         if !self.site.wants_namespace() {
             return Ok(());
         }
-        composed.describe(NAMESPACE, requests);
+        // A claim whose name is another's asks for nothing, and takes the name when it is free.
+        let creation = if self.site.owner.root_is_foreign() {
+            Creation::Allowed
+        } else {
+            composed.describe(NAMESPACE, requests);
+            self.site.creation()
+        };
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
         let levels = [
@@ -65,7 +71,7 @@ impl Recipe<'_> {
         });
         let ready = |status: &NamespaceStatus| status.phase == "Active";
         let cluster = self.site.control_plane.name.name();
-        composed.object(NAMESPACE, cluster, namespace, self.site.creation(), ready)?;
+        composed.object(NAMESPACE, cluster, namespace, creation, ready)?;
         Ok(())
     }
 

@@ -46,6 +46,9 @@ impl Recipe<'_> {
             composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
             hold(pool, &share, composed)?;
         }
+        if self.site.owner.root_is_foreign() {
+            return composed.keep_hold(self.site.control_plane.name.name(), NAMESPACE);
+        }
         hold(&self.site.control_plane, NAMESPACE, composed)
     }
 }

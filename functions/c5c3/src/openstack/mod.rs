@@ -57,8 +57,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let shares = recipe.shares(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     recipe.deletion(&storages, &mut composed)?;
-    let retained = composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
-    let requests = recipe.requests(!retained.is_empty(), request);
+    let (retained, holds) =
+        composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
+    let requests = recipe.requests(holds, request);
     recipe.namespace(requests, &mut composed)?;
     let accepted = composed.accept();
     let all_ready = composed.all_ready();

@@ -4,37 +4,39 @@ use function_protocol::Request;
 
 use super::Recipe;
 use super::control_plane::NAMESPACE;
-use crate::composite::Metadata;
 use crate::manifest::ObjectMeta;
-use crate::pools::{Named, Pool, ask, asked};
+use crate::pools::{Asked, Named, Pool, ask, asked};
 
 impl Recipe<'_> {
-    /// Every cluster that the claim names, with the nodes that the claim needs there. Those of last time stay asked for
-    /// while one of them can't be read, or while something is `retained` in them.
-    pub fn requests(&self, retained: bool, request: &Request) -> ObjectMeta {
+    /// Every cluster that the claim names and that could admit it, with the nodes that the claim needs there. Those of last
+    /// time stay asked for while the claim names them, while one can't be read, and while the claim `holds` something in a
+    /// cluster that it no longer names.
+    pub fn requests(&self, holds: bool, request: &Request) -> ObjectMeta {
         let site = &self.site;
         let ceph = &self.cluster.spec.storage.ceph;
         let copies = ceph
             .volume_pool
             .replication
             .max(ceph.image_pool.replication);
-        let control_plane = [(metadata(&site.control_plane), 1)].into_iter();
+        let control_plane = [asked_of(&site.control_plane, 1)].into_iter();
         let hypervisors = site.hypervisors.iter();
         let storages = site.storages.iter();
-        let pools: Vec<(Option<&Metadata>, u32)> = control_plane
-            .chain(hypervisors.map(|pool| (metadata(pool), self.site.min_hosts)))
-            .chain(storages.map(|pool| (metadata(pool), copies.into())))
+        let pools: Vec<Option<Asked<'_>>> = control_plane
+            .chain(hypervisors.map(|pool| asked_of(pool, site.min_hosts)))
+            .chain(storages.map(|pool| asked_of(pool, copies.into())))
             .collect();
-        let last = match retained || pools.iter().any(|(pool, _)| pool.is_none()) {
-            true => asked(request, NAMESPACE),
-            false => Default::default(),
-        };
-        let read = pools.into_iter();
-        let read = read.filter_map(|(pool, hosts)| Some((pool?, hosts)));
-        ask(&self.cluster.metadata, read, last)
+        let keeps_all = holds || pools.iter().any(Option::is_none);
+        let last = asked(request, NAMESPACE);
+        let pools = pools.into_iter().flatten();
+        ask(&self.cluster.metadata, pools, last, keeps_all)
     }
 }
 
-fn metadata<K: Pool>(pool: &Named<K>) -> Option<&Metadata> {
-    Some(&pool.composite.as_ref()?.metadata)
+/// What is asked of a pool; none while the pool can't be read.
+fn asked_of<K: Pool>(pool: &Named<K>, hosts: u32) -> Option<Asked<'_>> {
+    Some(Asked {
+        pool: &pool.composite.as_ref()?.metadata,
+        hosts,
+        is_eligible: pool.is_eligible(),
+    })
 }

@@ -8,8 +8,10 @@ use function_protocol::Fatal;
 
 use super::Recipe;
 use crate::composed::Composed;
+use crate::composite::Metadata;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
+use crate::pools::PoolComposite;
 
 /// Label of a pool that becomes Nova's availability zone.
 const ZONE: &str = "availability-zone";
@@ -46,7 +48,8 @@ impl Recipe<'_> {
                     let spec = HypervisorShareSpec {
                         control_plane: self.names.control_plane().to_owned(),
                         weight: preset.weight,
-                        min_hosts: preset.min_hosts,
+                        min_hosts: promised(composite, &self.cluster.metadata)
+                            .unwrap_or(preset.min_hosts),
                         max_hosts: preset.max_hosts,
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
@@ -74,6 +77,13 @@ impl Recipe<'_> {
         }
         Ok(shares)
     }
+}
+
+/// The nodes that a pool has promised the claim.
+fn promised(pool: &PoolComposite<HypervisorClusterSpec>, claim: &Metadata) -> Option<u32> {
+    let mut consumers = pool.status.consumers.iter();
+    let own = consumers.find(|consumer| consumer.uid.as_deref() == claim.stored_uid())?;
+    own.uid.as_ref().and(own.min_hosts)
 }
 
 fn is_ready(status: &HypervisorShareStatus) -> bool {

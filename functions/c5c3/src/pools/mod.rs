@@ -15,7 +15,7 @@ use crate::composite::{Composite, Metadata};
 
 use fetch::fetch;
 pub use fetch::kind;
-pub use requests::{PoolRequest, ask, asked, requests};
+pub use requests::{Asked, PoolRequest, ask, asked, requests};
 
 /// A kind of cluster that control planes consume.
 pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {

@@ -55,15 +55,32 @@ struct OwnerReference {
     controller: bool,
 }
 
-/// What a claim asks for, as it stands on an Object: pools, and the nodes that the claim can't do without in each.
+/// What a claim asks of a pool.
+pub struct Asked<'a> {
+    /// The pool's composite resource.
+    pub pool: &'a Metadata,
+    /// The nodes that the claim can't do without there.
+    pub hosts: u32,
+    /// Whether the pool could admit the claim.
+    pub is_eligible: bool,
+}
+
+/// What a claim asks for, as it stands on an Object: pools, and the nodes that the claim can't do without in each. A pool
+/// that can't admit the claim is asked only if it was among the `last`, all of which stay where the claim `keeps_all`.
 pub fn ask<'p>(
     claim: &Metadata,
-    pools: impl Iterator<Item = (&'p Metadata, u32)>,
+    pools: impl Iterator<Item = Asked<'p>>,
     last: BTreeMap<String, String>,
+    keeps_all: bool,
 ) -> ObjectMeta {
-    let asked = pools.filter(|(pool, _)| !pool.uid.is_empty());
-    let mut hosts = last;
-    hosts.extend(asked.map(|(pool, hosts)| (label(pool), hosts.to_string())));
+    let asked: Vec<(String, String)> = pools
+        .filter(|asked| !asked.pool.uid.is_empty())
+        .map(|asked| (label(asked.pool), asked))
+        .filter(|(label, asked)| asked.is_eligible || last.contains_key(label))
+        .map(|(label, asked)| (label, asked.hosts.to_string()))
+        .collect();
+    let mut hosts = if keeps_all { last } else { BTreeMap::new() };
+    hosts.extend(asked);
     let labels = hosts.keys().map(|label| (label.clone(), "true".to_owned()));
     let labels = labels.collect();
     hosts.insert(CREATED.to_owned(), claim.creation_timestamp.clone());

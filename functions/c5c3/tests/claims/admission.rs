@@ -144,6 +144,52 @@ fn a_consumer_stays_admitted_when_its_pool_is_made_smaller() {
     assert_eq!(admitted(&call.run()), ["a/a", "b/b"]);
 }
 
+#[rstest]
+#[case::shared("Shared")]
+#[case::dedicated("Dedicated")]
+fn a_consumer_that_wants_more_nodes_than_fit_keeps_those_it_was_promised(#[case] mode: &str) {
+    let mut call = asking("hv-pool-b", &[("a/a", "01", 2), ("b/b", "02", 2)]);
+    call.composite["spec"]["labels"] = json!({});
+    call.composite["spec"]["workers"] = json!(5);
+    call.composite["spec"]["maxWorkers"] = json!(5);
+    call.composite["spec"]["sharing"] = json!({"mode": mode});
+    call.composite["status"] = call.run().status;
+    let mut grown = asked(&call, "a/a", "01", 3);
+    std::mem::swap(&mut call.world[0], &mut grown);
+    assert_eq!(call.run().status["consumers"][0]["minHosts"], 3, "it fits");
+    call.world[0] = asked(&call, "a/a", "01", 9);
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome)[0], "a/a");
+    assert_eq!(outcome.status["consumers"][0]["minHosts"], 2);
+}
+
+#[test]
+fn a_share_has_the_nodes_that_its_pool_promised() {
+    let (mut call, _) = openstack::call("customer-b-staging").running();
+    call.composite["spec"]["size"] = json!("xlarge");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            let consumers = pool["status"]["consumers"].as_array_mut().unwrap();
+            consumers.last_mut().unwrap()["minHosts"] = json!(2);
+        }
+    }
+    let share = call.run().manifest("share-hv-pool-a").clone();
+    assert_eq!(share["spec"]["minHosts"], 2);
+}
+
+#[test]
+fn a_running_claim_does_not_ask_a_pool_that_cannot_serve_it() {
+    let (mut call, before) = openstack::call("customer-b-staging").running();
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-b"]);
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-b" {
+            pool["spec"]["region"] = json!("mars-1");
+        }
+    }
+    let metadata = |outcome: &Outcome| outcome.desired["namespace"]["metadata"].clone();
+    assert_eq!(metadata(&call.run()), metadata(&before));
+}
+
 #[test]
 fn consumers_stay_listed_while_requests_are_not_read() {
     let mut call = pool("hv-pool-a");

@@ -147,6 +147,8 @@ fn a_namespace_of_another_owner_is_not_adopted(
     assert_eq!(accepted(&outcome), ("False", "NameTaken", message));
     assert_eq!(outcome.status["phase"], "Failed");
     assert_eq!(outcome.composite_ready, Some(false));
+    let labels = &outcome.desired["namespace"]["metadata"]["labels"];
+    assert_eq!(labels, &Value::Null, "it asks no pool");
 }
 
 #[rstest]
