@@ -329,3 +329,23 @@ fn clusters_whose_nodes_have_the_same_addresses_are_refused(
     assert_eq!(reason, "PoolNetworkTaken");
     assert!(message.contains(sentence), "{message}");
 }
+
+#[test]
+fn a_pool_stays_asked_for_and_held_until_what_was_released_in_it_is_gone() {
+    let (mut call, before) = running("customer-a-prod");
+    call = call.applied(&before, well);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "share-hv-pool-b"});
+    let released = call.run();
+    assert!(!released.desired.contains_key("share-hv-pool-b"));
+    let hold = "hv-pool-b-until-share-hv-pool-b";
+    assert_eq!(released.desired.get(hold), before.desired.get(hold));
+    let asked = |outcome: &Outcome| outcome.desired["namespace"]["metadata"].clone();
+    assert_eq!(asked(&released), asked(&before));
+
+    call.observed.remove("share-hv-pool-b");
+    let gone = call.run();
+    assert!(!gone.desired.contains_key(hold));
+    assert_ne!(asked(&gone), asked(&before));
+}
