@@ -13,7 +13,7 @@ use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::manifest::{Kind, Manifest};
-use crate::pools::hosts;
+use crate::pools::promised;
 use crate::{SETTLED, WAITING, transitions};
 
 /// Name of the composed settings.
@@ -134,7 +134,7 @@ fn least_workers(
     consumers: &[Consumer],
     response: &mut Response,
 ) -> u32 {
-    let promised: u32 = consumers.iter().map(hosts).sum();
+    let promised = promised(consumers);
     let needed = promised.saturating_add(spec.sharing.reserve);
     if consumers.is_empty() || spec.workers >= needed {
         transitions::set(

@@ -344,10 +344,10 @@ impl Asker<'_> {
             return None;
         }
         let needed = self.min_hosts.max(1);
-        let free = pool.spec.most_hosts().map(|most| {
-            let promised: u32 = consumers.iter().map(hosts).sum();
-            most.saturating_sub(promised.saturating_add(sharing.reserve))
-        });
+        let free = pool
+            .spec
+            .most_hosts()
+            .map(|most| most.saturating_sub(promised(consumers).saturating_add(sharing.reserve)));
         match free.filter(|free| *free < needed) {
             Some(free) => Some(Problem::Full { free, needed }),
             None => Some(Problem::AwaitingAdmission),
@@ -364,6 +364,11 @@ impl Asker<'_> {
             }
         }
     }
+}
+
+/// The nodes that all consumers together are promised.
+pub fn promised(consumers: &[Consumer]) -> u32 {
+    consumers.iter().map(hosts).fold(0, u32::saturating_add)
 }
 
 /// The nodes that a consumer is promised: each has one at least.
