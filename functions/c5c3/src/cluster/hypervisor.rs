@@ -9,12 +9,12 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
 use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers};
-use super::{Cluster, check_name};
+use super::{Cluster, check_name, size_accepted};
 use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::manifest::{Kind, Manifest};
 use crate::pools::promised;
-use crate::{SETTLED, WAITING, transitions};
+use crate::{SETTLED, WAITING};
 
 /// Name of the composed settings.
 const POOL: &str = "pool";
@@ -137,28 +137,17 @@ fn least_workers(
     let promised = promised(consumers);
     let needed = promised.saturating_add(spec.sharing.reserve);
     if consumers.is_empty() || spec.workers >= needed {
-        transitions::set(
-            response,
-            "SizeAccepted",
-            true,
-            "SizeAccepted",
-            String::new(),
-        );
+        size_accepted(None, response);
         return spec.workers;
     }
-    transitions::set(
-        response,
-        "SizeAccepted",
-        false,
-        "TooFewWorkers",
-        format!(
-            "spec.workers is {}, and the pool keeps {needed}: its {} consumers were promised {promised} nodes, and {} are \
-             in reserve",
-            spec.workers,
-            consumers.len(),
-            spec.sharing.reserve
-        ),
+    let refusal = format!(
+        "spec.workers is {}, and the pool keeps {needed}: its {} consumers were promised {promised} nodes, and {} are in \
+         reserve",
+        spec.workers,
+        consumers.len(),
+        spec.sharing.reserve
     );
+    size_accepted(Some(refusal), response);
     needed
 }
 

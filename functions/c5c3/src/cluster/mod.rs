@@ -14,6 +14,7 @@ use crate::composed::{Composed, Creation};
 use crate::composite::Metadata;
 use crate::input::{self, ClusterPresets};
 use crate::ownership::Owner;
+use crate::transitions;
 use shoot::SHOOT;
 
 /// One claimed cluster, whatever its kind.
@@ -70,4 +71,14 @@ fn check_name(metadata: &Metadata, name: &str) -> Result<(), Fatal> {
         "spec.name is {name}, and the resource is called {}; make them the same",
         metadata.claim_name()
     )))
+}
+
+/// Says whether a pool gets the size that its spec asks for; `refusal` says why not.
+fn size_accepted(refusal: Option<String>, response: &mut Response) {
+    let (accepted, reason) = match refusal {
+        None => (true, "SizeAccepted"),
+        Some(_) => (false, "TooFewWorkers"),
+    };
+    let message = refusal.unwrap_or_default();
+    transitions::set(response, "SizeAccepted", accepted, reason, message);
 }

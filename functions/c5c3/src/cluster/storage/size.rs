@@ -5,9 +5,9 @@ use function_protocol::{Fatal, Request, Response};
 
 use super::{CEPH, DATA};
 use crate::cluster::shoot::last_size;
+use crate::cluster::size_accepted;
 use crate::manifest::ceph::CephClusterStatus;
 use crate::observed::Observation;
-use crate::transitions;
 
 /// The hosts of a pool. It is made smaller only once Ceph has no disks any more on the hosts that would go, since Gardener
 /// chooses them.
@@ -33,25 +33,14 @@ pub fn accepted(
         .max();
     let least = holding.max(copies.unwrap_or_default()).min(last);
     if spec.workers >= least {
-        transitions::set(
-            response,
-            "SizeAccepted",
-            true,
-            "SizeAccepted",
-            String::new(),
-        );
+        size_accepted(None, response);
         return Ok(spec.workers);
     }
-    transitions::set(
-        response,
-        "SizeAccepted",
-        false,
-        "TooFewWorkers",
-        format!(
-            "spec.workers is {}, and {least} hosts hold data or are needed for copies; the pool keeps {last}: remove the \
-             OSDs of the other hosts from Ceph first, or raise spec.workers",
-            spec.workers
-        ),
+    let refusal = format!(
+        "spec.workers is {}, and {least} hosts hold data or are needed for copies; the pool keeps {last}: remove the OSDs of the \
+         other hosts from Ceph first, or raise spec.workers",
+        spec.workers
     );
+    size_accepted(Some(refusal), response);
     Ok(last)
 }
