@@ -47,11 +47,22 @@ async fn certificate(cloud: &Cloud) -> Result<()> {
     cloud
         .rolled("Glance has its certificate", "glance", change)
         .await?;
-    let renewed = does(cloud, "certificate", "certificate").await?;
-    ensure!(
-        renewed != first,
-        "Glance still shows the certificate that it had"
-    );
+    // kube-proxy sends connections to the replaced pod until its next sync.
+    let mut attempts = 1..;
+    eventually(
+        "Glance's clients see its new certificate",
+        minutes(1),
+        async || {
+            let attempt = attempts.next().context("no more attempts")?;
+            let shown = does(cloud, &format!("certificate-{attempt}"), "certificate").await?;
+            ensure!(
+                shown != first,
+                "Glance still shows the certificate that it had"
+            );
+            Ok(())
+        },
+    )
+    .await?;
     keeps_images(cloud, "images-certified").await
 }
 
