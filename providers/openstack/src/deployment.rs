@@ -21,7 +21,7 @@ use crate::reverse_proxy::ReverseProxy;
 use crate::service::{API, COMPONENT, INSTANCE, Service};
 use crate::tls::Certificate;
 use crate::uwsgi::{self, READY};
-use crate::{files, metrics};
+use crate::{files, messaging, metrics};
 
 /// How long a pod that goes still answers, in seconds: so long may it take until nobody sends it anything any more.
 const DRAIN: i64 = 15;
@@ -81,6 +81,9 @@ impl Pods {
     ) {
         let (labels, service) = (component.selector(), component.service);
         let mut program = self.program.clone();
+        if !service.definition.buses.is_empty() {
+            program = messaging::name_queues(program, &component.container());
+        }
         if let ComponentKind::Wsgi { module, port, .. } = component.definition.kind {
             let proxied = self.reverse_proxy.is_some();
             let encrypted = certificate.is_some();

@@ -11,6 +11,7 @@ use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
 use crate::manifest::rabbitmq::{Permission, Permissions, RabbitmqCluster, User, Vhost};
+use crate::pod::Program;
 use crate::secret::Values;
 use crate::service::Service;
 
@@ -20,6 +21,12 @@ const RABBITMQ: &str = "openstack-rabbitmq";
 const PORT: u16 = 5672;
 /// Why a bus isn't used yet.
 const WAITING: &str = "WaitingForMessaging";
+/// The folder of file locks: every container can write to it.
+const LOCK_PATH: &str = "/tmp";
+/// The environment variables of oslo.config for the two parts of the queue manager's names
+/// (<https://docs.openstack.org/oslo.config/latest/reference/drivers.html#environment>).
+const HOST_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__HOSTNAME";
+const PROCESS_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__PROCESSNAME";
 /// Under which keys a Secret's user and password are read by RabbitMQ's operator.
 const IMPORTED: [&str; 2] = ["username", "password"];
 
@@ -85,7 +92,7 @@ impl Messaging {
         })
     }
 
-    /// Says in a service's configuration where its parts talk
+    /// Configures the message bus of a service
     /// (<https://docs.openstack.org/oslo.messaging/latest/configuration/opts.html>).
     pub fn configure(&self, config: &mut Config) {
         config
@@ -95,7 +102,13 @@ impl Messaging {
             .section("oslo_messaging_rabbit")
             // What is in a queue outlasts the member that it was on.
             .set("rabbit_quorum_queue", true)
-            .set("rabbit_transient_quorum_queue", true);
+            .set("rabbit_transient_quorum_queue", true)
+            // A process that restarts uses its queues again, instead of adding quorum queues to those that expire.
+            .set("use_queue_manager", true);
+        // The queue manager counts the processes of a pod under a file lock, and has no default folder for it.
+        config
+            .section("oslo_concurrency")
+            .set("lock_path", LOCK_PATH);
     }
 
     /// The URL as oslo.messaging takes it (`oslo_messaging/transport.py`, `TransportURL.parse`).
@@ -113,6 +126,14 @@ impl Messaging {
     pub fn place(&self) -> String {
         format!("{}/{}", self.members.join(","), self.vhost)
     }
+}
+
+/// Names the queues of a container after its pod and itself. Two processes of one name would receive each other's replies. The
+/// name of the host doesn't do: Kubernetes shortens it to 63 characters, which may cut off what distinguishes two pods.
+pub(crate) fn name_queues(program: Program, container: &str) -> Program {
+    program
+        .field(HOST_NAME, "metadata.name")
+        .variable(PROCESS_NAME, container)
 }
 
 /// A user of a message bus, and the bus where somebody else runs it.

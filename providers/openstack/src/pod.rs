@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
 use c5c3_api::parts::{PullPolicy, Resources, Topology};
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
-    LocalObjectReference, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec,
-    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Toleration,
-    TopologySpreadConstraint, Volume, VolumeMount,
+    Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource,
+    LocalObjectReference, ObjectFieldSelector, PersistentVolumeClaimVolumeSource,
+    PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource,
+    SecurityContext, Toleration, TopologySpreadConstraint, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -92,6 +92,23 @@ impl Program {
             name: name.to_owned(),
             value: Some(value.into()),
             value_from: None,
+        });
+        self
+    }
+
+    /// Sets a variable to a field of the pod, for instance `metadata.name`.
+    #[must_use]
+    pub fn field(mut self, name: &str, path: &str) -> Self {
+        self.env.push(EnvVar {
+            name: name.to_owned(),
+            value: None,
+            value_from: Some(EnvVarSource {
+                field_ref: Some(ObjectFieldSelector {
+                    field_path: path.to_owned(),
+                    ..ObjectFieldSelector::default()
+                }),
+                ..EnvVarSource::default()
+            }),
         });
         self
     }

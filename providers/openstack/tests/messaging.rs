@@ -79,9 +79,13 @@ fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
         "[DEFAULT]\n\
          transport_url = rabbit://neutron:s3cret@openstack-rabbitmq.openstack.svc:5672/neutron\n\
          \n\
+         [oslo_concurrency]\n\
+         lock_path = /tmp\n\
+         \n\
          [oslo_messaging_rabbit]\n\
          rabbit_quorum_queue = true\n\
-         rabbit_transient_quorum_queue = true\n"
+         rabbit_transient_quorum_queue = true\n\
+         use_queue_manager = true\n"
     );
     assert_eq!(
         said(&cluster, "place").unwrap(),
