@@ -8,15 +8,15 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use provider_openstack::table::{MEMCACHED, REGISTRY, RELEASES};
+use provider_openstack::table::{MEMCACHED, OVN, REGISTRY, RELEASES};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
 use crate::namespace::outside;
 use crate::say::say;
 
-/// The release of Debian that every image stands on, and where it is from.
-const DEBIAN: [&str; 2] = ["bookworm", "http://deb.debian.org/debian"];
+/// Where Debian's packages are from.
+const MIRROR: &str = "http://deb.debian.org/debian";
 
 /// What the services of a cloud need besides themselves.
 const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
@@ -39,10 +39,28 @@ pub struct Image {
     layout: PathBuf,
 }
 
+/// The release of Debian that an image stands on.
+#[derive(Clone, Copy)]
+enum Debian {
+    Bookworm,
+    /// Has the libvirt, QEMU and OVN that hypervisors need.
+    Trixie,
+}
+
+impl Debian {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bookworm => "bookworm",
+            Self::Trixie => "trixie",
+        }
+    }
+}
+
 /// What an image is built from.
 struct Recipe<'a> {
     /// What it is called in the cache folder.
     name: String,
+    debian: Debian,
     /// The folder with its Containerfile.
     folder: PathBuf,
     /// The files of that folder that go into it.
@@ -58,6 +76,7 @@ impl Image {
     pub fn tiny() -> Result<Self> {
         let recipe = Recipe {
             name: "tiny".to_owned(),
+            debian: Debian::Bookworm,
             folder: own("tiny"),
             files: Vec::new(),
             arguments: &[],
@@ -72,6 +91,7 @@ impl Image {
     pub fn packaged(package: &str) -> Result<Self> {
         let recipe = Recipe {
             name: package.to_owned(),
+            debian: Debian::Bookworm,
             folder: own("packaged"),
             files: Vec::new(),
             arguments: &[("PACKAGE", package)],
@@ -99,6 +119,7 @@ impl Image {
     fn of_pypi(name: &str) -> Result<Self> {
         let recipe = Recipe {
             name: name.to_owned(),
+            debian: Debian::Bookworm,
             folder: own("python"),
             files: vec![format!("{name}.txt")],
             arguments: &[("REQUIREMENTS", name)],
@@ -134,6 +155,7 @@ impl Image {
     fn published(name: &str, tag: &str, files: Vec<String>) -> Result<Self> {
         let recipe = Recipe {
             name: name.to_owned(),
+            debian: Debian::Bookworm,
             folder: own(name),
             files,
             arguments: &[],
@@ -165,12 +187,31 @@ impl Image {
             .with_context(|| format!("there is no {service} of {release}"))?;
         let recipe = Recipe {
             name: format!("{service}-{release}"),
+            debian: Debian::Bookworm,
             folder: project().join("package/images"),
             files: vec![format!("{service}/{release}.txt")],
             arguments: &[("SERVICE", service), ("RELEASE", release)],
         };
         Ok(Self {
             name: format!("{REGISTRY}/{service}:{tag}"),
+            layout: recipe.on_debian()?,
+        })
+    }
+
+    /// The project's own image of OVN and Open vSwitch, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn ovn() -> Result<Self> {
+        let recipe = Recipe {
+            name: "ovn".to_owned(),
+            debian: Debian::Trixie,
+            folder: project().join("package/images/ovn"),
+            files: Vec::new(),
+            arguments: &[],
+        };
+        Ok(Self {
+            name: format!("{REGISTRY}/ovn:{OVN}"),
             layout: recipe.on_debian()?,
         })
     }
@@ -210,7 +251,7 @@ impl Recipe<'_> {
             .with_context(|| format!("cannot create {}", images.display()))?;
         let layout = images.join(format!("{}-{fingerprint}", self.name));
         kept(&layout, &self.name, || {
-            let base = debian()?;
+            let base = debian(self.debian)?;
             let tag = format!("localhost/{}:{fingerprint}", self.name);
             self.build(&tag, &self.folder, &[("BASE", &base)])?;
             let mut target = OsString::from("oci:");
@@ -253,7 +294,7 @@ impl Recipe<'_> {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         };
-        for part in DEBIAN {
+        for part in [self.debian.name(), MIRROR] {
             add(part.as_bytes());
         }
         let files = self.files.iter().map(String::as_str);
@@ -270,9 +311,10 @@ impl Recipe<'_> {
 }
 
 /// What the image is called that all others stand on; it is built if need be.
-fn debian() -> Result<String> {
+fn debian(debian: Debian) -> Result<String> {
     let recipe = Recipe {
         name: "debian".to_owned(),
+        debian,
         folder: own("base"),
         files: Vec::new(),
         arguments: &[],
@@ -282,11 +324,10 @@ fn debian() -> Result<String> {
         return Ok(tag);
     }
     let context = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let [release, mirror] = DEBIAN;
     let mut made = alone("mmdebstrap");
-    made.args(["--quiet", "--mode=root", "--variant=minbase", release])
+    made.args(["--quiet", "--mode=root", "--variant=minbase", debian.name()])
         .arg(context.path().join("root.tar"))
-        .arg(mirror);
+        .arg(MIRROR);
     succeeded(outside(|| made.output())?, "mmdebstrap", "mmdebstrap")?;
     recipe.build(&tag, context.path(), &[])?;
     Ok(tag)

@@ -54,6 +54,8 @@ pub enum Need {
     Memcached,
     /// Ceph's image.
     Ceph,
+    /// The image of OVN and Open vSwitch.
+    Ovn,
     /// The smallest image.
     Tiny,
     /// The image of a Debian package.
@@ -126,6 +128,7 @@ impl Need {
             Self::MariaDb => Image::mariadb().map(drop),
             Self::Memcached => Image::memcached().map(drop),
             Self::Ceph => Image::ceph().map(drop),
+            Self::Ovn => Image::ovn().map(drop),
             Self::Tiny => Image::tiny().map(drop),
             Self::Packaged(package) => Image::packaged(package).map(drop),
             Self::Service(service, release) => Image::of_service(service, release).map(drop),

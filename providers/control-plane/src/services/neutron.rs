@@ -20,7 +20,7 @@ impl Recipe<'_> {
         };
         let spec = OvnClusterSpec {
             ovn_image: self.image("ovn", table::OVN, &Image::default()),
-            ovs_image: self.image("ovs", table::OVS, &Image::default()),
+            ovs_image: self.image("ovn", table::OVN, &Image::default()),
             northbound: database.clone(),
             southbound: database,
             tls: self.tls(),

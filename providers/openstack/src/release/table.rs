@@ -83,10 +83,8 @@ pub const RELEASES: [Tags; 4] = [
     },
 ];
 
-/// OVN, whatever the release.
-pub const OVN: &str = "24.03.4";
-/// Open vSwitch, whatever the release.
-pub const OVS: &str = "3.4.1";
+/// OVN, whatever the release. Open vSwitch is in the same image.
+pub const OVN: &str = "25.03.0";
 /// Cortex, whatever the release.
 pub const CORTEX: &str = "0.5.0";
 /// Memcached, whatever the release.
