@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use tokio::sync::Mutex;
 use crate::audit::{self, Request};
 use crate::eventually;
 use crate::machine::{Machine, Program};
+use crate::node::ADDRESS;
 use crate::pki::Identity;
 use crate::tools::Tool;
 
@@ -71,6 +73,7 @@ impl Etcd {
 pub struct Cluster {
     name: String,
     folder: PathBuf,
+    port: u16,
     access: Access,
     client: Client,
     kubeconfig: String,
@@ -92,6 +95,7 @@ impl Cluster {
                 "kubernetes",
                 "kubernetes.default",
                 "kubernetes.default.svc",
+                &ADDRESS.to_string(),
             ])?,
             &folder,
         )?;
@@ -109,8 +113,8 @@ impl Cluster {
         let program = Program::new(Tool::KubeApiserver.path()?)
             .flag("etcd-servers", etcd.endpoint())
             .flag("etcd-prefix", format!("/{name}"))
-            .flag("bind-address", "127.0.0.1")
-            .flag("advertise-address", "127.0.0.1")
+            .flag("bind-address", "0.0.0.0")
+            .flag("advertise-address", ADDRESS.to_string())
             .flag("secure-port", port.to_string())
             .flag("endpoint-reconciler-type", "none")
             .flag("service-cluster-ip-range", "10.96.0.0/16")
@@ -171,12 +175,25 @@ impl Cluster {
         Ok(Self {
             name: name.to_owned(),
             folder,
+            port,
             access,
             client,
             kubeconfig,
             kubeconfig_file,
             discovered: Arc::default(),
         })
+    }
+
+    /// The port of its API server, on every address of the machine.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A kubeconfig of an administrator who reaches the API server at another address of the machine.
+    pub(crate) fn kubeconfig_at(&self, address: Ipv4Addr) -> String {
+        let loopback = format!("127.0.0.1:{}", self.port);
+        self.kubeconfig
+            .replace(&loopback, &format!("{address}:{}", self.port))
     }
 
     /// What the scenario calls it.

@@ -39,6 +39,15 @@ impl Program {
         arguments.into_iter().fold(self, Self::arg)
     }
 
+    /// Adds another program as arguments: this one starts it.
+    #[must_use]
+    pub fn then(mut self, program: Self) -> Self {
+        self.arguments.push(program.path.into());
+        self.arguments.extend(program.arguments);
+        self.variables.extend(program.variables);
+        self
+    }
+
     /// Adds `--name=value`.
     #[must_use]
     pub fn flag(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-/// What a node is called.
+/// The name of a cluster's first node.
 pub(super) const NAME: &str = "node";
 
-/// Its address, which pods ask for names, too.
-pub(super) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 88, 0, 1);
+/// The first node's address, where CoreDNS, the registry and API servers are.
+pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 88, 0, 1);
 
 /// The addresses of pods.
-const PODS: &str = "10.244.0.0/24";
+const PODS: &str = "10.244.0.0/16";
 
 /// What Services are called by, after their namespaces.
 const DOMAIN: &str = "cluster.local";
@@ -22,44 +22,112 @@ const DOMAIN: &str = "cluster.local";
 /// Where Debian has the programs that connect pods.
 const CNI: &str = "/usr/lib/cni";
 
-/// What goes with a node.
-pub(super) struct Place {
+/// A node: its name, its addresses and its folder.
+pub(super) struct Host {
+    name: String,
+    number: u8,
     folder: PathBuf,
     control_group: String,
     logs: PathBuf,
 }
 
-impl Place {
-    /// The place of the node in a machine's folder.
-    pub(super) fn new(machine: &Path) -> Result<Self> {
-        let name = machine
+impl Host {
+    /// The first node of the cluster on a machine with this folder.
+    pub(super) fn first(machine: &Path) -> Result<Self> {
+        Self::new(machine, NAME.to_owned(), 0)
+    }
+
+    /// A hypervisor, counted from 1.
+    pub(super) fn hypervisor(machine: &Path, number: u8) -> Result<Self> {
+        Self::new(machine, format!("hypervisor-{number}"), number)
+    }
+
+    fn new(machine: &Path, name: String, number: u8) -> Result<Self> {
+        let scenario = machine
             .file_name()
             .and_then(|name| name.to_str())
             .context("the scenario's folder has no name")?;
-        let folder = machine.join("node");
+        let folder = machine.join(&name);
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
+            control_group: match number {
+                0 => scenario.to_owned(),
+                number => format!("{scenario}-{number}"),
+            },
+            name,
+            number,
             folder,
-            control_group: name.to_owned(),
             logs: machine.join("pods"),
         })
     }
 
-    /// What goes as soon as the node does, images for instance.
+    /// Its name, also the name of the process in which everything on it ends.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its number as a hypervisor, which has a network of its own; 0 for the first node.
+    pub(super) fn number(&self) -> u8 {
+        self.number
+    }
+
+    /// Its address in the cluster.
+    pub(super) fn address(&self) -> Ipv4Addr {
+        match self.number {
+            0 => ADDRESS,
+            number => Ipv4Addr::new(10, 88, 0, 10 + number),
+        }
+    }
+
+    /// Its address for tunnels between hypervisors.
+    pub(super) fn encapsulation(&self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, 0, 10 + self.number)
+    }
+
+    /// The addresses of its pods.
+    pub(super) fn pods(&self) -> String {
+        format!("10.244.{}.0/24", self.number)
+    }
+
+    /// The name of one of its processes.
+    pub(super) fn process(&self, program: &str) -> String {
+        match self.number {
+            0 => program.to_owned(),
+            number => format!("{program}-{number}"),
+        }
+    }
+
+    /// What is removed as soon as the node ends, images for instance.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Name of the control group that all pods are in; no other scenario's.
+    /// The folder of its kubelet, as the kubelet sees it. The path of a socket in it is short enough.
+    pub(super) fn kubelet(&self) -> PathBuf {
+        match self.number {
+            0 => self.folder.join("kubelet"),
+            _ => "/var/lib/kubelet".into(),
+        }
+    }
+
+    /// Name of the control group that all its pods are in; no other scenario's.
     pub(super) fn control_group(&self) -> &str {
         &self.control_group
     }
 }
 
+/// The process whose namespaces the programs of a node are in.
+pub(super) fn init(machine: &Path, node: &str) -> Result<String> {
+    let file = machine.join(node).join("init");
+    let init = fs::read_to_string(&file)
+        .with_context(|| format!("node {node} doesn't run: cannot read {}", file.display()))?;
+    Ok(init.trim().to_owned())
+}
+
 /// Has every image taken from the registry at this URL.
-pub(super) fn containerd(place: &Place, registry: &str, pause: &str) -> Result<PathBuf> {
-    let folder = place.folder();
+pub(super) fn containerd(host: &Host, registry: &str, pause: &str) -> Result<PathBuf> {
+    let folder = host.folder();
     let state = folder.display();
     write(
         &folder.join("registries/_default/hosts.toml"),
@@ -78,7 +146,7 @@ pub(super) fn containerd(place: &Place, registry: &str, pause: &str) -> Result<P
             "ipam": {
                 "type": "host-local",
                 "dataDir": folder.join("addresses"),
-                "ranges": [[{"subnet": PODS}]],
+                "ranges": [[{"subnet": host.pods()}]],
                 "routes": [{"dst": "0.0.0.0/0"}],
             },
         }],
@@ -119,8 +187,8 @@ pub(super) fn resolution(folder: &Path) -> Result<PathBuf> {
     )
 }
 
-pub(super) fn kubelet(place: &Place, certificates: &Path) -> Result<PathBuf> {
-    let folder = place.folder();
+pub(super) fn kubelet(host: &Host, certificates: &Path) -> Result<PathBuf> {
+    let folder = host.folder();
     let resolution = folder.join("resolv.conf");
     write(&resolution, &format!("nameserver {ADDRESS}\n"))?;
     // Whoever else uses the machine decides how full it is.
@@ -145,13 +213,13 @@ pub(super) fn kubelet(place: &Place, certificates: &Path) -> Result<PathBuf> {
             "tlsPrivateKeyFile": certificates.join("tls.key"),
             "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
             "cgroupDriver": "cgroupfs",
-            "cgroupRoot": format!("/{}", place.control_group()),
+            "cgroupRoot": format!("/{}", host.control_group()),
             "failCgroupV1": false,
             "failSwapOn": false,
             "clusterDNS": [ADDRESS],
             "clusterDomain": DOMAIN,
             "resolvConf": resolution,
-            "podLogsDir": place.logs,
+            "podLogsDir": host.logs,
             "serializeImagePulls": false,
             "registryPullQPS": 0,
             // Scenarios wait for a changed Secret to reach its pods.
@@ -163,15 +231,15 @@ pub(super) fn kubelet(place: &Place, certificates: &Path) -> Result<PathBuf> {
     )
 }
 
-pub(super) fn kube_proxy(folder: &Path, kubeconfig: &Path) -> Result<PathBuf> {
+pub(super) fn kube_proxy(host: &Host, kubeconfig: &Path) -> Result<PathBuf> {
     write_json(
-        &folder.join("kube-proxy.json"),
+        &host.folder().join("kube-proxy.json"),
         &json!({
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
             "kind": "KubeProxyConfiguration",
             "mode": "iptables",
             "clusterCIDR": PODS,
-            "hostnameOverride": NAME,
+            "hostnameOverride": host.name(),
             "clientConnection": {"kubeconfig": kubeconfig},
             // Answers must come back this way, and two pods on one bridge know a shorter one.
             "iptables": {"masqueradeAll": true},

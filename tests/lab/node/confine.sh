@@ -1,10 +1,10 @@
 # A node: what runs on it has processes, mounts and control groups of its own, and when this ends, nothing of it is left.
 # It ends when it is asked to, and when whoever started it is gone.
 #
-# Arguments: the name of its control group; the folder for what goes with it. Once it is there, `init` in that folder has
-# the id of a process to enter it by.
+# Arguments: the name of its control group; the folder for what goes with it; the number of a hypervisor, or 0. Once it is
+# there, `init` in that folder has the id of a process to enter it by.
 
-group=$1 folder=$2
+group=$1 folder=$2 hypervisor=$3
 
 # The second version of control groups has one hierarchy for everything, the first one for each controller.
 hierarchies() {
@@ -58,11 +58,38 @@ setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child sh -euc '
         cat /proc/sys/$flag > $copy
         mount --bind $copy /proc/sys/$flag
     done
+    # A hypervisor has devices and state of its own. KVM is hidden: whether it works differs from machine to machine.
+    if [ "$2" != 0 ]; then
+        echo "hypervisor-$2" > /proc/sys/kernel/hostname
+        mkdir "$1/state"
+        mount --bind "$1/state" /var/lib
+        mount -t tmpfs -o mode=755 devices /dev
+        mkdir /dev/net /dev/pts /dev/shm
+        mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts /dev/pts
+        mount -t tmpfs shm /dev/shm
+        while read -r name major minor; do mknod -m 666 /dev/$name c $major $minor; done <<DEVICES
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+kmsg 1 11
+tty 5 0
+net/tun 10 200
+DEVICES
+        ln -s pts/ptmx /dev/ptmx
+        ln -s /proc/self/fd /dev/fd
+        ln -s fd/0 /dev/stdin
+        ln -s fd/1 /dev/stdout
+        ln -s fd/2 /dev/stderr
+    fi
+    # What a pod mounts for others to see appears on its node.
+    mount --make-rshared /
     echo $id > "$1/init.new"
     mv "$1/init.new" "$1/init"
     # Nobody waits for what ends here.
     trap "" CHLD
     exec sleep infinity
-' node "$folder" &
+' node "$folder" "$hypervisor" &
 wait
 leave

@@ -28,7 +28,7 @@ impl Node {
             .and_then(|id| id.strip_prefix("containerd://"))
             .with_context(|| format!("{pod} has no container yet: {}", found.data["status"]))?;
         Ok(Container {
-            init: self.init()?,
+            init: self.init_of(&found)?,
             id: id.to_owned(),
         })
     }

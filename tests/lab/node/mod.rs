@@ -2,6 +2,8 @@
 
 mod configuration;
 mod container;
+mod fabric;
+mod hypervisor;
 mod registry;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, LogParams};
+use kube::core::DynamicObject;
+use serde_json::json;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::cluster::Cluster;
@@ -25,7 +29,11 @@ use crate::objects::{Kind, is, kind};
 use crate::say::say;
 use crate::tools::Tool;
 
+pub(crate) use configuration::ADDRESS;
+use configuration::{Host, NAME};
 pub use container::Container;
+pub use fabric::Fabric;
+pub use hypervisor::Hypervisor;
 use registry::Registry;
 
 /// How long a part of a node may take to be ready.
@@ -43,9 +51,6 @@ const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount");
 /// The bridge that has the node's address.
 const BRIDGE: &str = "node";
 
-/// What the process is called in which everything on a node ends.
-const PROCESS: &str = "node";
-
 /// A node of a cluster: a kubelet with containerd, Services that lead to pods and are found by their names, and a
 /// registry that pods have their images from, whatever registry they name.
 ///
@@ -55,6 +60,8 @@ pub struct Node {
     machine: Arc<Machine>,
     cluster: Cluster,
     registry: Registry,
+    /// The image of a pod's first process.
+    pause: String,
 }
 
 impl Node {
@@ -79,18 +86,22 @@ impl Node {
             machine: machine.clone(),
             cluster: cluster.clone(),
             registry: Registry::start(machine).await?,
+            pause: pause.name().to_owned(),
         };
         node.offer(&pause).await?;
         node.start_controllers()?;
-        node.start_pods(&pause).await?;
-        node.start_services()?;
+        let host = Host::first(machine.folder())?;
+        node.start_pods(&host).await?;
+        node.start_proxy(&host)?;
+        node.start_names()?;
+        node.lead_to_the_api_server().await?;
         eventually("pods can run", READY, async || {
-            for part in node.parts() {
+            node.runs(&host).await?;
+            for part in ["coredns", "kube-scheduler", "controllers"] {
                 machine.check(part)?;
             }
-            is(&cluster.get(NODE, configuration::NAME).await?, "Ready")?;
             cluster.get(SERVICE_ACCOUNT, "default/default").await?;
-            TcpStream::connect((configuration::ADDRESS, 53)).await?;
+            TcpStream::connect((ADDRESS, 53)).await?;
             Ok(())
         })
         .await?;
@@ -108,7 +119,7 @@ impl Node {
 
     /// Where pods reach this machine.
     pub fn address(&self) -> Ipv4Addr {
-        configuration::ADDRESS
+        ADDRESS
     }
 
     /// What a pod's only container has said until now; of one that ended, too.
@@ -123,19 +134,16 @@ impl Node {
         Ok(pods.logs(pod, &LogParams::default()).await?)
     }
 
-    /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID.
+    /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID,
+    /// and is on the first node.
     ///
     /// # Errors
     /// When it has no such volume, or not yet.
     pub fn sees(&self, pod: &str, volume: &str) -> Result<BTreeMap<String, Vec<u8>>> {
-        let place = configuration::Place::new(self.machine.folder())?;
+        let host = Host::first(self.machine.folder())?;
         // What is mounted there isn't mounted here.
-        let root = PathBuf::from(format!("/proc/{}/root", self.init()?));
-        let volumes = place
-            .folder()
-            .join("kubelet/pods")
-            .join(pod)
-            .join("volumes");
+        let root = PathBuf::from(format!("/proc/{}/root", self.init(NAME)?));
+        let volumes = host.kubelet().join("pods").join(pod).join("volumes");
         let volumes = root.join(volumes.strip_prefix("/")?);
         let kinds = ["kubernetes.io~secret", "kubernetes.io~configmap"];
         let folder = kinds
@@ -166,23 +174,24 @@ impl Node {
         Ok(folder)
     }
 
-    /// The process whose namespaces the node's programs are in.
-    fn init(&self) -> Result<String> {
-        let place = configuration::Place::new(self.machine.folder())?;
-        let init = fs::read_to_string(place.folder().join("init"))?;
-        Ok(init.trim().to_owned())
+    /// The process whose namespaces the programs of a node are in.
+    fn init(&self, node: &str) -> Result<String> {
+        configuration::init(self.machine.folder(), node)
     }
 
-    fn parts(&self) -> [&'static str; 7] {
-        [
-            PROCESS,
-            "containerd",
-            "kubelet",
-            "kube-proxy",
-            "coredns",
-            "kube-scheduler",
-            "controllers",
-        ]
+    /// The same of the node that a pod is on.
+    fn init_of(&self, pod: &DynamicObject) -> Result<String> {
+        let node = pod.data["spec"]["nodeName"].as_str();
+        self.init(node.context("the pod isn't on a node yet")?)
+    }
+
+    /// Fine when the kubelet of a node runs pods.
+    async fn runs(&self, host: &Host) -> Result<()> {
+        self.machine.check(host.name())?;
+        for part in ["containerd", "kubelet", "kube-proxy"] {
+            self.machine.check(&host.process(part))?;
+        }
+        is(&self.cluster.get(NODE, host.name()).await?, "Ready")
     }
 
     /// What pods come by.
@@ -207,75 +216,120 @@ impl Node {
         self.machine.start("kube-scheduler", &scheduler)
     }
 
-    /// What runs pods.
-    async fn start_pods(&self, pause: &Image) -> Result<()> {
-        let machine = &self.machine;
-        let place = configuration::Place::new(machine.folder())?;
-        let confined = Program::new("setpriv")
-            .args(["--pdeathsig", "TERM", "--", "sh", "-uc", CONFINE, PROCESS])
-            .arg(place.control_group())
-            .arg(place.folder())
-            .grace(GRACE);
-        machine.start(PROCESS, &confined)?;
-        let init = eventually("a node's namespaces are there", READY, async || {
-            machine.check(PROCESS)?;
-            self.init()
-        })
-        .await?;
-        let inside = |program: PathBuf| {
-            Program::new("nsenter")
-                .args(["--target", &init, "--mount", "--pid", "--"])
-                .args(["setpriv", "--pdeathsig", "KILL", "--"])
-                .arg(program)
+    /// Starts what keeps a node apart, and returns the process whose namespaces its programs are in.
+    async fn confine(&self, host: &Host) -> Result<String> {
+        let program = match host.number() {
+            0 => Program::new("setpriv"),
+            _ => Program::new("unshare").args(["--net", "--uts", "--", "setpriv"]),
         };
-        let containerd =
-            inside("containerd".into())
-                .arg("--config")
-                .arg(configuration::containerd(
-                    &place,
-                    self.registry.url(),
-                    pause.name(),
-                )?);
-        machine.start("containerd", &containerd)?;
+        let confined = program
+            .args([
+                "--pdeathsig",
+                "TERM",
+                "--",
+                "sh",
+                "-uc",
+                CONFINE,
+                host.name(),
+            ])
+            .arg(host.control_group())
+            .arg(host.folder())
+            .arg(host.number().to_string())
+            .grace(GRACE);
+        self.machine.start(host.name(), &confined)?;
+        eventually("a node's namespaces are there", READY, async || {
+            self.machine.check(host.name())?;
+            self.init(host.name())
+        })
+        .await
+    }
+
+    /// Starts a program of a node in its namespaces.
+    fn start_on(&self, host: &Host, name: &str, program: Program) -> Result<()> {
+        let inside = Program::new("nsenter")
+            .args(["--target", &self.init(host.name())?])
+            .args(["--mount", "--pid", "--net", "--uts", "--"])
+            .args(["setpriv", "--pdeathsig", "KILL", "--"])
+            .then(program);
+        self.machine.start(&host.process(name), &inside)
+    }
+
+    /// Starts what runs pods on the first node.
+    async fn start_pods(&self, host: &Host) -> Result<()> {
+        self.confine(host).await?;
+        self.start_kubelet(host).await
+    }
+
+    /// Starts containerd, and the kubelet that uses it.
+    async fn start_kubelet(&self, host: &Host) -> Result<()> {
+        let machine = &self.machine;
+        let configured = configuration::containerd(host, self.registry.url(), &self.pause)?;
+        let containerd = Program::new("containerd").arg("--config").arg(configured);
+        self.start_on(host, "containerd", containerd)?;
         // A kubelet that doesn't find it gives up.
-        let socket = format!("/proc/{}/root/run/containerd/containerd.sock", init);
+        let init = self.init(host.name())?;
+        let socket = format!("/proc/{init}/root/run/containerd/containerd.sock");
         eventually("containerd listens", READY, async || {
-            machine.check("containerd")?;
+            machine.check(&host.process("containerd"))?;
             Ok(UnixStream::connect(&socket).await?)
         })
         .await?;
-        let certificates = machine.authority().write(
-            &machine
-                .authority()
-                .server(&[&configuration::ADDRESS.to_string()])?,
-            &place.folder().join("certificates"),
+        let authority = machine.authority();
+        let certificates = authority.write(
+            &authority.server(&[&host.address().to_string()])?,
+            &host.folder().join("certificates"),
         )?;
-        let kubelet = inside(Tool::Kubelet.path()?)
-            .flag("config", configuration::kubelet(&place, &certificates)?)
-            .flag("kubeconfig", self.cluster.kubeconfig_file())
-            .flag("root-dir", place.folder().join("kubelet"))
-            .flag("hostname-override", configuration::NAME)
-            .flag("node-ip", configuration::ADDRESS.to_string());
-        machine.start("kubelet", &kubelet)
+        let kubelet = Program::new(Tool::Kubelet.path()?)
+            .flag("config", configuration::kubelet(host, &certificates)?)
+            .flag("kubeconfig", self.kubeconfig(host)?)
+            .flag("root-dir", host.kubelet())
+            .flag("hostname-override", host.name())
+            .flag("node-ip", host.address().to_string());
+        self.start_on(host, "kubelet", kubelet)
     }
 
-    /// What leads to them.
-    fn start_services(&self) -> Result<()> {
-        let folder = self.machine.folder();
-        let kubeconfig = self.cluster.kubeconfig_file();
-        let proxy = Program::new(Tool::KubeProxy.path()?)
-            .flag("config", configuration::kube_proxy(folder, kubeconfig)?);
-        self.machine.start("kube-proxy", &proxy)?;
+    /// Starts what leads from a node to Services.
+    fn start_proxy(&self, host: &Host) -> Result<()> {
+        let configured = configuration::kube_proxy(host, &self.kubeconfig(host)?)?;
+        let proxy = Program::new(Tool::KubeProxy.path()?).flag("config", configured);
+        self.start_on(host, "kube-proxy", proxy)
+    }
+
+    /// Starts what Services are found by.
+    fn start_names(&self) -> Result<()> {
+        let configured =
+            configuration::coredns(self.machine.folder(), self.cluster.kubeconfig_file())?;
         let names = Program::new(Tool::CoreDns.path()?)
             .arg("-conf")
-            .arg(configuration::coredns(folder, kubeconfig)?);
+            .arg(configured);
         self.machine.start("coredns", &names)
+    }
+
+    /// Writes the kubeconfig of a node's programs.
+    fn kubeconfig(&self, host: &Host) -> Result<PathBuf> {
+        let file = host.folder().join("kubeconfig");
+        fs::write(&file, self.cluster.kubeconfig_at(ADDRESS))?;
+        Ok(file)
+    }
+
+    /// Gives the Service `kubernetes` its endpoint.
+    async fn lead_to_the_api_server(&self) -> Result<()> {
+        let endpoints = json!({
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": {"name": "kubernetes", "namespace": "default"},
+            "subsets": [{
+                "addresses": [{"ip": ADDRESS}],
+                "ports": [{"name": "https", "port": self.cluster.port()}],
+            }],
+        });
+        self.cluster.apply(&endpoints.to_string()).await.map(drop)
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if let Err(error) = self.machine.stop(PROCESS) {
+        if let Err(error) = self.machine.stop(NAME) {
             say(format_args!("something of a node may be left: {error:#}"));
         }
     }
@@ -283,7 +337,7 @@ impl Drop for Node {
 
 /// A network between the node and this machine. Pods get one of their own behind it.
 fn lay_bridge() -> Result<()> {
-    let address = format!("{}/24", configuration::ADDRESS);
+    let address = format!("{}/24", ADDRESS);
     for arguments in [
         &["link", "add", BRIDGE, "type", "bridge"][..],
         &["address", "add", &address, "dev", BRIDGE],

@@ -11,10 +11,11 @@ use crate::probe;
 use crate::tools::Tool;
 
 use super::READY;
+use super::configuration::ADDRESS;
 
 const NAME: &str = "registry";
 
-/// A registry on loopback, which goes with the scenario.
+/// A registry for all nodes, which ends with the scenario.
 pub(super) struct Registry {
     url: String,
     host: String,
@@ -28,7 +29,7 @@ impl Registry {
         fs::create_dir_all(&blobs).with_context(|| format!("cannot create {}", blobs.display()))?;
         let program = Program::new(Tool::Crane.path()?)
             .args(["registry", "serve"])
-            .flag("address", &host)
+            .flag("address", format!("0.0.0.0:{port}"))
             .flag("disk", &blobs);
         machine.start(NAME, &program)?;
         eventually("the registry listens", READY, async || {
@@ -37,7 +38,7 @@ impl Registry {
         })
         .await?;
         Ok(Self {
-            url: format!("http://{host}"),
+            url: format!("http://{ADDRESS}:{port}"),
             host,
         })
     }

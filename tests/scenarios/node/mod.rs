@@ -3,6 +3,7 @@
 mod acceptance;
 mod cloud;
 mod federation;
+mod hypervisors;
 mod metrics;
 
 use std::env;
@@ -35,6 +36,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ]]),
     scenario!(Long, 180 s, pods_run_are_found_by_name_and_leave_nothing, [NODE]),
     scenario!(Long, 180 s, nothing_is_left_of_a_scenario_that_is_killed, [NODE]),
+    scenario!(Long, 120 s, hypervisors::hypervisors_join_a_cluster_and_its_networks, [NODE]),
     scenario!(Fixture, 600 s, is_killed, [NODE]),
 ];
 

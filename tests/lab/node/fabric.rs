@@ -1,0 +1,94 @@
+//! The networks between hypervisors and beyond them.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+
+use super::READY;
+use super::configuration::Host;
+use crate::eventually;
+use crate::machine::{Machine, Program};
+
+const FABRIC: &str = include_str!("fabric.sh");
+const JOIN: &str = include_str!("join.sh");
+
+/// The process whose namespace the networks are in.
+const PROCESS: &str = "fabric";
+
+/// The networks between hypervisors and beyond them: one that carries tunnels, and a physical network in which whoever is
+/// outside of the cloud reaches floating IPs.
+pub struct Fabric {
+    process: String,
+}
+
+impl Fabric {
+    /// The subnet of the physical network.
+    pub const OUTSIDE: &str = "172.31.7.0/24";
+
+    /// The address of whoever is outside, the gateway of the physical network.
+    pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(172, 31, 7, 1);
+
+    /// Lays them.
+    ///
+    /// # Errors
+    /// When this kernel doesn't let us.
+    pub async fn lay(machine: &Arc<Machine>) -> Result<Self> {
+        let file = machine.folder().join("fabric.pid");
+        let program = Program::new("unshare")
+            .args(["--net", "--", "sh", "-euc", FABRIC, PROCESS])
+            .arg(&file)
+            .arg(format!("{}/24", Self::GATEWAY));
+        machine.start(PROCESS, &program)?;
+        let process = eventually("the fabric is there", READY, async || {
+            machine.check(PROCESS)?;
+            Ok(fs::read_to_string(&file)?)
+        })
+        .await?;
+        Ok(Self {
+            process: process.trim().to_owned(),
+        })
+    }
+
+    /// Runs a program outside of the cloud, and returns what it prints.
+    ///
+    /// # Errors
+    /// When it fails, with what it says of that.
+    pub fn run(&self, words: &[&str]) -> Result<String> {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--target", &self.process, "--net", "--"])
+            .args(words);
+        output(command, &words.join(" "))
+    }
+
+    /// Connects a hypervisor whose namespaces are those of this process.
+    pub(super) fn connect(&self, host: &Host, init: &str, gateway: Ipv4Addr) -> Result<()> {
+        let mut command = Command::new("bash");
+        command
+            .args(["-euc", JOIN, "join", init, &self.process])
+            .arg(host.number().to_string())
+            .arg(host.address().to_string())
+            .arg(host.pods())
+            .arg(host.encapsulation().to_string())
+            .arg(gateway.to_string());
+        output(command, "connecting a hypervisor").map(drop)
+    }
+}
+
+/// What a program prints.
+pub(super) fn output(mut command: Command, what: &str) -> Result<String> {
+    let output = command
+        .output()
+        .with_context(|| format!("cannot run {}", Path::new(command.get_program()).display()))?;
+    ensure!(
+        output.status.success(),
+        "{what} ({}): {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}

@@ -1,0 +1,89 @@
+//! Hypervisors: further nodes of a cluster.
+
+use std::net::Ipv4Addr;
+use std::process::Command;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::configuration::Host;
+use super::fabric::{Fabric, output};
+use super::{ADDRESS, NODE, Node, READY};
+use crate::eventually;
+use crate::machine::Machine;
+use crate::say::say;
+
+/// The label of nodes that are hypervisors.
+const LABEL: &str = "node-role.kubernetes.io/hypervisor";
+
+/// A node on which virtual machines can run: it has /dev/net/tun and no /dev/kvm, a /run and a /var/lib of its own, and
+/// beside `eth0` two network interfaces that nothing uses yet: `underlay`, with the address for tunnels, and `external` in
+/// the physical network.
+///
+/// Everything of it ends with it, even when the scenario is killed.
+pub struct Hypervisor {
+    machine: Arc<Machine>,
+    host: Host,
+    init: String,
+}
+
+impl Node {
+    /// Adds a hypervisor to the cluster, `hypervisor-<number>`, counted from 1.
+    ///
+    /// # Errors
+    /// When a part of it can't be started, or isn't ready in time.
+    pub async fn add_hypervisor(&self, fabric: &Fabric, number: u8) -> Result<Hypervisor> {
+        let host = Host::hypervisor(self.machine.folder(), number)?;
+        let init = self.confine(&host).await?;
+        let hypervisor = Hypervisor {
+            machine: self.machine.clone(),
+            host,
+            init,
+        };
+        let host = &hypervisor.host;
+        fabric.connect(host, &hypervisor.init, ADDRESS)?;
+        self.start_kubelet(host).await?;
+        self.start_proxy(host)?;
+        eventually(&format!("{} is ready", host.name()), READY, async || {
+            self.runs(host).await
+        })
+        .await?;
+        let labels = json!({"metadata": {"labels": {LABEL: ""}}});
+        self.cluster.edit(NODE, host.name(), labels).await?;
+        Ok(hypervisor)
+    }
+}
+
+impl Hypervisor {
+    /// Its node's name.
+    pub fn name(&self) -> &str {
+        self.host.name()
+    }
+
+    /// Its address for tunnels to other hypervisors, the one that `underlay` has.
+    pub fn encapsulation(&self) -> Ipv4Addr {
+        self.host.encapsulation()
+    }
+
+    /// Runs a program of this machine in its namespaces, and returns what it prints.
+    ///
+    /// # Errors
+    /// When it fails, with what it says of that.
+    pub fn run(&self, words: &[&str]) -> Result<String> {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["--target", &self.init])
+            .args(["--mount", "--pid", "--net", "--uts", "--"])
+            .args(words);
+        output(command, &words.join(" ")).with_context(|| format!("on {}", self.name()))
+    }
+}
+
+impl Drop for Hypervisor {
+    fn drop(&mut self) {
+        if let Err(error) = self.machine.stop(self.host.name()) {
+            say(format_args!("something of a node may be left: {error:#}"));
+        }
+    }
+}
