@@ -24,6 +24,9 @@ const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
 /// The tag of the MariaDB that mariadb-operator runs.
 pub(crate) const MARIADB: &str = "11.4.5";
 
+/// The tag of the RabbitMQ that its cluster operator runs: Debian's version.
+pub(crate) const RABBITMQ: &str = "4.0.5";
+
 /// The services that there are images of.
 const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
 
@@ -132,7 +135,15 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn mariadb() -> Result<Self> {
-        Self::published("mariadb", MARIADB, vec!["entrypoint.sh".to_owned()])
+        Self::published("mariadb", MARIADB, Debian::Bookworm, &["entrypoint.sh"])
+    }
+
+    /// The RabbitMQ that its cluster operator runs.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn rabbitmq() -> Result<Self> {
+        Self::published("rabbitmq", RABBITMQ, Debian::Trixie, &[])
     }
 
     /// `ceph:lab`: a Ceph of one monitor and one OSD.
@@ -140,7 +151,7 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn ceph() -> Result<Self> {
-        Self::published("ceph", "lab", vec!["entrypoint.sh".to_owned()])
+        Self::published("ceph", "lab", Debian::Bookworm, &["entrypoint.sh"])
     }
 
     /// The Memcached that control planes make pods of.
@@ -148,16 +159,16 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn memcached() -> Result<Self> {
-        Self::published("memcached", MEMCACHED, Vec::new())
+        Self::published("memcached", MEMCACHED, Debian::Bookworm, &[])
     }
 
     /// One of the lab's own recipes, by the name and tag that pods call it.
-    fn published(name: &str, tag: &str, files: Vec<String>) -> Result<Self> {
+    fn published(name: &str, tag: &str, debian: Debian, files: &[&str]) -> Result<Self> {
         let recipe = Recipe {
             name: name.to_owned(),
-            debian: Debian::Bookworm,
+            debian,
             folder: own(name),
-            files,
+            files: files.iter().map(|&file| file.to_owned()).collect(),
             arguments: &[],
         };
         recipe.published(tag)

@@ -9,7 +9,7 @@ use c5c3_program::Build;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::function::our_program;
-use crate::image::MARIADB;
+use crate::image::{MARIADB, RABBITMQ};
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -79,8 +79,7 @@ impl Operator {
         .await
     }
 
-    /// Installs RabbitMQ's kinds and starts the operator of its clusters. Of what is inside a cluster, a Vhost for
-    /// instance, only the kinds are there: that operator talks to a RabbitMQ.
+    /// Installs RabbitMQ's kinds and starts the operator of its clusters.
     ///
     /// # Errors
     /// When it can't be built, installed or started, or isn't ready in time.
@@ -91,6 +90,7 @@ impl Operator {
             .flag("metrics-bind-address", loopback(metrics))
             .env("KUBECONFIG", cluster.kubeconfig_file())
             .env("OPERATOR_NAMESPACE", NAMESPACE)
+            .env("DEFAULT_RABBITMQ_IMAGE", format!("rabbitmq:{RABBITMQ}"))
             // It can't run without a lease. With a short one, it is soon back after it was killed.
             .env("LEASE_DURATION", "4")
             .env("RENEW_DEADLINE", "3")
@@ -98,6 +98,27 @@ impl Operator {
         Self::run(
             machine,
             "rabbitmq-cluster-operator",
+            program,
+            Readiness::Listens(metrics),
+        )
+        .await
+    }
+
+    /// Starts the operator of virtual hosts, users and permissions in RabbitMQ. Its kinds come with the operator of clusters,
+    /// whose pods it reaches once the cluster has a node. Its webhooks aren't served.
+    ///
+    /// # Errors
+    /// When it can't be built or started, or isn't ready in time.
+    pub async fn rabbitmq_topology(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        let metrics = machine.port();
+        let program = Program::new(Tool::RabbitmqTopologyOperator.path()?)
+            .flag("metrics-bind-address", loopback(metrics))
+            .env("KUBECONFIG", cluster.kubeconfig_file())
+            .env("OPERATOR_NAMESPACE", NAMESPACE)
+            .env("ENABLE_WEBHOOKS", "false");
+        Self::run(
+            machine,
+            "rabbitmq-topology-operator",
             program,
             Readiness::Listens(metrics),
         )

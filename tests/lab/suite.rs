@@ -50,6 +50,8 @@ pub enum Need {
     S3,
     /// MariaDB's image for mariadb-operator.
     MariaDb,
+    /// RabbitMQ's image for its cluster operator.
+    RabbitMq,
     /// Memcached's image of control planes.
     Memcached,
     /// Ceph's image.
@@ -126,6 +128,7 @@ impl Need {
             Self::Judges => Image::judges().map(drop),
             Self::S3 => Image::s3().map(drop),
             Self::MariaDb => Image::mariadb().map(drop),
+            Self::RabbitMq => Image::rabbitmq().map(drop),
             Self::Memcached => Image::memcached().map(drop),
             Self::Ceph => Image::ceph().map(drop),
             Self::Ovn => Image::ovn().map(drop),

@@ -48,6 +48,8 @@ pub enum Tool {
     MariadbOperator,
     /// The operator of RabbitMQ's clusters.
     RabbitmqOperator,
+    /// The operator of what is inside a RabbitMQ.
+    RabbitmqTopologyOperator,
     /// K-ORC, the operator of what is inside an OpenStack.
     KOrc,
     /// cert-manager; see `tests/tools/cert-manager/cert-manager`.
@@ -197,6 +199,13 @@ impl Tool {
                 package: "github.com/rabbitmq/cluster-operator/v2",
                 variables: &[],
             },
+            Tool::RabbitmqTopologyOperator => Recipe {
+                name: "rabbitmq-topology-operator",
+                folder: "rabbitmq-topology",
+                module: "github.com/rabbitmq/messaging-topology-operator",
+                package: "github.com/rabbitmq/messaging-topology-operator",
+                variables: &[],
+            },
             Tool::KOrc => Recipe {
                 name: "k-orc",
                 folder: "k-orc",
@@ -306,9 +315,10 @@ impl Module {
             ),
             Module::MariadbOperator => ("mariadb", "github.com/mariadb-operator/mariadb-operator"),
             Module::RabbitmqOperator => ("rabbitmq", "github.com/rabbitmq/cluster-operator/v2"),
-            Module::RabbitmqTopology => {
-                ("schemas", "github.com/rabbitmq/messaging-topology-operator")
-            }
+            Module::RabbitmqTopology => (
+                "rabbitmq-topology",
+                "github.com/rabbitmq/messaging-topology-operator",
+            ),
             Module::KOrc => ("k-orc", "github.com/k-orc/openstack-resource-controller/v2"),
         };
         golang::sources(folder, module)

@@ -3,6 +3,7 @@
 
 mod changes;
 mod claim;
+mod messaging;
 mod path;
 
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
@@ -19,6 +20,9 @@ const OPERATORS: &[Need] = &[
     Need::Tool(Tool::KOrc),
     Need::MariaDb,
     Need::Memcached,
+    Need::Tool(Tool::RabbitmqOperator),
+    Need::Tool(Tool::RabbitmqTopologyOperator),
+    Need::RabbitMq,
 ];
 
 /// What there is.
@@ -41,8 +45,9 @@ pub const SCENARIOS: &[Scenario] = &[
 
 const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
-/// The user that MariaDB runs as, and the one that every service does.
+/// The users that MariaDB and RabbitMQ run as, and the one that every service does.
 const DATABASE_USER: u32 = 999;
+const MESSAGING_USER: u32 = 999;
 const SERVICE_USER: u32 = 42424;
 
 fn a_control_plane_becomes_a_cloud() -> Result<()> {
@@ -50,6 +55,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
     let images = [
         Image::mariadb()?,
         Image::memcached()?,
+        Image::rabbitmq()?,
         Image::of_service("keystone", "2025.2")?,
         Image::of_service("glance", "2025.2")?,
         Image::of_service("placement", "2025.2")?,
@@ -58,12 +64,15 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         let mut cloud = Cloud::bare(&machine, &images).await?;
         cloud.cluster.install_control_plane_kinds().await?;
         let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
+        let _rabbitmq = Operator::rabbitmq(&machine, &cloud.cluster).await?;
+        let _topology = Operator::rabbitmq_topology(&machine, &cloud.cluster).await?;
         let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
         let _cert_manager = Operator::cert_manager(&machine, &cloud.cluster).await?;
         for operator in ["c5c3", "keystone", "glance", "placement"] {
             cloud.install(&machine, operator).await?;
         }
         cloud.volume("databases", "1Gi", DATABASE_USER).await?;
+        cloud.volume("messages", "2Gi", MESSAGING_USER).await?;
         cloud.volume("images", "20Gi", SERVICE_USER).await?;
 
         cloud
@@ -83,6 +92,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         .await?;
 
         path::report(&cloud.cluster.audit()?)?;
+        messaging::connects(&cloud).await?;
         keeps_images(&cloud, "images").await?;
         let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");

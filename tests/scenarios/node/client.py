@@ -138,6 +138,20 @@ def certificate():
     print(ssl.get_server_certificate((f"glance.{NAMESPACE}.svc", 9292)))
 
 
+def messages():
+    """Connects to the message bus as a service does, and receives from a quorum queue what it has sent there."""
+    from kombu import Connection, Queue
+
+    url = os.environ["TRANSPORT"]
+    queue = Queue("letters", routing_key="letters", queue_arguments={"x-queue-type": "quorum"})
+    with Connection(url) as connection:
+        with connection.SimpleQueue(queue) as letters:
+            letters.put("a letter")
+            message = letters.get(timeout=30)
+            message.ack()
+            print(message.payload)
+
+
 def metrics():
     """Sees the counters of those that are monitored grow with the requests."""
     for name, url in [("keystone", KEYSTONE), ("placement", SERVICES["placement"][1])]:
@@ -221,5 +235,5 @@ def federation():
     print(known["user"]["name"])
 
 
-TASKS = (credentials, images, stores, placement, certificate, metrics, federation)
+TASKS = (credentials, images, stores, placement, certificate, messages, metrics, federation)
 {task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -5,7 +5,6 @@ go 1.25.0
 require (
 	github.com/external-secrets/external-secrets v1.3.2
 	github.com/prometheus-operator/prometheus-operator v0.85.0
-	github.com/rabbitmq/messaging-topology-operator v1.14.2
 	github.com/rook/rook v1.15.0
 	sigs.k8s.io/gateway-api v1.6.3
 )

@@ -1,4 +1,4 @@
-//! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (cluster-operator 2.16, messaging-topology-operator 1.14).
+//! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (cluster-operator 2.16, messaging-topology-operator 1.17).
 
 use provider_composer::ResourceKind;
 use serde::{Deserialize, Serialize};
