@@ -18,7 +18,7 @@ pub use table::tables;
 /// The program that loads the services' own option objects.
 const OPTIONS: &str = include_str!("options.py");
 
-/// Keystone, Glance and Placement of one release, installed from PyPI.
+/// Keystone, Glance, Placement and Neutron of one release, installed from PyPI.
 pub struct OpenStack {
     /// The release.
     pub release: Release,

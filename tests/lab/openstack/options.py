@@ -9,7 +9,9 @@ import copy
 import functools
 import json
 import logging
+import multiprocessing
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -24,7 +26,7 @@ from oslo_config import cfg, generator, iniparser, types  # noqa: E402
 from stevedore import extension  # noqa: E402
 
 # What each service loads, by the names under which its libraries list their options. It is what the services give their
-# own sample files (etc/oslo-config-generator in keystone, glance and placement), without what only tools of theirs read.
+# own sample files (etc/oslo-config-generator of each), without what only tools of theirs read.
 MIDDLEWARE = ["oslo.middleware.cors", "oslo.middleware.http_proxy_to_wsgi"]
 NAMESPACES = {
     "keystone": [
@@ -54,6 +56,33 @@ NAMESPACES = {
         "osprofiler",
         *MIDDLEWARE,
     ],
+    "neutron": [
+        "designate.auth",
+        "ironic.auth",
+        "keystonemiddleware.auth_token",
+        "neutron",
+        "neutron.agent",
+        "neutron.db",
+        "neutron.experimental",
+        "neutron.extensions",
+        "neutron.ml2",
+        "neutron.ml2.ovn",
+        "nova.auth",
+        "oslo.cache",
+        "oslo.concurrency",
+        "oslo.db",
+        "oslo.log",
+        "oslo.messaging",
+        "oslo.middleware.healthcheck",
+        "oslo.policy",
+        "oslo.reports",
+        "oslo.service.periodic_task",
+        "oslo.service.service",
+        "oslo.versionedobjects",
+        "osprofiler",
+        "placement.auth",
+        *MIDDLEWARE,
+    ],
     "placement": [
         "keystonemiddleware.auth_token",
         "oslo.log",
@@ -61,6 +90,17 @@ NAMESPACES = {
         "osprofiler",
         "placement.conf",
         *MIDDLEWARE,
+    ],
+}
+
+# The same of programs on nodes, whose files only operators write.
+AGENTS = {
+    "neutron-ovn-agent": [
+        "neutron",
+        "neutron.agent",
+        "neutron.ml2.ovn.agent",
+        "oslo.concurrency",
+        "oslo.log",
     ],
 }
 
@@ -72,7 +112,7 @@ RESERVED_STORES = {"os_glance_tasks_store": "file", "os_glance_staging_store": "
 def listed(service):
     """Every option by section and name, as the libraries list them."""
     options = {}
-    for _, groups in generator._list_opts(NAMESPACES[service]):
+    for _, groups in generator._list_opts((NAMESPACES | AGENTS)[service]):
         for group, of_group in groups:
             section = options.setdefault(getattr(group, "name", group) or "DEFAULT", {})
             for option in of_group:
@@ -116,6 +156,9 @@ def word(type_):
             # As if it weren't given.
             known.append("")
         return ("any-case" if getattr(type_, "ignore_case", False) else "one") + "(" + "|".join(known) + ")"
+    if isinstance(type_, types.Integer) and type(type_).__module__ != types.__name__:
+        # A service's own type, which takes some of the numbers.
+        return "one(" + "|".join(str(number) for number in range(type_.min, type_.max + 1) if takes(type_, number)) + ")"
     if isinstance(type_, types.Number):
         low, high = ("" if bound is None else f"{bound:g}" if isinstance(bound, float) else str(bound) for bound in (type_.min, type_.max))
         name = "int" if type_.num_type is int else "float"
@@ -132,11 +175,23 @@ def word(type_):
     if isinstance(type_, types.URI):
         return "uri(" + "|".join(type_.schemes or []) + ")"
     if isinstance(type_, types.String) or type_ is str:
-        assert not getattr(type_, "regex", None)
-        return "text"
+        regex = getattr(type_, "regex", None)
+        if not regex:
+            return "text"
+        prefixes = re.fullmatch(r"\^\(([a-z|]+)\):\.\+", regex.pattern)
+        assert prefixes, regex.pattern
+        return "scheme(" + prefixes[1] + ")"
     if type_ in (int, float):
         return type_.__name__
     raise AssertionError(f"{type_!r} is a type that nobody has described yet")
+
+
+def takes(type_, value):
+    try:
+        type_(value)
+    except ValueError:
+        return False
+    return True
 
 
 def rules(service):
@@ -242,13 +297,24 @@ def check(service, text):
     return faults
 
 
+def apart(function, arguments):
+    """Calls a function in a process of its own: two services may register different options under one name."""
+    with multiprocessing.get_context("fork").Pool(1) as process:
+        return process.map(function, arguments)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["describe", "check"])
     if parser.parse_args().command == "describe":
-        out = {service: described(service) for service in NAMESPACES}
+        out = {service: apart(described, [service])[0] for service in NAMESPACES}
     else:
-        out = [check(asked["service"], asked["text"]) for asked in json.load(sys.stdin)]
+        asked = json.load(sys.stdin)
+        found = {}
+        for service in sorted({file["service"] for file in asked}):
+            texts = [file["text"] for file in asked if file["service"] == service]
+            found[service] = iter(apart(functools.partial(check, service), texts))
+        out = [next(found[file["service"]]) for file in asked]
     json.dump(out, answer, sort_keys=True)
     answer.flush()
     # Some libraries leave threads behind that nobody needs any more.

@@ -37,7 +37,7 @@ const OWN: usize = 4;
 pub fn values(release: Release) -> Result<()> {
     let openstack = OpenStack::of(release)?;
     let mut asked = Vec::new();
-    for service in ["keystone", "glance", "placement"] {
+    for service in ["keystone", "glance", "neutron", "placement"] {
         let Some(options) = Options::of(service, release) else {
             lab::bail!("nobody knows what {service} reads");
         };

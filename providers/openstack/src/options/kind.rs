@@ -1,7 +1,8 @@
 //! What the values of options are, as oslo.config takes them
 //! (<https://docs.openstack.org/oslo.config/latest/reference/types.html>).
 //!
-//! A kind is a word: `text`, `bool`, `int(1..65535)`, `float(0..)`, `host`, `uri(http|https)`, `one(a|b)`, `any-case(a|b)`,
+//! A kind is a word: `text`, `bool`, `int(1..65535)`, `float(0..)`, `host`, `uri(http|https)`, `scheme(tcp|ssl)` for anything after
+//! one of these and a colon, `one(a|b)`, `any-case(a|b)`,
 //! or one made of another: `list(int)`, `brackets(host)` for a list in brackets, `dict(text)`.
 
 use std::collections::BTreeSet;
@@ -48,6 +49,7 @@ fn fits(kind: &str, value: &str) -> Result<(), String> {
         "float" => is_number::<f64>(inner, value),
         "host" => value.parse::<IpAddr>().is_ok() || is_host_name(value),
         "uri" => is_uri(inner, value),
+        "scheme" => has_scheme(inner, value),
         "one" | "any-case" => return is_choice(inner, value, name == "any-case"),
         "list" => return each(value, |item| fits(inner, item.trim())),
         "brackets" => match value
@@ -155,6 +157,11 @@ fn is_uri(schemes: &str, value: &str) -> bool {
     known && !scheme.is_empty() && !host.is_empty() && value.bytes().all(allowed)
 }
 
+fn has_scheme(schemes: &str, value: &str) -> bool {
+    let scheme = value.split_once(':').filter(|(_, rest)| !rest.is_empty());
+    scheme.is_some_and(|(scheme, _)| schemes.split('|').any(|known| known == scheme))
+}
+
 /// A kind in words.
 fn described(kind: &str) -> String {
     let (name, inner) = parts(kind);
@@ -165,6 +172,7 @@ fn described(kind: &str) -> String {
         "host" => "the name or address of a host".to_owned(),
         "uri" if inner.is_empty() => "a URL".to_owned(),
         "uri" => format!("a URL with {}", inner.replace('|', " or ")),
+        "scheme" => format!("{}: and more", inner.replace('|', ": or ")),
         "one" | "any-case" => format!("one of {}", inner.replace('|', ", ")),
         "list" => format!(
             "a list of values with commas between, each {}",
@@ -214,6 +222,7 @@ mod tests {
     #[case("host", "db.example.com.")]
     #[case("uri()", "https://user@example.com:5000/v3?a=b")]
     #[case("uri(http|https)", "http://[2001:db8::1]:80")]
+    #[case("scheme(tcp|ssl)", "ssl:192.0.2.1:6641")]
     fn values_that_fit(#[case] kind: &str, #[case] value: &str) {
         assert_eq!(check(kind, value), Ok(()));
     }
@@ -251,6 +260,8 @@ mod tests {
     #[case("uri(http|https)", "ftp://a", "a URL with http or https")]
     #[case("uri()", "example.com", "a URL")]
     #[case("uri()", "http://a b", "a URL")]
+    #[case("scheme(tcp|ssl)", "udp:192.0.2.1:6641", "tcp: or ssl: and more")]
+    #[case("scheme(tcp|ssl)", "ssl:", "tcp: or ssl: and more")]
     fn values_that_do_not(#[case] kind: &str, #[case] value: &str, #[case] error: &str) {
         assert_eq!(check(kind, value), Err(error.to_owned()));
     }

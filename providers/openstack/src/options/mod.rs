@@ -10,7 +10,7 @@ use crate::release::Release;
 use table::Line;
 
 /// Tables of each service: its options, and its policy rules.
-const TABLES: [(&str, &str, &str); 3] = [
+const TABLES: [(&str, &str, &str); 4] = [
     (
         "glance",
         include_str!("../../options/glance.options"),
@@ -20,6 +20,11 @@ const TABLES: [(&str, &str, &str); 3] = [
         "keystone",
         include_str!("../../options/keystone.options"),
         include_str!("../../options/keystone.rules"),
+    ),
+    (
+        "neutron",
+        include_str!("../../options/neutron.options"),
+        include_str!("../../options/neutron.rules"),
     ),
     (
         "placement",
