@@ -2,23 +2,31 @@
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{Composition, Key, Progress, Resource, Use, World};
+use provider_composer::{Composition, Key, Progress, Resource, Seen, Use, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Config;
 use crate::definition::part;
+use crate::files::Files;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
-use crate::manifest::rabbitmq::{Permission, Permissions, RabbitmqCluster, User, Vhost};
+use crate::manifest::rabbitmq::{
+    ClusterTls, Permission, Permissions, RabbitmqCluster, User, Vhost,
+};
 use crate::pod::Program;
 use crate::secret::Values;
 use crate::service::Service;
 
 /// The RabbitMQ of a control plane.
 const RABBITMQ: &str = "openstack-rabbitmq";
-/// Where RabbitMQ listens.
+/// The port of RabbitMQ, and the one for TLS.
 const PORT: u16 = 5672;
+const TLS_PORT: u16 = 5671;
+/// The file with the certificates that RabbitMQ's is checked against.
+const AUTHORITY: &str = "messaging-ca.crt";
+/// The same of a RabbitMQ whose certificate is signed by a public authority, in every image.
+const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Why a bus isn't used yet.
 const WAITING: &str = "WaitingForMessaging";
 /// The folder of file locks: every container can write to it.
@@ -33,11 +41,28 @@ const IMPORTED: [&str; 2] = ["username", "password"];
 /// A message bus that a service can use.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Messaging {
-    /// Members, each `host:port`.
-    members: Vec<String>,
+    server: Server,
     vhost: String,
     user: String,
     password: String,
+}
+
+/// A RabbitMQ.
+#[derive(Clone, PartialEq, Eq)]
+struct Server {
+    /// Members, each `host:port`.
+    members: Vec<String>,
+    encryption: Encryption,
+}
+
+/// Whether connections are encrypted, and what RabbitMQ's certificate is checked against.
+#[derive(Clone, PartialEq, Eq)]
+enum Encryption {
+    None,
+    /// These certificates, in PEM.
+    Authority(String),
+    /// Those of public authorities.
+    Public,
 }
 
 impl Messaging {
@@ -76,16 +101,16 @@ impl Messaging {
                 return Err(progress);
             }
         };
-        let members = match account.elsewhere {
-            Some(members) => Ok(members),
+        let server = match account.elsewhere {
+            Some(server) => Ok(server),
             None => {
                 let cluster = cluster(wanted);
                 compose((service, &object), cluster, vhost, &secret, composition);
                 managed((service, &object), cluster, &account.password, world)
             }
         };
-        members.map(|members| Self {
-            members,
+        server.map(|server| Self {
+            server,
             vhost: vhost.to_owned(),
             user: account.user,
             password: account.password,
@@ -94,12 +119,24 @@ impl Messaging {
 
     /// Configures the message bus of a service
     /// (<https://docs.openstack.org/oslo.messaging/latest/configuration/opts.html>).
-    pub fn configure(&self, config: &mut Config) {
+    pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
         config
             .section("DEFAULT")
             .secret("transport_url", &self.url());
-        config
-            .section("oslo_messaging_rabbit")
+        let section = config.section("oslo_messaging_rabbit");
+        let authority = match &self.server.encryption {
+            Encryption::None => None,
+            Encryption::Authority(authority) => {
+                files.text(AUTHORITY, authority);
+                Some(format!("{}/{AUTHORITY}", service.definition.folder))
+            }
+            Encryption::Public => Some(PUBLIC_AUTHORITIES.to_owned()),
+        };
+        if let Some(authority) = authority {
+            // Without the file, oslo.messaging checks no certificate.
+            section.set("ssl", true).set("ssl_ca_file", authority);
+        }
+        section
             // What is in a queue outlasts the member that it was on.
             .set("rabbit_quorum_queue", true)
             .set("rabbit_transient_quorum_queue", true)
@@ -115,7 +152,7 @@ impl Messaging {
     fn url(&self) -> String {
         let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         let (user, password) = (encoded(&self.user), encoded(&self.password));
-        let members = self.members.iter();
+        let members = self.server.members.iter();
         let members: Vec<String> = members
             .map(|member| format!("{user}:{password}@{member}"))
             .collect();
@@ -124,7 +161,7 @@ impl Messaging {
 
     /// Which virtual host it is, without its password.
     pub fn place(&self) -> String {
-        format!("{}/{}", self.members.join(","), self.vhost)
+        format!("{}/{}", self.server.members.join(","), self.vhost)
     }
 }
 
@@ -140,7 +177,7 @@ pub(crate) fn name_queues(program: Program, container: &str) -> Program {
 struct Account {
     user: String,
     password: String,
-    elsewhere: Option<Vec<String>>,
+    elsewhere: Option<Server>,
 }
 
 impl Account {
@@ -153,21 +190,30 @@ impl Account {
     ) -> Awaited<Self> {
         let purpose = "user and password of the message bus";
         let values = Values::read(world, service.namespace, secret, purpose)?;
-        let elsewhere = match (&wanted.cluster_ref, wanted.hosts.as_slice()) {
+        let encryption = match values.authority()? {
+            Some(authority) => Encryption::Authority(authority.to_owned()),
+            None => Encryption::None,
+        };
+        let usual = encryption.port();
+        let members = match (&wanted.cluster_ref, wanted.hosts.as_slice()) {
             (Some(_), _) => None,
             (None, []) => match values.line("host")? {
-                Some(host) => Some(vec![member(host, values.port()?)]),
+                Some(host) => Some(vec![member(host, values.port()?.unwrap_or(usual))]),
                 None => None,
             },
             (None, hosts) => {
                 let members = hosts.iter();
                 Some(
                     members
-                        .map(|host| member(host.host(), host.port()))
+                        .map(|host| member(host.host(), host.port().unwrap_or(usual)))
                         .collect(),
                 )
             }
         };
+        let elsewhere = members.map(|members| Server {
+            members,
+            encryption,
+        });
         if elsewhere.is_none() {
             if key != IMPORTED[1] {
                 return Err(Progress::failed(
@@ -190,8 +236,18 @@ impl Account {
     }
 }
 
-fn member(host: &str, port: Option<u16>) -> String {
-    format!("{}:{}", in_url(host), port.unwrap_or(PORT))
+impl Encryption {
+    /// The port where RabbitMQ listens for such connections.
+    const fn port(&self) -> u16 {
+        match self {
+            Self::None => PORT,
+            Self::Authority(_) | Self::Public => TLS_PORT,
+        }
+    }
+}
+
+fn member(host: &str, port: u16) -> String {
+    format!("{}:{port}", in_url(host))
 }
 
 fn cluster(wanted: &parts::Messaging) -> &str {
@@ -205,9 +261,10 @@ fn managed(
     cluster: &str,
     password: &str,
     world: &World<'_>,
-) -> Awaited<Vec<String>> {
+) -> Awaited<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     holds(&bus, "ClusterAvailable", WAITING, world)?;
+    let encryption = encryption(service, cluster, world)?;
     for key in own(service, object) {
         holds(&key, "Ready", WAITING, world)?;
     }
@@ -224,7 +281,29 @@ fn managed(
             ),
         ));
     }
-    Ok(vec![format!("{cluster}.{}.svc:{PORT}", service.namespace)])
+    let host = format!("{cluster}.{}.svc", service.namespace);
+    Ok(Server {
+        members: vec![member(&host, encryption.port())],
+        encryption,
+    })
+}
+
+/// Whether a RabbitMQ of this cluster has a certificate.
+fn encryption(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<Encryption> {
+    let tls = match world.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster) {
+        Seen::Found(cluster) => cluster.body.spec.tls,
+        Seen::Missing => ClusterTls::default(),
+        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    };
+    let Some(secret) = tls.secret_name.filter(|name| !name.is_empty()) else {
+        return Ok(Encryption::None);
+    };
+    let purpose = "RabbitMQ's certificate";
+    let values = Values::read(world, service.namespace, &secret, purpose)?;
+    Ok(match values.authority()? {
+        Some(authority) => Encryption::Authority(authority.to_owned()),
+        None => Encryption::Public,
+    })
 }
 
 /// What is made in a bus, in the order in which it can be.

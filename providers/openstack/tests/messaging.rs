@@ -94,6 +94,40 @@ fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
 }
 
 #[rstest::rstest]
+#[case::private(&[("ca.crt", "authority")], "/etc/neutron/messaging-ca.crt", Some("authority"))]
+#[case::public(&[("tls.crt", "certificate")], "/etc/ssl/certs/ca-certificates.crt", None)]
+fn services_check_the_certificate_of_an_encrypted_bus(
+    #[case] certificate: &[(&str, &str)],
+    #[case] file: &str,
+    #[case] authority: Option<&str>,
+) {
+    let mut cluster = managed("s3cret");
+    cluster.secret("openstack-rabbitmq-tls", certificate);
+    cluster.change::<Manifest<RabbitmqCluster>>("openstack-rabbitmq", |bus| {
+        bus["spec"]["tls"] = json!({ "secretName": "openstack-rabbitmq-tls" });
+    });
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(
+        said(&cluster, "neutron.conf").unwrap(),
+        format!(
+            "[DEFAULT]\n\
+             transport_url = rabbit://neutron:s3cret@openstack-rabbitmq.openstack.svc:5671/neutron\n\
+             \n\
+             [oslo_concurrency]\n\
+             lock_path = /tmp\n\
+             \n\
+             [oslo_messaging_rabbit]\n\
+             rabbit_quorum_queue = true\n\
+             rabbit_transient_quorum_queue = true\n\
+             ssl = true\n\
+             ssl_ca_file = {file}\n\
+             use_queue_manager = true\n"
+        )
+    );
+    assert_eq!(said(&cluster, "messaging-ca.crt").as_deref(), authority);
+}
+
+#[rstest::rstest]
 #[case::bus("openstack-rabbitmq", "RabbitmqCluster openstack-rabbitmq: no room")]
 #[case::vhost("neutron", "Vhost neutron: no room")]
 fn each_part_is_waited_for(#[case] name: &str, #[case] expected: &str) {
@@ -158,6 +192,11 @@ fn what_cannot_be_read_is_not_taken_away() {
     json!({ "hosts": ["bus.example.com"], "secretRef": { "name": SECRET, "key": "rabbit" } }),
     &[("rabbit", "hush")],
     "rabbit://neutron:hush@bus.example.com:5672/neutron"
+)]
+#[case::encrypted(
+    json!({ "hosts": ["bus.example.com"] }),
+    &[("password", "hush"), ("ca.crt", "authority")],
+    "rabbit://neutron:hush@bus.example.com:5671/neutron"
 )]
 fn nothing_is_made_in_a_bus_of_somebody_else(
     #[case] messaging: Value,

@@ -6,6 +6,7 @@ import os
 import ssl
 import sys
 import time
+import urllib.parse
 
 import requests
 from keystoneauth1 import session
@@ -142,9 +143,10 @@ def messages():
     """Connects to the message bus as a service does, and receives from a quorum queue what it has sent there."""
     from kombu import Connection, Queue
 
-    url = os.environ["TRANSPORT"]
+    url = urllib.parse.urlsplit(os.environ["TRANSPORT"])
+    verified = {"ca_certs": AUTHORITY, "cert_reqs": ssl.CERT_REQUIRED, "server_hostname": url.hostname}
     queue = Queue("letters", routing_key="letters", queue_arguments={"x-queue-type": "quorum"})
-    with Connection(url) as connection:
+    with Connection(url.geturl(), ssl=verified) as connection:
         with connection.SimpleQueue(queue) as letters:
             letters.put("a letter")
             message = letters.get(timeout=30)

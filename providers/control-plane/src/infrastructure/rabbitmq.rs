@@ -2,21 +2,36 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::Composition;
+use provider_openstack::manifest::cert_manager::Certificate;
+use provider_openstack::manifest::rabbitmq::ClusterTls;
 
+use super::authority::{key, manifest};
 use super::{RABBITMQ, bounds, placement, requirements};
 use crate::manifest::rabbitmq::{Configuration, Persistence, RabbitmqCluster, RabbitmqClusterSpec};
 use crate::recipe::Recipe;
+
+/// The Certificate, and the Secret with it.
+const CERTIFICATE: &str = "openstack-rabbitmq-tls";
+
+/// The URL that the topology operator connects to
+/// (<https://www.rabbitmq.com/kubernetes/operator/using-topology-operator#non-operator>).
+const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 
 /// A minority that is cut off stops, rather than going its own way
 /// (<https://www.rabbitmq.com/docs/partitions#automatic-handling>).
 const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
 
 impl Recipe<'_> {
-    /// Wants the RabbitmqCluster.
+    /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
     pub(crate) fn rabbitmq(&self, composition: &mut Composition) {
         let wanted = &self.spec().infrastructure.rabbitmq;
         let global = &self.spec().global;
+        let encrypted = global.tls.enabled;
+        if encrypted {
+            self.rabbitmq_certificate(composition);
+        }
         let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), RABBITMQ.to_owned())]);
         let spec = RabbitmqClusterSpec {
             replicas: wanted.replicas,
@@ -30,10 +45,39 @@ impl Recipe<'_> {
             rabbitmq: Configuration {
                 additional_config: PARTITIONS.to_owned(),
             },
+            tls: encrypted.then(|| ClusterTls {
+                secret_name: Some(CERTIFICATE.to_owned()),
+            }),
             image_pull_secrets: self.pull_secrets(),
             affinity: Some(placement::affinity(&global.topology, &labels)),
             tolerations: placement::tolerations(&global.topology),
         };
-        composition.apply(self.namespace(), RABBITMQ, &RabbitmqCluster { spec });
+        let metadata = ObjectMeta {
+            // The topology operator verifies certificates against those of its own image, and takes none from here.
+            annotations: encrypted.then(|| {
+                let uri = format!("http://{RABBITMQ}.{}.svc:15672", self.namespace());
+                BTreeMap::from([(OPERATOR_URI.to_owned(), uri)])
+            }),
+            ..ObjectMeta::default()
+        };
+        let cluster = RabbitmqCluster { metadata, spec };
+        composition.apply(self.namespace(), RABBITMQ, &cluster);
+    }
+
+    /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.
+    fn rabbitmq_certificate(&self, composition: &mut Composition) {
+        let Some(issuer_ref) = self.internal_issuer() else {
+            return;
+        };
+        let host = format!("{RABBITMQ}.{}.svc", self.namespace());
+        let certificate = Certificate {
+            secret_name: CERTIFICATE.to_owned(),
+            dns_names: vec![format!("{host}.cluster.local"), host],
+            usages: vec!["server auth".to_owned()],
+            private_key: key("Always"),
+            issuer_ref,
+            ..Certificate::default()
+        };
+        composition.apply(self.namespace(), CERTIFICATE, &manifest(certificate));
     }
 }

@@ -3,13 +3,28 @@
 use k8s_openapi::api::core::v1::{
     Affinity, LocalObjectReference, ResourceRequirements, Toleration,
 };
-use provider_composer::ResourceKind;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Resource, ResourceKind};
+use provider_openstack::manifest::rabbitmq::ClusterTls;
 use serde::Serialize;
 
-use super::{Manifest, Spec};
-
 /// A RabbitMQ cluster.
-pub type RabbitmqCluster = Manifest<RabbitmqClusterSpec>;
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RabbitmqCluster {
+    /// Annotations of the operators.
+    pub metadata: ObjectMeta,
+    /// The desired RabbitMQ.
+    pub spec: RabbitmqClusterSpec,
+}
+
+impl Resource for RabbitmqCluster {
+    const KIND: ResourceKind = ResourceKind::namespaced(
+        "rabbitmq.com",
+        "v1beta1",
+        "RabbitmqCluster",
+        "rabbitmqclusters",
+    );
+}
 
 /// The wanted RabbitMQ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,6 +38,9 @@ pub struct RabbitmqClusterSpec {
     pub resources: ResourceRequirements,
     /// RabbitMQ's configuration.
     pub rabbitmq: Configuration,
+    /// Encryption of connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<ClusterTls>,
     /// Secrets with a registry's credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub image_pull_secrets: Vec<LocalObjectReference>,
@@ -51,13 +69,4 @@ pub struct Persistence {
 pub struct Configuration {
     /// Lines of rabbitmq.conf.
     pub additional_config: String,
-}
-
-impl Spec for RabbitmqClusterSpec {
-    const KIND: ResourceKind = ResourceKind::namespaced(
-        "rabbitmq.com",
-        "v1beta1",
-        "RabbitmqCluster",
-        "rabbitmqclusters",
-    );
 }

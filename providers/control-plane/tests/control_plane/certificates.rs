@@ -42,7 +42,14 @@ fn internal_issuer_takes_the_place_of_the_own_authority() {
     let internal = json!({ "internalIssuerRef": { "name": "internal", "kind": "ClusterIssuer" } });
     let issued = issued(&internal);
     let names: Vec<&String> = issued.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["Keystone keystone", "Placement placement"]);
+    assert_eq!(
+        names,
+        [
+            "Certificate openstack-rabbitmq-tls",
+            "Keystone keystone",
+            "Placement placement"
+        ]
+    );
     assert_eq!(
         issued["Placement placement"]["tls"],
         json!({ "enabled": true, "issuerRef": { "name": "internal", "kind": "ClusterIssuer" } })

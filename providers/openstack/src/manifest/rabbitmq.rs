@@ -10,9 +10,22 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("rabbitmq.com", "v1beta1", kind, plural)
 }
 
-/// A message bus; only whether it is there matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RabbitmqCluster {}
+/// A message bus, as far as its users depend on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RabbitmqCluster {
+    /// Encryption of connections.
+    #[serde(default)]
+    pub tls: ClusterTls,
+}
+
+/// Encryption of connections to a bus.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterTls {
+    /// Secret with certificate and key; without one, connections aren't encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_name: Option<String>,
+}
 
 impl Kind for RabbitmqCluster {
     const KIND: ResourceKind = kind("RabbitmqCluster", "rabbitmqclusters");
