@@ -11,7 +11,7 @@ use provider_composer::{
 
 use crate::awaited::Awaited;
 use crate::cache::{MEMCACHED, cache};
-use crate::config::Config;
+use crate::config::{Config, Section};
 use crate::files::Files;
 use crate::secret::Values;
 use crate::service::Service;
@@ -82,6 +82,11 @@ impl KeystoneAccess {
         })
     }
 
+    /// The region whose endpoints are used.
+    pub fn region(&self) -> &str {
+        &self.region
+    }
+
     /// ID of the application credential.
     pub fn id(&self) -> &str {
         &self.id
@@ -91,14 +96,11 @@ impl KeystoneAccess {
     /// (<https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html>).
     pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
         let section = config.section("keystone_authtoken");
+        self.authenticate(service, section, files);
         section
-            .set("auth_type", "v3applicationcredential")
-            .set("auth_url", &self.auth_url)
             .set("www_authenticate_uri", &self.auth_url)
             .set("region_name", &self.region)
             .set("service_type", service.definition.type_)
-            .set("application_credential_id", &self.id)
-            .secret("application_credential_secret", &self.secret)
             // Else any user's token would do where a service's is asked for.
             .set("service_token_roles", "service")
             .set("service_token_roles_required", true);
@@ -108,6 +110,21 @@ impl KeystoneAccess {
                 .set("memcache_security_strategy", "ENCRYPT")
                 .secret("memcache_secret_key", &tokens.key);
         }
+    }
+
+    /// Sets how a service authenticates to Keystone when it calls another one, in any section that takes the options of
+    /// keystoneauth (<https://docs.openstack.org/keystoneauth/latest/plugin-options.html>).
+    pub fn authenticate(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
+        section
+            .set("auth_type", "v3applicationcredential")
+            .set("auth_url", &self.auth_url)
+            .set("application_credential_id", &self.id)
+            .secret("application_credential_secret", &self.secret);
+        self.trust(service, section, files);
+    }
+
+    /// Sets which certificates the services of the control plane have theirs signed by, where the system may not know them.
+    pub fn trust(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
         if let Some(authority) = &self.authority {
             section.set(
                 "cafile",

@@ -148,6 +148,11 @@ impl Section {
         self.put(option, vec![written(value)], true)
     }
 
+    /// Sets an option to the value of an option of DEFAULT, which another file may give.
+    pub fn same_as(&mut self, option: &str, other: &str) -> &mut Self {
+        self.put(option, vec![format!("${other}")], false)
+    }
+
     /// Sets an option to a list, which stands in one line.
     pub fn list<T: Display>(
         &mut self,

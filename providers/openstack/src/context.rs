@@ -95,6 +95,19 @@ impl<'a> ServiceContext<'a> {
         self.service.installed.is_some() || self.dependencies.is_ready()
     }
 
+    /// Whether all pods of all components run the wanted image.
+    pub fn is_rolled(&self) -> bool {
+        let mut all = self.components.iter();
+        all.all(|one| one.rollout.is_done_with(&self.service.image))
+    }
+
+    /// Whether a component is available.
+    pub fn availability(&self, component: &str) -> Progress {
+        let mut all = self.components.iter();
+        let found = all.find(|one| one.component.name == component);
+        found.map_or(Progress::Ready, |one| one.rollout.progress.clone())
+    }
+
     /// Runs a service: migrates its databases, rolls its components, and reports how far they have come. While something is
     /// waited for, what runs stays as it is.
     ///
@@ -121,9 +134,7 @@ impl<'a> ServiceContext<'a> {
         });
         let schema = match &workload {
             Ok(workload) => {
-                let all = |one: &Observed<'_>| one.rollout.is_done_with(&service.image);
-                let rolled = self.components.iter().all(all);
-                let migrations = &workload.migrations;
+                let (rolled, migrations) = (self.is_rolled(), &workload.migrations);
                 migrations.compose(service, &self.jobs, rolled, composition)?
             }
             Err(awaited) => {
@@ -203,6 +214,9 @@ impl<'a> ServiceContext<'a> {
                 let pods = pods.ok_or_else(|| Progress::Unknown {
                     message: format!("nothing says what component {} runs", component.name),
                 })?;
+                if !pods.awaited.is_ready() {
+                    return Err(pods.awaited.clone());
+                }
                 Ok((workload, pods, certificate))
             }),
             (Err(awaited), _) => Err(awaited.clone()),
@@ -231,8 +245,12 @@ impl<'a> ServiceContext<'a> {
         }
     }
 
-    /// Whether a component may get the wanted image: it has it already, or all components before it run it.
+    /// Whether a component may get the wanted image: it has it already, or all components before it run it. Before the first
+    /// release is installed nothing older runs, and all start at once.
     fn turn(&self, observed: &Observed<'_>) -> Awaited<()> {
+        if self.service.installed.is_none() {
+            return Ok(());
+        }
         let image = &self.service.image;
         let after = observed.component.definition.after;
         let mut before = self.components.iter().filter(|other| {

@@ -17,8 +17,9 @@ use crate::service::Service;
 const MARIADB: &str = "openstack-db";
 /// Where MariaDB listens.
 const PORT: u16 = 3306;
-/// The file with the certificates that the server's is signed by.
-const AUTHORITY: &str = "database-ca.crt";
+/// The file with the certificates that the server's is signed by. A service whose databases are in several servers has those of
+/// all of them there.
+pub const AUTHORITY: &str = "database-ca.crt";
 /// Why a database isn't used yet.
 const WAITING: &str = "WaitingForDatabase";
 /// Most connections of one service's user. Each process of each replica opens up to 25.
@@ -142,6 +143,11 @@ impl Database {
                  @ and %, and a user without these, : and /",
             )),
         }
+    }
+
+    /// Certificates that the server's is signed by, where connections are encrypted.
+    pub fn authority(&self) -> Option<&str> {
+        self.server.authority.as_deref()
     }
 
     /// Which database it is, without its password.

@@ -1,5 +1,7 @@
 //! The registry of OpenStack services: what is the same for every resource of a service, stated once.
 
+use crate::messaging::CONNECTED;
+
 /// The fixed facts of an OpenStack service.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ServiceDefinition {
@@ -54,7 +56,8 @@ pub enum ComponentKind {
     },
     /// A program without an endpoint.
     Daemon {
-        /// The command that succeeds while the program works; empty where there is none.
+        /// The command that succeeds while the program is ready; empty where there is none. It doesn't restart the program:
+        /// what it depends on, the message bus for instance, may be away.
         probe: &'static [&'static str],
     },
 }
@@ -170,10 +173,57 @@ pub const NOVA: ServiceDefinition = ServiceDefinition {
     type_: "compute",
     path: "/v2.1",
     folder: "/etc/nova/config",
-    databases: &[""],
-    buses: &[""],
-    api: ComponentDefinition::api("nova.wsgi.osapi_compute", "/healthcheck", 8774),
-    components: &[],
+    databases: &["", "api", "cell0"],
+    buses: &["", "cell1"],
+    api: ComponentDefinition {
+        after: AFTER_CONDUCTORS,
+        ..ComponentDefinition::api("nova.wsgi.osapi_compute", "/", 8774)
+    },
+    components: &[
+        NOVA_CONDUCTOR,
+        NOVA_SCHEDULER,
+        NOVA_METADATA,
+        NOVA_NOVNCPROXY,
+    ],
+};
+
+/// Nova's conductors run a new image before its other components.
+const AFTER_CONDUCTORS: &[&str] = &["conductor"];
+
+/// Accesses the databases for Nova's other components. Each cell has one of its own.
+pub const NOVA_CONDUCTOR: ComponentDefinition = ComponentDefinition {
+    name: "conductor",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "ConductorReady",
+    after: &[],
+};
+
+/// Chooses a host for each server.
+pub const NOVA_SCHEDULER: ComponentDefinition = ComponentDefinition {
+    name: "scheduler",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "SchedulerReady",
+    after: AFTER_CONDUCTORS,
+};
+
+/// Serves the metadata of servers to Neutron's agents.
+pub const NOVA_METADATA: ComponentDefinition = ComponentDefinition {
+    name: "metadata",
+    kind: ComponentKind::Wsgi {
+        module: "nova.wsgi.metadata",
+        health: "/",
+        port: 8775,
+    },
+    condition: "MetadataReady",
+    after: AFTER_CONDUCTORS,
+};
+
+/// Shows the consoles of a cell's servers.
+pub const NOVA_NOVNCPROXY: ComponentDefinition = ComponentDefinition {
+    name: "novncproxy",
+    kind: ComponentKind::Proxy { port: 6080 },
+    condition: "CellsReady",
+    after: AFTER_CONDUCTORS,
 };
 
 /// Networks.

@@ -20,7 +20,7 @@ use crate::pod::{Program, Source, pod, requirements, selector, spread};
 use crate::reverse_proxy::ReverseProxy;
 use crate::service::{API, COMPONENT, INSTANCE, Service};
 use crate::tls::Certificate;
-use crate::uwsgi::{self, READY};
+use crate::uwsgi::{self, READY, Workers};
 use crate::{files, messaging, metrics};
 
 /// How long a pod that goes still answers, in seconds: so long may it take until nobody sends it anything any more.
@@ -41,6 +41,10 @@ pub struct Pods {
     pub component: String,
     /// What the container sees, besides its certificate. The command of an API is uwsgi's.
     pub program: Program,
+    /// What it waits for besides the components before it; until then what runs stays as it is.
+    pub awaited: Progress,
+    /// How many requests each replica of an API serves at once.
+    pub workers: Workers,
     /// What each replica of an API runs besides, every two minutes: commands as a shell reads them.
     pub periodic: Vec<String>,
     /// The reverse proxy of an API, if it has one.
@@ -65,8 +69,18 @@ impl Pods {
         Self {
             component: component.into(),
             program,
+            awaited: Progress::Ready,
+            workers: Workers::default(),
             periodic: Vec::new(),
             reverse_proxy: None,
+        }
+    }
+
+    /// The pods of a component of which it isn't known yet what they run.
+    pub fn waiting(component: impl Into<String>, awaited: Progress) -> Self {
+        Self {
+            awaited,
+            ..Self::of(component, Program::default())
         }
     }
 
@@ -87,7 +101,8 @@ impl Pods {
         if let ComponentKind::Wsgi { module, port, .. } = component.definition.kind {
             let proxied = self.reverse_proxy.is_some();
             let encrypted = certificate.is_some();
-            program.command = uwsgi::command(component, (module, port), proxied, encrypted);
+            program.command =
+                uwsgi::command(component, (module, port), self.workers, proxied, encrypted);
             program.command.extend(uwsgi::periodic(&self.periodic));
         }
         let annotation = annotation.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -216,7 +231,8 @@ impl Pods {
             period_seconds: Some(15),
             failure_threshold: Some(6),
             ..alive
-        });
+        })
+        .filter(|_| !matches!(definition.kind, ComponentKind::Daemon { .. }));
     }
 }
 

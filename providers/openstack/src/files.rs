@@ -71,12 +71,18 @@ impl Files {
         self.secret = true;
     }
 
-    /// Composes the object, with what the readiness probe asks. A configuration file that can't be written fails the reconcile.
-    pub fn compose(&self, service: &Service<'_>, composition: &mut Composition) -> Mounted {
+    /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that can't be
+    /// written fails the reconcile.
+    pub fn contents(&self, composition: &mut Composition) -> BTreeMap<String, String> {
         if let Some(failure) = &self.refused {
             composition.fail(failure.clone());
         }
-        let mut texts = self.texts.clone();
+        self.texts.clone()
+    }
+
+    /// Composes the object, with what the readiness probe asks. A configuration file that can't be written fails the reconcile.
+    pub fn compose(&self, service: &Service<'_>, composition: &mut Composition) -> Mounted {
+        let mut texts = self.contents(composition);
         texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
         let parts = texts
             .iter()

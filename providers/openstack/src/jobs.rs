@@ -1,7 +1,7 @@
 //! What is done once for a service: migrations of its database, its first users.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Composition, Key, Live, Progress, Seen, World};
@@ -31,6 +31,9 @@ const START: SignedDuration = SignedDuration::from_secs(30);
 /// How long a task may take, in seconds: large databases migrate for hours.
 const DEADLINE: i64 = 6 * 3600;
 
+/// How late a CronJob may start, in seconds, before it waits for its next time.
+const LATE: i64 = 3600;
+
 /// Something that is done once.
 pub struct Task {
     /// What it is called; at most 12 characters, so that a Job's name fits.
@@ -43,6 +46,16 @@ pub struct Task {
     pub program: Program,
     /// What is most often wrong when it fails, and where that is mended.
     pub often: String,
+}
+
+/// Something that is done again and again.
+pub struct Schedule {
+    /// The name of its CronJob after that of the service.
+    pub name: &'static str,
+    /// When it runs, as a CronJob takes it, in UTC.
+    pub when: String,
+    /// What does it.
+    pub program: Program,
 }
 
 /// The Jobs of one service, as they were seen.
@@ -224,10 +237,30 @@ impl<'a> Jobs<'a> {
         }
     }
 
+    /// Runs a program on a schedule, by a CronJob. It must do no harm when it is run again.
+    pub fn on_schedule(&self, schedule: &Schedule, composition: &mut Composition) {
+        let service = self.service;
+        let job = CronJob {
+            metadata: service.metadata(schedule.name),
+            spec: CronJobSpec {
+                schedule: schedule.when.clone(),
+                time_zone: Some("Etc/UTC".to_owned()),
+                concurrency_policy: Some("Forbid".to_owned()),
+                starting_deadline_seconds: Some(LATE),
+                successful_jobs_history_limit: Some(1),
+                failed_jobs_history_limit: Some(1),
+                job_template: JobTemplateSpec {
+                    metadata: None,
+                    spec: Some(self.spec(schedule.name, &schedule.program)),
+                },
+                ..CronJobSpec::default()
+            },
+            status: None,
+        };
+        composition.apply(service.namespace, &service.named(schedule.name), &job);
+    }
+
     fn job(&self, task: &Task, composition: &mut Composition) -> Job {
-        let name = (self.service, self.service.definition.name);
-        let mut pod = pod(name, &task.program, ResourceRequirements::default());
-        pod.restart_policy = Some("Never".to_owned());
         let mut metadata = self.service.labelled(task.name, TASK, task.name);
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
@@ -236,23 +269,7 @@ impl<'a> Jobs<'a> {
             labels.insert(PHASE.to_owned(), phase.name().to_owned());
             labels.insert(DATABASE.to_owned(), digest([database.as_str()]));
         }
-        // Network policies select pods by the service's name; its Service also selects by instance, and must not choose these.
-        let labels = std::collections::BTreeMap::from([
-            (NAME.to_owned(), self.service.definition.name.to_owned()),
-            (TASK.to_owned(), task.name.to_owned()),
-        ]);
-        let spec = JobSpec {
-            backoff_limit: Some(TRIES),
-            active_deadline_seconds: Some(DEADLINE),
-            template: PodTemplateSpec {
-                metadata: Some(ObjectMeta {
-                    labels: Some(labels),
-                    ..ObjectMeta::default()
-                }),
-                spec: Some(pod),
-            },
-            ..JobSpec::default()
-        };
+        let spec = self.spec(task.name, &task.program);
         let content = composition.json(task.name, &spec).to_string();
         let name = format!(
             "{}-{}",
@@ -264,6 +281,30 @@ impl<'a> Jobs<'a> {
             metadata,
             spec: Some(spec),
             status: None,
+        }
+    }
+
+    /// What a Job of this name runs.
+    fn spec(&self, name: &str, program: &Program) -> JobSpec {
+        let service = (self.service, self.service.definition.name);
+        let mut pod = pod(service, program, ResourceRequirements::default());
+        pod.restart_policy = Some("Never".to_owned());
+        // Network policies select pods by the service's name; its Service also selects by instance, and must not choose these.
+        let labels = std::collections::BTreeMap::from([
+            (NAME.to_owned(), self.service.definition.name.to_owned()),
+            (TASK.to_owned(), name.to_owned()),
+        ]);
+        JobSpec {
+            backoff_limit: Some(TRIES),
+            active_deadline_seconds: Some(DEADLINE),
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(pod),
+            },
+            ..JobSpec::default()
         }
     }
 }

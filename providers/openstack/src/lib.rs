@@ -45,18 +45,19 @@ pub use cache::{cache, configure as configure_cache};
 pub use component::{Component, Scale};
 pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload};
-pub use database::Database;
+pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::{
-    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON, NOVA, PLACEMENT,
-    SERVICES, ServiceDefinition, keystone_credentials,
+    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON, NOVA, NOVA_CONDUCTOR,
+    NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, PLACEMENT, SERVICES, ServiceDefinition,
+    keystone_credentials,
 };
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::digest;
 pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown};
-pub use jobs::{Jobs, Task};
+pub use jobs::{Jobs, Schedule, Task};
 pub use mask::masked;
-pub use messaging::Messaging;
+pub use messaging::{CONNECTED, Messaging};
 pub use migration::{Migration, Migrations, Phase};
 pub use options::{Known, Options, Unknown};
 pub use pod::{Mount, Program, Source, confined};
@@ -66,3 +67,4 @@ pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use schedule::Cron;
 pub use secret::Values;
 pub use service::{Service, uses};
+pub use uwsgi::Workers;

@@ -154,6 +154,11 @@ impl Migrations {
 }
 
 impl Migration {
+    /// Whether it is done for the wanted image.
+    pub fn is_done(&self, service: &Service<'_>, jobs: &Jobs<'_>) -> bool {
+        jobs.has_done(&self.task(service))
+    }
+
     fn task(&self, service: &Service<'_>) -> Task {
         Task {
             name: self.name,

@@ -7,17 +7,34 @@ use crate::{files, metrics};
 
 /// Path that a pod answers when it reaches its database.
 pub const READY: &str = "/ready";
-/// Processes of each replica, and threads of each process.
-const PROCESSES: (&str, &str) = ("2", "4");
 
 /// How often periodic commands run, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
 /// requests of its own, or a HorizontalPodAutoscaler couldn't count.
 const PERIOD: &str = "-2 -1 -1 -1 -1";
 
+/// How many requests each replica of an API serves at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Processes of each replica.
+    pub processes: u8,
+    /// Threads of each process.
+    pub threads: u8,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        Self {
+            processes: 2,
+            threads: 4,
+        }
+    }
+}
+
 /// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
 pub fn command(
     component: &Component<'_>,
     (module, port): (&str, u16),
+    Workers { processes, threads }: Workers,
     behind: bool,
     encrypted: bool,
 ) -> Vec<String> {
@@ -35,7 +52,7 @@ pub fn command(
         component.service.definition.folder,
         files::READY
     );
-    let (processes, threads) = PROCESSES;
+    let (processes, threads) = (processes.to_string(), threads.to_string());
     let rest = [
         "--module",
         &module,
@@ -48,9 +65,9 @@ pub fn command(
         "--single-interpreter",
         "--master",
         "--processes",
-        processes,
+        &processes,
         "--threads",
-        threads,
+        &threads,
         "--enable-threads",
         "--thunder-lock",
         // Each process opens connections of its own.

@@ -3,14 +3,16 @@
 use provider_composer::{Carried, Operator};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
+use provider_nova::Nova;
 use provider_placement::Placement;
 
 /// Every operator that there is: the c5c3-operator's own, then one for each OpenStack service.
 pub fn operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 3] = [
+    let services: [Box<dyn Operator>; 4] = [
         Box::new(Carried(Keystone)),
         Box::new(Carried(Glance)),
         Box::new(Carried(Placement)),
+        Box::new(Carried(Nova)),
     ];
     let mut all = provider_control_plane::operators();
     all.extend(services);
@@ -34,6 +36,7 @@ mod tests {
             "keystone-operator",
             "glance-operator",
             "placement-operator",
+            "nova-operator",
         ])));
     }
 }

@@ -3,9 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{
-    IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, is_default,
-    keystone_access::default_region, reference::NAME,
+use crate::{
+    cidr::Cidr,
+    parts::{
+        IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, is_default,
+        keystone_access::default_region, reference::NAME,
+    },
 };
 
 /// Settings that hold for every service.
@@ -92,6 +95,11 @@ pub struct ControlPlaneNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16), inner(length(min = 1, max = 63), regex(pattern = NAMESPACE)))]
     pub operator_namespaces: Option<Vec<String>>,
+    /// Addresses of the hypervisors' nodes, whose agents connect to RabbitMQ and OVN, and where consoles are. Without it no
+    /// NetworkPolicy allows the agents' connections, since a policy can't select nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 16))]
+    pub hypervisor_networks: Option<Vec<Cidr>>,
 }
 
 impl Default for ControlPlaneNetwork {
@@ -100,6 +108,7 @@ impl Default for ControlPlaneNetwork {
             external_network: None,
             mtu: 1500,
             operator_namespaces: None,
+            hypervisor_networks: None,
         }
     }
 }

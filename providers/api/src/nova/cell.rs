@@ -3,11 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Component, Database, Messaging, NamedRef, reference::LABEL};
+use crate::{
+    parts::{Component, Database, Messaging, NamedRef, reference::LABEL},
+    rule::Rule,
+};
+
+const RESERVED: Rule = Rule::new(
+    "!(self.name in ['api', 'cell0'])",
+    "the names api and cell0 are Nova's own: choose another name, and leave cell0 out, which every Nova has",
+);
 
 /// A cell: servers, the hosts that they run on, and a database and a message bus for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [RESERVED]))]
 pub struct Cell {
     /// Name of the cell, for instance cell1.
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
@@ -20,7 +29,8 @@ pub struct Cell {
     /// `<nova>_<cell>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<Database>,
-    /// Where the cell's parts talk to each other. Without it Nova's message bus.
+    /// Where the cell's parts talk to each other. Without it a virtual host `nova-<cell>` in Nova's RabbitMQ, with a user of its
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messaging: Option<Messaging>,
     /// What speaks to the database for the cell's hosts. Without it as Nova's.

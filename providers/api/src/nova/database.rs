@@ -46,7 +46,9 @@ pub struct NovaDatabase {
     /// Name of the database of cell0, where servers are that found no host.
     #[schemars(length(min = 1, max = 64), regex(pattern = NAME))]
     pub cell_database: String,
-    /// Secret with user and password. Without it `<service>-db-credentials`.
+    /// Secret with user and password. Without it, or with its usual name `nova-db-credentials`, it is for the first cell's database
+    /// alone: the API's is `nova-api-db-credentials`, cell0's `nova-cell0-db-credentials`. A Secret of another name is for all
+    /// three.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_ref: Option<CredentialsRef>,
 }

@@ -4,6 +4,7 @@ mod aggregate;
 mod cell;
 mod components;
 mod database;
+mod deleted_rows;
 mod status;
 
 use schemars::JsonSchema;
@@ -15,6 +16,7 @@ pub use self::{
     cell::Cell,
     components::{Compute, ExternalScheduler, Scheduler, ServiceAuth},
     database::NovaDatabase,
+    deleted_rows::DeletedRows,
     status::{CellStatus, NovaStatus},
 };
 use crate::{
@@ -61,6 +63,9 @@ pub struct NovaSpec {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 256), transform = list::by_name)]
     pub aggregates: Vec<Aggregate>,
+    /// What becomes of rows that Nova has marked as deleted.
+    #[serde(skip_serializing_if = "is_default")]
+    pub deleted_rows: DeletedRows,
     /// Where ephemeral disks are kept. Without it on the hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<Rbd>,
@@ -85,6 +90,7 @@ impl Default for NovaSpec {
             service_auth: ServiceAuth::default(),
             cells: vec![Cell::named("cell1")],
             aggregates: Vec::new(),
+            deleted_rows: DeletedRows::default(),
             ephemeral: None,
             common: Common::default(),
         }

@@ -67,6 +67,8 @@ struct Pods {
     serves: &'static [u16],
     /// Ports for operators and Prometheus.
     managed: &'static [u16],
+    /// Ports for the agents on hypervisors, which have the addresses of their nodes.
+    agents: &'static [u16],
     /// What they connect to beyond other parts.
     beyond: &'static [Beyond],
 }
@@ -84,6 +86,9 @@ enum Beyond {
     IdentityProvider,
     /// Cortex's PostgreSQL, which is always external.
     PostgreSql,
+    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
+    /// a node has.
+    Consoles,
 }
 
 /// A service of OpenStack, whose operator opens its API's port.
@@ -94,6 +99,7 @@ const fn service(name: &'static str, node: Node, serves: &'static [u16]) -> Pods
         label: (NAME, name),
         serves,
         managed: &[],
+        agents: &[],
         beyond: &[],
     }
 }
@@ -107,6 +113,7 @@ static PODS: [Pods; 15] = [
         serves: &[3306],
         // Besides SQL the agent beside each member of a Galera cluster.
         managed: &[3306, 5555],
+        agents: &[],
         beyond: &[Beyond::ApiServer],
     },
     Pods {
@@ -115,6 +122,7 @@ static PODS: [Pods; 15] = [
         label: (INSTANCE, "openstack-db-maxscale"),
         serves: &[3306],
         managed: &[3306, 8989],
+        agents: &[],
         beyond: &[],
     },
     Pods {
@@ -123,6 +131,7 @@ static PODS: [Pods; 15] = [
         label: (INSTANCE, "openstack-db-metrics"),
         serves: &[],
         managed: &[9104],
+        agents: &[],
         beyond: &[],
     },
     Pods {
@@ -132,6 +141,7 @@ static PODS: [Pods; 15] = [
         serves: &[5671, 5672],
         // The management API, and metrics.
         managed: &[15671, 15672, 15691, 15692],
+        agents: &[5671, 5672],
         beyond: &[Beyond::ApiServer],
     },
     Pods {
@@ -140,6 +150,7 @@ static PODS: [Pods; 15] = [
         label: ("c5c3.io/component", VALKEY),
         serves: &[6379, 26379],
         managed: &[9121],
+        agents: &[],
         beyond: &[],
     },
     Pods {
@@ -148,6 +159,7 @@ static PODS: [Pods; 15] = [
         label: (INSTANCE, MEMCACHED),
         serves: &[11211],
         managed: &[],
+        agents: &[],
         beyond: &[],
     },
     Pods {
@@ -160,10 +172,14 @@ static PODS: [Pods; 15] = [
     },
     service("placement", Node::Placement, &[8778]),
     Pods {
+        agents: &[6642],
         beyond: &[Beyond::ApiServer],
         ..service("ovn", Node::Ovn, &[6641, 6642])
     },
-    service("nova", Node::Nova, &[8774]),
+    Pods {
+        beyond: &[Beyond::Consoles],
+        ..service("nova", Node::Nova, &[8774, 8775, 6080])
+    },
     service("neutron", Node::Neutron, &[9696]),
     Pods {
         beyond: &[Beyond::Ceph],
@@ -243,7 +259,24 @@ impl Recipe<'_> {
         let listed = listed
             .filter(|(peers, allowed): &(Vec<_>, _)| !peers.is_empty() && !allowed.is_empty());
         let listed = listed.map(|(peers, allowed)| (Some(peers), ports(allowed)));
-        [self.own(pods)].into_iter().chain(listed).collect()
+        let agents = self.hypervisors().filter(|_| !pods.agents.is_empty());
+        let agents = agents.map(|nodes| (Some(nodes), ports(pods.agents)));
+        [self.own(pods)]
+            .into_iter()
+            .chain(listed)
+            .chain(agents)
+            .collect()
+    }
+
+    /// The nodes of hypervisors, whose addresses their agents have. A policy can't select nodes by their labels.
+    fn hypervisors(&self) -> Option<Vec<NetworkPolicyPeer>> {
+        let networks = self.spec().global.network.hypervisor_networks.as_ref()?;
+        let networks = networks.iter();
+        Some(
+            networks
+                .map(|network| block(network.to_string(), &[]))
+                .collect(),
+        )
     }
 
     fn egress(&self, pods: &Pods) -> Vec<Allowed> {
@@ -322,6 +355,13 @@ impl Recipe<'_> {
                 (None, ports(&[port.unwrap_or(443)]))
             }
             Beyond::PostgreSql => (None, ports(&[5432])),
+            Beyond::Consoles => {
+                let consoles = NetworkPolicyPort {
+                    end_port: Some(6099),
+                    ..port("TCP", 5900)
+                };
+                (self.hypervisors(), Some(vec![consoles]))
+            }
         })
     }
 }

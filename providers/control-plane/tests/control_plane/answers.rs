@@ -138,6 +138,8 @@ fn a_brownfield_one() {
         "glance",
         "placement",
         "nova",
+        "nova-api",
+        "nova-cell0",
         "neutron",
         "cinder",
     ] {
@@ -146,7 +148,7 @@ fn a_brownfield_one() {
             &given("from-the-dba"),
         );
     }
-    for service in ["nova", "neutron", "cinder"] {
+    for service in ["nova", "nova-cell1", "neutron", "cinder"] {
         stage.cluster.put(
             &secret(&format!("{service}-rabbitmq-credentials")),
             &given("from-the-bus"),

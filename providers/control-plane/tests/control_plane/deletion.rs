@@ -86,7 +86,7 @@ fn passwords_stay_as_long_as_volumes_do() {
         assert!(stage.cluster.get(key).is_some(), "{key} is gone");
         count += 1;
     }
-    assert_eq!(count, 7);
+    assert_eq!(count, 9);
 }
 
 #[test]

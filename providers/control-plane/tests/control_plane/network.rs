@@ -260,6 +260,29 @@ fn external_servers_are_reached_at_their_address_alone() {
 }
 
 #[test]
+fn hypervisors_reach_rabbitmq_from_their_networks_alone() {
+    let mut stage = Stage::new(json!({
+        "openStackRelease": "2025.2",
+        "global": { "network": { "hypervisorNetworks": ["10.9.0.0/16"] } },
+    }));
+    stage.settle();
+    let (policies, pods) = (policies(&stage), pods());
+    let find = |name: &str| &pods.iter().find(|(other, _)| *other == name).unwrap().1;
+    let reaches = |host: &str, port| allowed(&policies, &address(host), find("rabbitmq"), port);
+    let shows = |host: &str, port| allowed(&policies, find("nova"), &address(host), port);
+    assert_eq!(
+        [
+            reaches("10.9.0.1", 5672),
+            reaches("10.9.0.1", 15672),
+            reaches("10.8.0.1", 5672),
+            shows("10.9.0.1", 5900),
+            shows("10.8.0.1", 5900),
+        ],
+        [true, false, false, true, false]
+    );
+}
+
+#[test]
 fn policies_stay_until_the_last_part_is_deleted() {
     let mut stage = Stage::running(json!({ "openStackRelease": "2025.2" }));
     let before = policies(&stage).len();

@@ -1,0 +1,358 @@
+//! Cells: what each has, how it is entered in Nova's API database, and how it leaves.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::nova::{self, NovaSpec, NovaStatus};
+use c5c3_api::parts;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service as KubernetesService;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use provider_composer::{Composition, Failure, Generated, Key, Progress, Resource, World};
+use provider_openstack::manifest::{Manifest, cert_manager, mariadb, rabbitmq};
+use provider_openstack::{
+    Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
+    NOVA_NOVNCPROXY, Phase, Scale, Service, Task,
+};
+
+use crate::config::{Facts, path};
+use crate::{compute, daemon};
+
+/// What a cell's conductor is, besides the super conductor.
+const CONDUCTOR: ComponentDefinition = ComponentDefinition {
+    condition: "CellsReady",
+    ..NOVA_CONDUCTOR
+};
+
+/// A cell, with what it needs.
+pub struct Cell<'a> {
+    /// What is wanted of it.
+    pub spec: &'a nova::Cell,
+    /// Its database.
+    pub database: Awaited<Database>,
+    /// Its message bus.
+    pub bus: Awaited<Messaging>,
+}
+
+/// How far a cell has come.
+pub struct State {
+    /// Its name.
+    pub name: String,
+    /// Whether its database is of the release.
+    pub synced: Progress,
+    /// Whether it is entered in Nova's API database.
+    pub mapped: Progress,
+    /// What its mapping is, for the pods that read it once when they start.
+    pub mapping: String,
+}
+
+/// Checks what holds for all cells together.
+///
+/// # Errors
+/// Two cells have one name, a name is reserved, or the first cell is another one than before.
+pub fn check(spec: &NovaSpec, status: &NovaStatus) -> Result<(), Failure> {
+    let invalid = |message| Err(Failure::new("InvalidCells", message));
+    let mut names = BTreeSet::new();
+    for cell in &spec.cells {
+        let name = &cell.name;
+        if ["cell0", "api"].contains(&name.as_str()) {
+            return invalid(format!(
+                "cells has {name}, which Nova has in any case: remove it from cells"
+            ));
+        }
+        if !names.insert(name) {
+            return invalid(format!(
+                "two cells have the name {name}: give each cell a name of its own"
+            ));
+        }
+    }
+    let (Some(first), Some(before)) = (spec.cells.first(), status.cells.first()) else {
+        return Ok(());
+    };
+    if first.name != before.name && first.database.is_none() {
+        return invalid(format!(
+            "the first cell is {}, and was {}, whose servers are in the database of the first cell: put {} first again",
+            first.name, before.name, before.name
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the components of all cells.
+///
+/// # Errors
+/// There are no replicas.
+pub fn components<'a>(
+    service: &'a Service<'a>,
+    spec: &'a NovaSpec,
+) -> Result<Vec<Component<'a>>, Failure> {
+    let mut components = Vec::new();
+    for cell in &spec.cells {
+        let conductor = cell.conductor.as_ref().unwrap_or(&spec.conductor);
+        let conductor = scale(conductor);
+        components.push(Component::of(service, CONDUCTOR, &cell.name, conductor)?);
+        let proxy = scale(&spec.no_vnc_proxy);
+        components.push(Component::of(service, NOVA_NOVNCPROXY, &cell.name, proxy)?);
+    }
+    Ok(components)
+}
+
+/// How many replicas a component has.
+pub fn scale<const REPLICAS: u32>(component: &parts::Component<REPLICAS>) -> Scale<'_> {
+    Scale {
+        replicas: component.replicas,
+        autoscaling: None,
+        resources: &component.resources,
+    }
+}
+
+/// Returns what each cell needs. The first cell has Nova's own database, each other one `<nova>_<cell>` in the same server; every
+/// cell has a virtual host of its own in Nova's message bus, since two conductors of one bus would take each other's calls. What
+/// a cell names itself wins.
+pub fn resolve<'a>(
+    service: &Service<'_>,
+    spec: &'a NovaSpec,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Vec<Cell<'a>> {
+    let cells = spec.cells.iter().enumerate();
+    let resolved = cells.map(|(index, cell)| {
+        let suffix = match (index, &cell.database) {
+            (0, None) => "",
+            _ => cell.name.as_str(),
+        };
+        let database = cell.database.clone().unwrap_or_else(|| match index {
+            0 => server(spec, Some(&spec.database.database)),
+            _ => parts::Database {
+                secret_ref: None,
+                ..server(spec, None)
+            },
+        });
+        let messaging = cell.messaging.clone().unwrap_or_else(|| parts::Messaging {
+            vhost: None,
+            secret_ref: None,
+            ..spec.messaging.clone()
+        });
+        if index > 0 {
+            passwords(service, &cell.name, &database, &messaging, composition);
+        }
+        Cell {
+            spec: cell,
+            database: Database::resolve(service, suffix, &database, world, composition),
+            bus: Messaging::resolve(service, &cell.name, &messaging, world, composition),
+        }
+    });
+    resolved.collect()
+}
+
+/// Nova's own database server, and a database in it.
+pub fn server(spec: &NovaSpec, database: Option<&str>) -> parts::Database {
+    let given = &spec.database;
+    parts::Database {
+        cluster_ref: given.cluster_ref.clone(),
+        host: given.host.clone(),
+        port: given.port,
+        database: database.map(str::to_owned),
+        secret_ref: given.secret_ref.clone(),
+    }
+}
+
+/// Generates the passwords of a cell that is added, for servers in this cluster. Those of the first cell are the control plane's.
+fn passwords(
+    service: &Service<'_>,
+    cell: &str,
+    database: &parts::Database,
+    messaging: &parts::Messaging,
+    composition: &mut Composition,
+) {
+    if database.cluster_ref.is_some() && database.secret_ref.is_none() {
+        let user = Generated::credentials(&NOVA.database_name(cell));
+        composition.generate(service.namespace, &NOVA.database_credentials(cell), user);
+    }
+    if messaging.cluster_ref.is_some() && messaging.secret_ref.is_none() {
+        let user = Generated::credentials(&NOVA.part(cell));
+        composition.generate(service.namespace, &NOVA.bus_credentials(cell), user);
+    }
+}
+
+/// Checks that no two cells are in one database, nor one in the API's or in cell0's.
+///
+/// # Errors
+/// Two of them are: their servers would be mixed up.
+pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), Failure> {
+    let cells = cells.iter();
+    let cells =
+        cells.filter_map(|cell| Some((cell.spec.name.as_str(), cell.database.as_ref().ok()?)));
+    let mut seen: Vec<(&str, String)> = Vec::new();
+    for (name, database) in own.into_iter().chain(cells) {
+        let place = database.place();
+        if let Some((other, _)) = seen.iter().find(|(_, seen)| *seen == place) {
+            return Err(Failure::new(
+                "InvalidCells",
+                format!(
+                    "{other} and {name} have one database, {place}: give each a database of its own"
+                ),
+            ));
+        }
+        seen.push((name, place));
+    }
+    Ok(())
+}
+
+impl Cell<'_> {
+    /// Brings the cell's database to the release, and enters the cell in Nova's API database once that has its tables.
+    ///
+    /// # Errors
+    /// Its database or its message bus isn't there yet.
+    pub fn enter(
+        &self,
+        facts: &Facts<'_>,
+        api: &Database,
+        tables: &Progress,
+        jobs: &Jobs<'_>,
+        composition: &mut Composition,
+    ) -> Awaited<State> {
+        let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
+        let database = database.map_err(Clone::clone)?;
+        let bus = bus.map_err(Clone::clone)?;
+        let (service, name) = (facts.service, self.spec.name.clone());
+        let files = facts
+            .tasks(api, database, Some(bus))
+            .compose(service, composition);
+        let place = database.place();
+        let sync = Task {
+            name: "cell-sync",
+            purpose: format!("{} {} {place}", service.release, service.image),
+            migrates: Some((Phase::Sync, place.clone())),
+            program: daemon(files.source()).command(manage(&["db", "sync", "--local_cell"])),
+            often: format!("the database {place} can't be reached or refuses user or password"),
+        };
+        let synced = jobs.once(&sync, composition);
+        let mapped = map(&name, &files, api, tables, jobs, composition);
+        Ok(State {
+            name,
+            synced,
+            mapped,
+            mapping: files.name,
+        })
+    }
+}
+
+/// Enters a cell in Nova's API database with the URLs that it has now, or changes its entry.
+pub fn map(
+    cell: &str,
+    files: &provider_openstack::Mounted,
+    api: &Database,
+    tables: &Progress,
+    jobs: &Jobs<'_>,
+    composition: &mut Composition,
+) -> Progress {
+    if !tables.is_ready() {
+        return tables.clone();
+    }
+    let task = Task {
+        name: "cell-map",
+        purpose: files.name.clone(),
+        migrates: Some((Phase::Sync, api.place())),
+        program: daemon(files.source()).command(script("map", cell)),
+        often: format!(
+            "another cell of Nova's API database {} has the same database or message bus",
+            api.place()
+        ),
+    };
+    jobs.once(&task, composition)
+}
+
+/// The cells that run and are no longer wanted, by the Deployments of their conductors and by Nova's status.
+pub fn removed(
+    service: &Service<'_>,
+    spec: &NovaSpec,
+    status: &NovaStatus,
+    world: &World<'_>,
+) -> BTreeSet<String> {
+    let labels = service.labels();
+    let labels: Vec<(&str, &str)> = labels
+        .iter()
+        .map(|(label, value)| (label.as_str(), value.as_str()))
+        .collect();
+    let found = world
+        .keys(Deployment::KIND, service.namespace, &labels)
+        .found();
+    let suffix = format!("-{}", NOVA_CONDUCTOR.name);
+    let prefix = format!("{}-", service.name);
+    let running = found.iter().flatten().filter_map(|key| {
+        let cell = key.name.strip_prefix(&prefix)?.strip_suffix(&suffix)?;
+        Some(cell.to_owned())
+    });
+    let known = status.cells.iter().map(|cell| cell.name.clone());
+    let wanted = |name: &String| spec.cells.iter().any(|cell| cell.name == *name);
+    running.chain(known).filter(|name| !wanted(name)).collect()
+}
+
+/// Deletes a cell from Nova's API database, and leaves all that it consists of until that is done: Nova refuses while the cell has
+/// hosts or servers.
+pub fn delete(
+    cell: &str,
+    files: &provider_openstack::Mounted,
+    service: &Service<'_>,
+    jobs: &Jobs<'_>,
+    composition: &mut Composition,
+) -> Progress {
+    let task = Task {
+        name: "cell-delete",
+        purpose: cell.to_owned(),
+        migrates: None,
+        program: daemon(files.source()).command(script("delete", cell)),
+        often: format!(
+            "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
+             put the cell back into cells"
+        ),
+    };
+    let progress = jobs.once(&task, composition);
+    if !progress.is_ready() {
+        keep(cell, service, composition);
+    }
+    progress
+}
+
+/// Leaves all that a cell consists of as it is.
+pub fn keep(cell: &str, service: &Service<'_>, composition: &mut Composition) {
+    let namespace = service.namespace;
+    for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {
+        let name = service.named(&format!("{cell}-{component}"));
+        composition.keep(Key::of::<Deployment>(namespace, &name));
+        composition.keep(Key::of::<KubernetesService>(namespace, &name));
+        composition.keep(Key::of::<NetworkPolicy>(namespace, &name));
+        composition.keep(Key::of::<PodDisruptionBudget>(namespace, &name));
+        let certificate = format!("{name}-tls");
+        composition.keep(Key::of::<Manifest<cert_manager::Certificate>>(
+            namespace,
+            &certificate,
+        ));
+    }
+    let name = service.named(cell);
+    composition.keep(Key::of::<Manifest<mariadb::Database>>(namespace, &name));
+    composition.keep(Key::of::<Manifest<mariadb::User>>(namespace, &name));
+    composition.keep(Key::of::<Manifest<mariadb::Grant>>(namespace, &name));
+    composition.keep(Key::of::<Manifest<rabbitmq::Vhost>>(namespace, &name));
+    composition.keep(Key::of::<Manifest<rabbitmq::User>>(namespace, &name));
+    composition.keep(Key::of::<Manifest<rabbitmq::Permission>>(namespace, &name));
+    compute::keep(service, cell, composition);
+}
+
+/// A command of nova-manage.
+pub fn manage(words: &[&str]) -> Vec<String> {
+    let file = path();
+    let command = ["nova-manage", "--config-file", &file];
+    command
+        .iter()
+        .chain(words)
+        .map(|word| (*word).to_owned())
+        .collect()
+}
+
+/// A command that changes a cell's entry in the API database.
+fn script(verb: &str, cell: &str) -> Vec<String> {
+    let file = format!("{}/cell.py", NOVA.folder);
+    ["python3", &file, verb, cell].map(str::to_owned).into()
+}

@@ -1,0 +1,95 @@
+//! What hypervisors need to run nova-compute: a Secret for each cell, which the hypervisor-pool operator hands to nodes.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Key};
+use provider_openstack::{Config, Files, Messaging, NOVA, Service};
+
+use crate::config::{CONFIG, Facts, STATE, path};
+
+/// Label of a Secret for hypervisors: which agent it configures.
+const AGENTS: &str = "c5c3.io/agents";
+/// Label of a Secret for hypervisors: the cell.
+const CELL: &str = "c5c3.io/cell";
+/// Sections of the privileged helpers of nova-compute, os-vif and os-brick.
+const PRIVILEGED: [&str; 3] = [
+    "nova_sys_admin",
+    "vif_plug_ovs_privileged",
+    "privsep_osbrick",
+];
+
+/// The name of a cell's Secret.
+pub fn name(service: &Service<'_>, cell: &str) -> String {
+    service.named(&format!("{cell}-compute"))
+}
+
+/// Composes the Secret of a cell.
+pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, composition: &mut Composition) {
+    let service = facts.service;
+    let mut files = Files::default();
+    let config = nova_conf(facts, cell, bus, &mut files);
+    files.config(CONFIG, &config);
+    let mut values = files.contents(composition);
+    values.insert("image".to_owned(), service.image.clone());
+    let mut metadata = service.labelled(&format!("{cell}-compute"), AGENTS, NOVA.name);
+    let labels = metadata.labels.get_or_insert_default();
+    labels.insert(CELL.to_owned(), cell.to_owned());
+    let data = values.into_iter();
+    let data: BTreeMap<String, ByteString> = data
+        .map(|(name, value)| (name, ByteString(value.into_bytes())))
+        .collect();
+    let secret = Secret {
+        metadata,
+        data: Some(data),
+        type_: Some("Opaque".to_owned()),
+        ..Secret::default()
+    };
+    composition.apply(service.namespace, &name(service, cell), &secret);
+}
+
+/// Leaves the Secret of a cell as it is.
+pub fn keep(service: &Service<'_>, cell: &str, composition: &mut Composition) {
+    composition.keep(Key::of::<Secret>(service.namespace, &name(service, cell)));
+}
+
+/// The configuration of nova-compute. The node adds `host` and `my_ip` in a second file, and `virt_type` where it has no KVM.
+fn nova_conf(facts: &Facts<'_>, cell: &str, bus: &Messaging, files: &mut Files) -> Config {
+    let mut config = facts.common(bus, files);
+    config
+        .section("DEFAULT")
+        .set("compute_driver", "libvirt.LibvirtDriver")
+        // What the agents of the node and the system itself need.
+        .set("reserved_host_memory_mb", 2048)
+        .set("resume_guests_state_on_host_boot", true);
+    config
+        .section("compute")
+        .set("provider_config_location", "/etc/nova/provider_config");
+    config
+        .section("libvirt")
+        .set("virt_type", "kvm")
+        .set("connection_uri", "qemu:///system")
+        .same_as("live_migration_inbound_addr", "my_ip")
+        .set("live_migration_scheme", "tls")
+        .set("live_migration_with_native_tls", true);
+    config
+        .section("vnc")
+        .same_as("server_listen", "my_ip")
+        .same_as("server_proxyclient_address", "my_ip")
+        .set("novncproxy_base_url", facts.console(cell));
+    config
+        .section("os_vif_ovs")
+        .set("ovsdb_connection", "unix:/run/openvswitch/db.sock");
+    config
+        .section("oslo_concurrency")
+        .set("lock_path", format!("{STATE}/lock"));
+    for section in PRIVILEGED {
+        config.section(section).set(
+            "helper_command",
+            format!("privsep-helper --config-file {}", path()),
+        );
+    }
+    config.merge(&facts.service.extra);
+    config
+}

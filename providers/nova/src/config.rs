@@ -1,0 +1,221 @@
+//! nova.conf of each part of Nova, section by section.
+
+use c5c3_api::nova::NovaSpec;
+use c5c3_api::parts::CacheBackend;
+use provider_openstack::{
+    CERTIFICATE, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess, Messaging, NOVA,
+    NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
+};
+
+/// The configuration file.
+pub const CONFIG: &str = "nova.conf";
+/// The folder of what Nova writes.
+pub const STATE: &str = "/var/lib/nova";
+/// How often the scheduler looks for hosts that no cell has yet, in seconds. A new hypervisor takes servers after that time. The
+/// scheduler does it, and no CronJob, because a pod each time would cost a hundred times as much as the query.
+const DISCOVERY: u32 = 10;
+
+const DISTINCT: &str = "nothing: the operator sets it for each part of Nova";
+const URLS: &str = "database";
+/// What users set elsewhere.
+pub const OWNED: [Owned<'_>; 12] = [
+    Owned::option("DEFAULT", "host", DISTINCT),
+    Owned::option("DEFAULT", "state_path", DISTINCT),
+    Owned::option("DEFAULT", "transport_url", "messaging"),
+    Owned::option("api_database", "connection", URLS),
+    Owned::option("database", "connection", URLS),
+    Owned::option("cache", "backend", "cache"),
+    Owned::option("cache", "memcache_servers", "cache"),
+    Owned::option(
+        "filter_scheduler",
+        "external_scheduler_api_url",
+        "scheduler.externalScheduler",
+    ),
+    Owned::option(
+        "neutron",
+        "metadata_proxy_shared_secret",
+        "nothing: it is in the Secret <nova>-metadata",
+    ),
+    Owned::option("oslo_concurrency", "lock_path", DISTINCT),
+    Owned::section("service_user", "keystone"),
+    Owned::option(
+        "upgrade_levels",
+        "compute",
+        "nothing: it follows from the computes that run",
+    ),
+];
+
+/// What all parts of Nova have in common.
+pub struct Facts<'a> {
+    /// Nova.
+    pub service: &'a Service<'a>,
+    /// What is wanted of it.
+    pub spec: &'a NovaSpec,
+    /// How it authenticates to Keystone.
+    pub access: &'a KeystoneAccess,
+    /// Members of the cache, if there is one.
+    pub cache: &'a [String],
+    /// Certificates that those of all its database servers are signed by.
+    pub authorities: String,
+}
+
+/// What the parts outside cells have besides.
+pub struct Control<'a> {
+    /// The API's database.
+    pub api: &'a Database,
+    /// The database of cell0.
+    pub cell0: &'a Database,
+    /// Their message bus.
+    pub bus: &'a Messaging,
+    /// The secret that Neutron's agents share with the metadata API.
+    pub metadata: &'a str,
+    /// Who may do what.
+    pub policy: &'a Policy,
+}
+
+impl Facts<'_> {
+    /// Returns the files of the API, the metadata API, the scheduler and the super conductor. They have one name in Nova's list of
+    /// services, so that pods that are gone leave no entries there.
+    pub fn control(&self, control: &Control<'_>) -> Files {
+        let mut files = Files::default();
+        let mut config = self.common(control.bus, &mut files);
+        let service = self.service;
+        config.section("DEFAULT").set("host", service.name);
+        control
+            .api
+            .configure(service, config.section("api_database"), &mut files);
+        control
+            .cell0
+            .configure(service, config.section("database"), &mut files);
+        self.access.configure(service, &mut config, &mut files);
+        config.section("conductor").set("workers", 1);
+        config
+            .section("scheduler")
+            .set("workers", 1)
+            .set("discover_hosts_in_cells_interval", DISCOVERY);
+        config
+            .section("neutron")
+            .set("service_metadata_proxy", true)
+            .secret("metadata_proxy_shared_secret", control.metadata);
+        if let Some(url) = self.external_scheduler() {
+            config
+                .section("filter_scheduler")
+                .set("external_scheduler_api_url", url);
+        }
+        if !self.cache.is_empty() {
+            let backend = self.spec.cache.as_ref().map(|cache| cache.backend);
+            let backend: CacheBackend = backend.unwrap_or_default();
+            configure_cache(config.section("cache"), backend, self.cache);
+        }
+        config.merge(&service.extra);
+        control.policy.configure(service, &mut config, &mut files);
+        self.done(config, files)
+    }
+
+    /// Returns the files of a cell's conductor and noVNC proxy. They know nothing of the API's database: a cell works without it.
+    pub fn cell(&self, name: &str, database: &Database, bus: &Messaging) -> Files {
+        let mut files = Files::default();
+        let mut config = self.common(bus, &mut files);
+        let service = self.service;
+        config
+            .section("DEFAULT")
+            .set("host", format!("{}-{name}", service.name))
+            .set("web", "/usr/share/novnc");
+        if service.common.tls.enabled {
+            config
+                .section("DEFAULT")
+                .set("ssl_only", true)
+                .set("cert", format!("{CERTIFICATE}/tls.crt"))
+                .set("key", format!("{CERTIFICATE}/tls.key"));
+        }
+        database.configure(service, config.section("database"), &mut files);
+        config.section("conductor").set("workers", 1);
+        config.section("vnc").set("novncproxy_host", "0.0.0.0").set(
+            "novncproxy_port",
+            NOVA_NOVNCPROXY.port().unwrap_or_default(),
+        );
+        config.merge(&service.extra);
+        self.done(config, files)
+    }
+
+    /// Returns the files of the tasks that change a cell's database and its mapping in the API's.
+    pub fn tasks(&self, api: &Database, database: &Database, bus: Option<&Messaging>) -> Files {
+        let (mut files, mut config) = (Files::default(), Config::base());
+        if let Some(bus) = bus {
+            bus.configure(&mut config);
+        }
+        config.section("DEFAULT").set("state_path", STATE);
+        api.configure(self.service, config.section("api_database"), &mut files);
+        database.configure(self.service, config.section("database"), &mut files);
+        files.text("cell.py", include_str!("cell.py"));
+        self.done(config, files)
+    }
+
+    /// What every part has.
+    pub(crate) fn common(&self, bus: &Messaging, files: &mut Files) -> Config {
+        let (service, access) = (self.service, self.access);
+        let mut config = Config::base();
+        config.section("DEFAULT").set("state_path", STATE);
+        bus.configure(&mut config);
+        // Computes are upgraded last.
+        config.section("upgrade_levels").set("compute", "auto");
+        let service_user = config.section("service_user");
+        service_user.set("send_service_user_token", true);
+        access.authenticate(service, service_user, files);
+        for name in ["placement", "neutron", "cinder"] {
+            access.authenticate(service, config.section(name), files);
+        }
+        access.trust(service, config.section("glance"), files);
+        for name in ["placement", "neutron", "glance"] {
+            config
+                .section(name)
+                .set("region_name", access.region())
+                .set("valid_interfaces", "internal");
+        }
+        config
+            .section("cinder")
+            .set("os_region_name", access.region())
+            .set("catalog_info", "volumev3::internalURL");
+        config
+    }
+
+    /// Adds the configuration to the files. Databases may be in several servers, so that each is trusted by every part.
+    pub(crate) fn done(&self, config: Config, mut files: Files) -> Files {
+        if !self.authorities.is_empty() {
+            files.text(DATABASE_AUTHORITY, &*self.authorities);
+        }
+        files.config(CONFIG, &config);
+        files
+    }
+
+    /// The URL of an external scheduler, which only SAP's Nova asks.
+    fn external_scheduler(&self) -> Option<&str> {
+        let wanted = &self.spec.scheduler.external_scheduler;
+        let forked = self.service.common.image.fork.is_some();
+        wanted
+            .endpoint
+            .as_deref()
+            .filter(|_| wanted.enabled && forked)
+    }
+
+    /// The URL at which browsers find the consoles of a cell's servers.
+    pub(crate) fn console(&self, cell: &str) -> String {
+        let scheme = match self.service.common.tls.enabled {
+            true => "https",
+            false => "http",
+        };
+        let Service {
+            name, namespace, ..
+        } = self.service;
+        let port = NOVA_NOVNCPROXY.port().unwrap_or_default();
+        format!(
+            "{scheme}://{name}-{cell}-{}.{namespace}.svc.cluster.local:{port}/vnc_lite.html",
+            NOVA_NOVNCPROXY.name
+        )
+    }
+}
+
+/// The path of the configuration file in a pod.
+pub fn path() -> String {
+    format!("{}/{CONFIG}", NOVA.folder)
+}

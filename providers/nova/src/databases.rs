@@ -1,0 +1,191 @@
+//! Nova's databases: the API's and cell0's, how all come to a release, and how deleted rows leave them.
+
+use c5c3_api::nova::NovaSpec;
+use c5c3_api::parts;
+use provider_composer::{Composition, Progress, World};
+use provider_openstack::{
+    Awaited, Database, Jobs, Migration, NOVA, Phase, Schedule, Service, Source, Task,
+};
+
+use crate::cells::{Cell, manage, server};
+use crate::config::{Control, Facts, path};
+use crate::daemon;
+
+/// The task that makes the tables of the API's database.
+const API_SYNC: &str = "api-sync";
+/// The CronJob that archives and purges deleted rows.
+const ARCHIVE: &str = "archive";
+
+/// The databases outside cells.
+pub struct Databases {
+    /// The API's.
+    pub api: Database,
+    /// That of cell0, with the servers that found no host.
+    pub cell0: Database,
+}
+
+impl Databases {
+    /// Returns both databases. Each has a user of its own, unless `database.secretRef` names a Secret other than the usual one,
+    /// which then is for all.
+    ///
+    /// # Errors
+    /// One of them isn't there yet.
+    pub fn resolve(
+        service: &Service<'_>,
+        spec: &NovaSpec,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Awaited<Self> {
+        let usual = NOVA.database_credentials("");
+        let shared = spec.database.secret_ref.clone();
+        let shared = shared.filter(|reference| reference.name != usual);
+        let mut resolve = |suffix, name: &str| {
+            let wanted = parts::Database {
+                secret_ref: shared.clone(),
+                ..server(spec, Some(name))
+            };
+            Database::resolve(service, suffix, &wanted, world, composition)
+        };
+        let api = resolve("api", &spec.database.api_database);
+        let cell0 = resolve("cell0", &spec.database.cell_database);
+        Ok(Self {
+            api: api?,
+            cell0: cell0?,
+        })
+    }
+}
+
+/// Returns the certificates that those of all servers are signed by, each once.
+pub fn authorities(databases: &Databases, cells: &[Cell<'_>]) -> String {
+    let cells = cells.iter().filter_map(|cell| cell.database.as_ref().ok());
+    let all = [&databases.api, &databases.cell0].into_iter().chain(cells);
+    let mut texts: Vec<&str> = Vec::new();
+    for text in all.filter_map(Database::authority) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.concat()
+}
+
+/// Asks Nova whether what runs is ready for the release, before anything changes. A warning, which it returns 1 for, is none.
+///
+/// # Errors
+/// It isn't, or it isn't known yet.
+pub fn check_upgrade(
+    service: &Service<'_>,
+    jobs: &Jobs<'_>,
+    files: &Source,
+    control: &Control<'_>,
+    composition: &mut Composition,
+) -> Awaited<()> {
+    let Some(installed) = service.installed.filter(|it| *it != service.release) else {
+        return Ok(());
+    };
+    let check = format!(
+        "nova-status --config-file {} upgrade check || test $? -eq 1",
+        path()
+    );
+    let task = Task {
+        name: "status-check",
+        purpose: format!("{installed} {} {}", service.release, service.image),
+        migrates: Some((Phase::Expand, control.api.place())),
+        program: daemon(files.clone()).command(["sh".to_owned(), "-c".to_owned(), check]),
+        often: format!(
+            "Nova {installed} isn't ready for {}; `kubectl logs` shows what to do, and asking for {installed} again takes the \
+             upgrade back",
+            service.release
+        ),
+    };
+    match jobs.once(&task, composition) {
+        Progress::Ready => Ok(()),
+        awaited => Err(awaited),
+    }
+}
+
+/// Returns the tasks that bring the databases outside cells to the release.
+pub fn migrations(
+    service: &Service<'_>,
+    facts: &Facts<'_>,
+    control: &Control<'_>,
+    composition: &mut Composition,
+) -> Vec<Migration> {
+    let files = facts.tasks(control.api, control.cell0, None);
+    let program = daemon(files.compose(service, composition).source());
+    let migration = |name, phase, database: &Database, words: &[&str]| Migration {
+        name,
+        phase,
+        after: &[],
+        database: database.place(),
+        program: program.clone().command(manage(words)),
+    };
+    let local = ["db", "sync", "--local_cell"];
+    let online = ["db", "online_data_migrations"];
+    vec![
+        // New tables and columns only, which the older release doesn't mind.
+        migration(API_SYNC, Phase::Sync, control.api, &["api_db", "sync"]),
+        migration("cell0-sync", Phase::Sync, control.cell0, &local),
+        migration("cell0-online", Phase::Contract, control.cell0, &online),
+    ]
+}
+
+/// Returns the task that ends an upgrade in a cell's database.
+pub fn cell_migration(
+    service: &Service<'_>,
+    facts: &Facts<'_>,
+    control: &Control<'_>,
+    cell: &Cell<'_>,
+    composition: &mut Composition,
+) -> Option<Migration> {
+    let (database, bus) = (cell.database.as_ref().ok()?, cell.bus.as_ref().ok()?);
+    let files = facts.tasks(control.api, database, Some(bus));
+    let program = daemon(files.compose(service, composition).source());
+    Some(Migration {
+        name: "cell-online",
+        phase: Phase::Contract,
+        after: &[],
+        database: database.place(),
+        program: program.command(manage(&["db", "online_data_migrations"])),
+    })
+}
+
+/// Says whether the API's database has its tables.
+pub fn tables(migrations: &[Migration], service: &Service<'_>, jobs: &Jobs<'_>) -> Progress {
+    let sync = migrations.iter().find(|task| task.name == API_SYNC);
+    let done = sync.is_some_and(|task| task.is_done(service, jobs));
+    match done || service.installed.is_some() {
+        true => Progress::Ready,
+        false => Progress::waiting(
+            "WaitingForJob",
+            format!("waits for Job {}", service.named(API_SYNC)),
+        ),
+    }
+}
+
+/// The name of the CronJob that archives and purges.
+pub fn archive_name(service: &Service<'_>) -> String {
+    service.named(ARCHIVE)
+}
+
+/// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. A purge that
+/// finds nothing returns 3.
+pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, composition: &mut Composition) {
+    let wanted = &spec.deleted_rows;
+    let file = path();
+    let days = |days: u16| format!("\"$(date --utc --date '-{days} days' +%F)\"");
+    let (archive, purge) = (
+        days(wanted.archive_after_days),
+        days(wanted.purge_after_days),
+    );
+    let script = format!(
+        "set -e\n\
+         nova-manage --config-file {file} db archive_deleted_rows --all-cells --task-log --until-complete --before {archive}\n\
+         nova-manage --config-file {file} db purge --all-cells --before {purge} || test $? -eq 3\n"
+    );
+    let schedule = Schedule {
+        name: ARCHIVE,
+        when: wanted.schedule.as_str().to_owned(),
+        program: daemon(files).command(["sh".to_owned(), "-c".to_owned(), script]),
+    };
+    jobs.on_schedule(&schedule, composition);
+}
