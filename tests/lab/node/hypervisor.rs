@@ -14,7 +14,7 @@ use crate::eventually;
 use crate::machine::Machine;
 use crate::say::say;
 
-/// The label of nodes that are hypervisors.
+/// The label of nodes that are hypervisors, and their taint: pods of the control plane stay on the first node.
 const LABEL: &str = "node-role.kubernetes.io/hypervisor";
 
 /// A node on which virtual machines can run: it has /dev/net/tun and no /dev/kvm, a /run and a /var/lib of its own, and
@@ -49,8 +49,11 @@ impl Node {
             self.runs(host).await
         })
         .await?;
-        let labels = json!({"metadata": {"labels": {LABEL: ""}}});
-        self.cluster.edit(NODE, host.name(), labels).await?;
+        let role = json!({
+            "metadata": {"labels": {LABEL: ""}},
+            "spec": {"taints": [{"key": LABEL, "effect": "NoSchedule"}]},
+        });
+        self.cluster.edit(NODE, host.name(), role).await?;
         Ok(hypervisor)
     }
 }
