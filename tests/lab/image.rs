@@ -154,6 +154,14 @@ impl Image {
         Self::published("ceph", "lab", Debian::Bookworm, &["entrypoint.sh"])
     }
 
+    /// `guest:lab`: what virtual machines run, in its folder `/guest`: `kernel`, `ramdisk`, and a `disk` without content.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn guest() -> Result<Self> {
+        Self::published("guest", "lab", Debian::Bookworm, &["init", "dhcp"])
+    }
+
     /// The Memcached that control planes make pods of.
     ///
     /// # Errors

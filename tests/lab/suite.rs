@@ -56,6 +56,8 @@ pub enum Need {
     Memcached,
     /// Ceph's image.
     Ceph,
+    /// What virtual machines run.
+    Guest,
     /// The image of OVN and Open vSwitch.
     Ovn,
     /// The smallest image.
@@ -131,6 +133,7 @@ impl Need {
             Self::RabbitMq => Image::rabbitmq().map(drop),
             Self::Memcached => Image::memcached().map(drop),
             Self::Ceph => Image::ceph().map(drop),
+            Self::Guest => Image::guest().map(drop),
             Self::Ovn => Image::ovn().map(drop),
             Self::Tiny => Image::tiny().map(drop),
             Self::Packaged(package) => Image::packaged(package).map(drop),
