@@ -173,7 +173,7 @@ impl Messaging {
     /// Tells the probe [`CONNECTED`] of a program where the members listen.
     #[must_use]
     pub fn watched(&self, program: Program) -> Program {
-        let ports = self.members.iter().filter_map(|member| {
+        let ports = self.server.members.iter().filter_map(|member| {
             let port: u16 = member.rsplit_once(':')?.1.parse().ok()?;
             Some(format!("{port:04X}"))
         });
