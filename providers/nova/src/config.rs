@@ -142,7 +142,7 @@ impl Facts<'_> {
     pub fn tasks(&self, api: &Database, database: &Database, bus: Option<&Messaging>) -> Files {
         let (mut files, mut config) = (Files::default(), Config::base());
         if let Some(bus) = bus {
-            bus.configure(&mut config);
+            bus.configure(self.service, &mut config, &mut files);
         }
         config.section("DEFAULT").set("state_path", STATE);
         api.configure(self.service, config.section("api_database"), &mut files);
@@ -156,7 +156,7 @@ impl Facts<'_> {
         let (service, access) = (self.service, self.access);
         let mut config = Config::base();
         config.section("DEFAULT").set("state_path", STATE);
-        bus.configure(&mut config);
+        bus.configure(service, &mut config, files);
         // Computes are upgraded last.
         config.section("upgrade_levels").set("compute", "auto");
         let service_user = config.section("service_user");
