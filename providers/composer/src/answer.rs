@@ -19,6 +19,8 @@ use crate::world::Outside;
 pub struct Answer {
     /// Whole objects, with the owner's labels and reference, but for those that outlast it.
     pub objects: BTreeMap<Key, Value>,
+    /// Those of the objects that someone else manages: only their labels are applied, and only where they exist.
+    pub labelled: BTreeSet<Key>,
     /// Secrets whose values are made once.
     pub generated: BTreeMap<Key, Generated>,
     /// Objects that stay as they are.
@@ -57,6 +59,10 @@ impl Answer {
             .objects
             .into_iter()
             .map(|(key, body)| {
+                if composition.labelled.contains(&key) {
+                    let object = identified(&key, body);
+                    return (key, object);
+                }
                 let owner = (!composition.lasting.contains(&key)).then_some(&owner);
                 let object = dressed(&key, body, operator, kind, &subject.metadata, owner);
                 (key, object)
@@ -71,6 +77,7 @@ impl Answer {
         }
         Self {
             objects,
+            labelled: composition.labelled,
             generated,
             kept: composition.kept,
             calls: composition.calls,
@@ -103,20 +110,14 @@ fn common_labels(key: &Key, kind: ResourceKind, subject: &Metadata) -> [(&'stati
 /// A whole object: the body with the name it goes by and the marks of its owner, if it has one.
 fn dressed(
     key: &Key,
-    mut body: Value,
+    body: Value,
     operator: &'static str,
     kind: ResourceKind,
     subject: &Metadata,
     owner: Option<&Owner>,
 ) -> Value {
-    let mut metadata = match body.get_mut("metadata").map(Value::take) {
-        Some(Value::Object(metadata)) => Value::Object(metadata),
-        _ => json!({}),
-    };
-    metadata["name"] = json!(key.name);
-    if let Some(namespace) = &key.namespace {
-        metadata["namespace"] = json!(namespace);
-    }
+    let mut object = identified(key, body);
+    let metadata = &mut object["metadata"];
     if !metadata["labels"].is_object() {
         metadata["labels"] = json!({});
     }
@@ -129,11 +130,26 @@ fn dressed(
             labels.insert(label.to_owned(), json!(value));
         }
     }
+    // An owner without a namespace may own objects in every namespace.
+    let is_within = subject.namespace.is_none() || key.namespace == subject.namespace;
     if owner.is_some()
-        && key.namespace == subject.namespace
+        && is_within
         && let Some(reference) = owner::reference(kind, subject)
     {
         metadata["ownerReferences"] = json!([reference]);
+    }
+    object
+}
+
+/// A body as an object of its kind and name.
+fn identified(key: &Key, mut body: Value) -> Value {
+    let mut metadata = match body.get_mut("metadata").map(Value::take) {
+        Some(Value::Object(metadata)) => Value::Object(metadata),
+        _ => json!({}),
+    };
+    metadata["name"] = json!(key.name);
+    if let Some(namespace) = &key.namespace {
+        metadata["namespace"] = json!(namespace);
     }
     let mut object = json!({
         "apiVersion": key.kind.api_version(),

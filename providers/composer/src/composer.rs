@@ -57,6 +57,8 @@ pub struct Use {
 pub enum Access {
     /// Looks at them.
     Reads,
+    /// Looks at them, and sets labels on those that exist.
+    Labels,
     /// Makes, changes and deletes them.
     Composes,
 }
@@ -67,6 +69,14 @@ impl Use {
         Self {
             kind,
             access: Access::Reads,
+        }
+    }
+
+    /// Looks at the objects of a kind, and sets labels on them.
+    pub const fn labels(kind: ResourceKind) -> Self {
+        Self {
+            kind,
+            access: Access::Labels,
         }
     }
 

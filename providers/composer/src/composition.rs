@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conditions::Conditions;
 use crate::failure::Failure;
@@ -19,6 +19,7 @@ use crate::world::Outside;
 pub struct Composition {
     pub(crate) objects: BTreeMap<Key, Value>,
     pub(crate) lasting: BTreeSet<Key>,
+    pub(crate) labelled: BTreeSet<Key>,
     pub(crate) generated: BTreeMap<Key, Generated>,
     pub(crate) kept: BTreeSet<Key>,
     pub(crate) calls: Vec<Outside>,
@@ -49,6 +50,15 @@ impl Composition {
     ) {
         let key = self.apply(namespace, name, body);
         self.lasting.insert(key);
+    }
+
+    /// Sets labels on an object that someone else manages. No other field of it changes, and it is neither created nor deleted.
+    pub fn label<T: Resource>(&mut self, namespace: &str, name: &str, labels: &[(&str, &str)]) {
+        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
+        let key = Key::of::<T>(namespace, name);
+        let body = json!({ "metadata": { "labels": labels } });
+        self.objects.insert(key.clone(), body);
+        self.labelled.insert(key);
     }
 
     /// Returns a value as JSON. What JSON can't hold fails the whole reconcile, once the composer has returned.

@@ -41,12 +41,22 @@ pub(crate) const THING: ResourceKind = ResourceKind::namespaced("test", "v1", "T
 
 pub(crate) const WIDGET: ResourceKind = ResourceKind::namespaced("test", "v1", "Widget", "widgets");
 
+/// A kind of the whole cluster.
+pub(crate) const POOL: ResourceKind = ResourceKind {
+    group: "test",
+    version: "v1",
+    kind: "Pool",
+    plural: "pools",
+    namespaced: false,
+};
+
 /// Every kind that there is, by the path of its collection.
-const KINDS: [(&str, ResourceKind); 6] = [
+const KINDS: [(&str, ResourceKind); 7] = [
     ("/api/v1", SECRET),
     ("/api/v1", CONFIG_MAP),
     ("/apis/test/v1", THING),
     ("/apis/test/v1", WIDGET),
+    ("/apis/test/v1", POOL),
     ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
     (
         "/apis/coordination.k8s.io/v1",

@@ -135,8 +135,10 @@ fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
     for used in operators.iter().flat_map(|operator| operator.uses()) {
         let resource = used.kind.plural.to_owned();
         allow(used.kind.group, resource.clone(), &["get", "list", "watch"]);
-        if used.access == Access::Composes {
-            allow(used.kind.group, resource, &["create", "patch", "delete"]);
+        match used.access {
+            Access::Reads => {}
+            Access::Labels => allow(used.kind.group, resource, &["patch"]),
+            Access::Composes => allow(used.kind.group, resource, &["create", "patch", "delete"]),
         }
     }
     for operator in operators {

@@ -282,6 +282,7 @@ impl Cluster {
         let is_empty = answer.is_empty();
         let Answer {
             objects,
+            labelled,
             generated,
             kept,
             calls,
@@ -301,8 +302,12 @@ impl Cluster {
             }
         }
         for (key, object) in objects {
-            if self.writes < last {
-                self.put(&key, &object);
+            if self.writes >= last {
+                break;
+            }
+            match labelled.contains(&key) {
+                true => self.edit(&key, |live| stored::label(live, &object)),
+                false => self.put(&key, &object),
             }
         }
         let unwanted = self.owned(&owner).filter(|key| !wanted.contains(key));

@@ -84,3 +84,10 @@ pub fn labels(object: &Value) -> BTreeMap<String, String> {
         .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
         .collect()
 }
+
+/// Sets the labels of a wanted object on one that exists.
+pub fn label(live: &mut Value, wanted: &Value) {
+    for (label, value) in labels(wanted) {
+        live["metadata"]["labels"][label] = json!(value);
+    }
+}

@@ -183,7 +183,7 @@ impl Head {
         self.resource_version.parse().unwrap_or_default()
     }
 
-    /// The owner that an object was composed for. It is in the object's namespace.
+    /// The owner that an object was composed for. It is in the object's namespace, or in none.
     pub(crate) fn controller(&self) -> Option<&Reference> {
         let mut references = self.owner_references.iter();
         references.find(|reference| reference.controller)

@@ -404,9 +404,13 @@ impl Cache {
             }
             let owners = heads.iter().filter_map(|head| head.controller());
             let owners = owners.filter(|owner| owner.kind == interest.subject.kind);
+            let namespace = match interest.subject.namespaced {
+                true => place.namespace(),
+                false => EVERYWHERE,
+            };
             ids.extend(owners.map(|owner| Id {
                 operator,
-                place: Place::new(place.namespace(), &owner.name),
+                place: Place::new(namespace, &owner.name),
             }));
         }
         for id in &ids {

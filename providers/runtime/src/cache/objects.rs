@@ -129,14 +129,15 @@ impl Objects {
         self.entries.keys()
     }
 
-    /// All objects that name an owner, in the owner's namespace: in others anybody may name any.
+    /// All objects that name an owner, in the owner's namespace: in others anybody may name any. An owner without a namespace
+    /// owns objects in all of them.
     pub(crate) fn owned(
         &self,
         namespace: &str,
         uid: &str,
     ) -> impl Iterator<Item = (&Place, &Entry)> {
         let places = self.owned.get(uid).into_iter().flatten();
-        let places = places.filter(move |place| place.is_in(namespace));
+        let places = places.filter(move |place| namespace.is_empty() || place.is_in(namespace));
         places.filter_map(|place| Some((place, self.entries.get(place)?)))
     }
 

@@ -39,7 +39,10 @@ impl Carrier {
         let mut made = Made::default();
         let objects = answer.objects.iter();
         let applied: Vec<_> = objects
-            .map(|(key, object)| self.apply(subject, key, object))
+            .map(|(key, object)| {
+                let is_labelled = answer.labelled.contains(key);
+                self.apply(subject, key, object, is_labelled)
+            })
             .collect();
         made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
         let generated = answer.generated.iter();
@@ -67,20 +70,28 @@ impl Carrier {
         Ok(made)
     }
 
-    async fn apply(&self, subject: &Subject<'_>, key: &Key, object: &Value) -> One {
+    /// Applies an object. Of an object that someone else manages only labels are applied, and only where it exists.
+    async fn apply(
+        &self,
+        subject: &Subject<'_>,
+        key: &Key,
+        object: &Value,
+        is_labelled: bool,
+    ) -> One {
         let manager = subject.operator.name();
         let wanted = wanted(object);
-        let mut step = self.step(subject, key, wanted);
+        let mut step = self.step(subject, key, wanted, is_labelled);
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
                 // The watch will say so in a moment.
                 None => return Ok(Ok(true)),
             }
-            step = self.step(subject, key, wanted);
+            step = self.step(subject, key, wanted, is_labelled);
         }
         let uid = match step {
             Step::Nothing => return Ok(Ok(false)),
+            Step::Apply(None) if is_labelled => return Ok(Ok(false)),
             Step::Apply(uid) => uid,
             // Changed in between: the watch is about to tell how.
             Step::Look => return Ok(Ok(true)),
@@ -107,13 +118,13 @@ impl Carrier {
         }
     }
 
-    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest) -> Step {
+    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest, is_labelled: bool) -> Step {
         let entry = match self.cache.find(key) {
             Seen::Found(entry) => entry,
             Seen::Missing => return Step::Apply(None),
             Seen::Unread(why) => return Step::Unread(why),
         };
-        if !is_ours(&entry, subject) {
+        if !is_labelled && !is_ours(&entry, subject) {
             return Step::Taken;
         }
         let manager = subject.operator.name();

@@ -337,8 +337,10 @@ impl Subject<'_> {
             .collect()
     }
 
-    /// What is composed outside the subject's namespace: there nothing shows whose it is but labels, which anybody may set.
+    /// What is composed outside the namespace of a subject that has one: there nothing shows whose it is but labels, which
+    /// anybody may set.
     fn elsewhere<'a>(&self, answer: &'a Answer) -> Option<&'a Key> {
+        self.key.namespace.as_ref()?;
         let mut keys = answer.objects.keys().chain(answer.generated.keys());
         keys.find(|key| key.namespace != self.key.namespace)
     }

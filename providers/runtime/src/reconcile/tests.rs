@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
-use crate::testing::{CONFIG_MAP, Server, THING, carrier, during, until};
+use crate::testing::{CONFIG_MAP, POOL, Server, THING, WIDGET, carrier, during, until};
 
 /// Wants nothing and keeps every ConfigMap that it sees. A kind that it can't read recovers right after it was looked at.
 #[derive(Clone, Default)]
@@ -62,6 +62,7 @@ impl Operator for Keeper {
         };
         Ok(Answer {
             objects: BTreeMap::new(),
+            labelled: BTreeSet::new(),
             generated: BTreeMap::new(),
             kept: kept.into_iter().flatten().collect(),
             calls: Vec::new(),
@@ -228,6 +229,89 @@ async fn only_what_needs_a_person_is_a_warning() {
                 ["Warning", "Invalid", "Ready: set spec.a"],
             ]
         );
+    })
+    .await;
+}
+
+/// Wants a ConfigMap in the namespace that its subject, which has none, is labelled with, and labels on two Widgets there.
+struct Labeller;
+
+impl Operator for Labeller {
+    fn name(&self) -> &'static str {
+        "test-operator"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        POOL
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(CONFIG_MAP), Use::labels(WIDGET)]
+    }
+
+    fn answer(&self, resource: &Value, _: &World<'_>) -> Result<Answer, Failure> {
+        let metadata = &resource["metadata"];
+        let namespace = metadata["labels"]["namespace"].as_str().unwrap();
+        let owner =
+            json!([{ "kind": "Pool", "name": "pool", "uid": metadata["uid"], "controller": true }]);
+        let map = json!({ "metadata": { "ownerReferences": owner }, "data": {} });
+        let labels = json!({ "metadata": { "labels": { "leased": "yes" } } });
+        let labelled = ["theirs", "missing"].map(|name| Key::new(WIDGET, namespace, name));
+        let widgets = labelled.iter().map(|key| (key.clone(), labels.clone()));
+        let maps = [(Key::new(CONFIG_MAP, namespace, "made"), map)];
+        Ok(Answer {
+            objects: maps.into_iter().chain(widgets).collect(),
+            labelled: labelled.iter().cloned().collect(),
+            generated: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            calls: Vec::new(),
+            status: json!({}),
+            failed: BTreeSet::new(),
+            wake: None,
+            owner: Owner::of(POOL, &Metadata::default()),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
+    let server = Server::default();
+    let carrier = carrier(&server, vec![Box::new(Labeller)], Vec::new());
+    let pool = |namespace: &str| json!({ "metadata": { "labels": { "namespace": namespace } } });
+    server.put(POOL, "", "pool", pool("a"));
+    server.put(WIDGET, "a", "theirs", json!({ "spec": {} }));
+    let api = server.api();
+    let kinds = [POOL, CONFIG_MAP, WIDGET];
+    let watches = join_all(kinds.map(|kind| follow(&carrier.cache, &api, kind, "")));
+    during(join(watches, carrier.work()), async {
+        let label = |name| {
+            let widget = server.get(WIDGET, "a", name)?;
+            Some(widget["metadata"]["labels"]["leased"].clone())
+        };
+        until("the label", || label("theirs") == Some(json!("yes"))).await;
+        until("the ConfigMap", || {
+            server.get(CONFIG_MAP, "a", "made").is_some()
+        })
+        .await;
+        assert_eq!(label("missing"), None, "it isn't created");
+
+        server.delete(CONFIG_MAP, "a", "made");
+        until("another", || server.get(CONFIG_MAP, "a", "made").is_some()).await;
+
+        server.put(POOL, "", "pool", pool("b"));
+        until("the new ConfigMap", || {
+            server.get(CONFIG_MAP, "b", "made").is_some()
+        })
+        .await;
+        until("the end of the old one", || {
+            server.get(CONFIG_MAP, "a", "made").is_none()
+        })
+        .await;
+        assert_eq!(label("theirs"), Some(json!("yes")), "labels stay");
     })
     .await;
 }
