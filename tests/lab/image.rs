@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use provider_openstack::table::{MEMCACHED, OVN, REGISTRY, RELEASES};
+use provider_openstack::table::{LIBVIRT, MEMCACHED, OVN, REGISTRY, RELEASES};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
@@ -222,15 +222,28 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn ovn() -> Result<Self> {
+        Self::of_debian("ovn", OVN)
+    }
+
+    /// The project's own image of libvirt and QEMU, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn libvirt() -> Result<Self> {
+        Self::of_debian("libvirt", LIBVIRT)
+    }
+
+    /// One of the project's own images of Debian's packages.
+    fn of_debian(name: &str, tag: &str) -> Result<Self> {
         let recipe = Recipe {
-            name: "ovn".to_owned(),
+            name: name.to_owned(),
             debian: Debian::Trixie,
-            folder: project().join("package/images/ovn"),
+            folder: project().join("package/images").join(name),
             files: Vec::new(),
             arguments: &[],
         };
         Ok(Self {
-            name: format!("{REGISTRY}/ovn:{OVN}"),
+            name: format!("{REGISTRY}/{name}:{tag}"),
             layout: recipe.on_debian()?,
         })
     }

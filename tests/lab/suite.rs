@@ -60,6 +60,8 @@ pub enum Need {
     Guest,
     /// The image of OVN and Open vSwitch.
     Ovn,
+    /// The image of libvirt and QEMU.
+    Libvirt,
     /// The smallest image.
     Tiny,
     /// The image of a Debian package.
@@ -135,6 +137,7 @@ impl Need {
             Self::Ceph => Image::ceph().map(drop),
             Self::Guest => Image::guest().map(drop),
             Self::Ovn => Image::ovn().map(drop),
+            Self::Libvirt => Image::libvirt().map(drop),
             Self::Tiny => Image::tiny().map(drop),
             Self::Packaged(package) => Image::packaged(package).map(drop),
             Self::Service(service, release) => Image::of_service(service, release).map(drop),

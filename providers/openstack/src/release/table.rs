@@ -89,3 +89,5 @@ pub const OVN: &str = "25.03.0";
 pub const CORTEX: &str = "0.5.0";
 /// Memcached, whatever the release.
 pub const MEMCACHED: &str = "1.6";
+/// libvirt and QEMU, whatever the release.
+pub const LIBVIRT: &str = "11.3.0";
