@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, plan};
 use provider_composer::{Access, Owner, ResourceKind};
-use provider_operators::operators;
+use provider_operators::{control_plane_operators, operators};
 
 use crate::cluster::Cluster;
 use crate::difference::Difference;
@@ -78,7 +78,7 @@ pub async fn against(
 
 /// The one control plane cluster of a plan.
 fn control_plane_cluster(plan: &Plan) -> Result<String, Error> {
-    let operators = operators();
+    let operators = control_plane_operators();
     let is_ours = |key: &Key| {
         let mut subjects = operators.iter().map(|operator| operator.subject());
         subjects.any(|kind| key.kind == kind.kind && key.api_version == kind.api_version())

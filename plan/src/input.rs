@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use c5c3_admission::{Problem, Validator};
-use provider_operators::operators;
+use provider_operators::control_plane_operators;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -414,7 +414,7 @@ fn unknown(api_version: &str, kind: &str) -> Problem {
 
 /// Whether an operator of this program reconciles it.
 fn is_operated(manifest: &Manifest) -> bool {
-    operators().iter().any(|operator| {
+    control_plane_operators().iter().any(|operator| {
         let subject = operator.subject();
         subject.kind == manifest.kind() && subject.api_version() == manifest.api_version()
     })

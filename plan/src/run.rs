@@ -7,7 +7,7 @@ use function_c5c3::Claims;
 use jiff::Timestamp;
 use provider_composer::Operator;
 use provider_control_plane::credentials::keystone::SYSTEM;
-use provider_operators::operators;
+use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -61,7 +61,7 @@ const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 /// The Compositions lack one that is asked for, or nothing comes to rest. A claim that can't be composed is no error: the
 /// plan says so.
 pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
-    let operators = operators();
+    let operators = control_plane_operators();
     let mut assumed: Vec<Given> = Vec::new();
     loop {
         let mut run = Run::new(settings, &operators);

@@ -2,12 +2,20 @@
 
 use provider_composer::{Carried, Operator};
 use provider_glance::Glance;
+use provider_hypervisor_pool::HypervisorPool;
 use provider_keystone::Keystone;
 use provider_nova::Nova;
 use provider_placement::Placement;
 
-/// Every operator that there is: the c5c3-operator's own, then one for each OpenStack service.
+/// Every operator that there is.
 pub fn operators() -> Vec<Box<dyn Operator>> {
+    let mut all = control_plane_operators();
+    all.push(Box::new(Carried(HypervisorPool)));
+    all
+}
+
+/// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
+pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
     let services: [Box<dyn Operator>; 4] = [
         Box::new(Carried(Keystone)),
         Box::new(Carried(Glance)),

@@ -54,6 +54,7 @@ impl Recipe<'_> {
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,
+                        ..HypervisorShareSpec::default()
                     };
                     let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
                     composed.object(

@@ -5,5 +5,7 @@ mod share;
 
 pub use self::{
     pool::{HypervisorPoolSpec, HypervisorPoolStatus},
-    share::{Aggregate, HypervisorShareSpec, HypervisorShareStatus},
+    share::{
+        Agents, Aggregate, Datapath, HypervisorShareSpec, HypervisorShareStatus, Virtualization,
+    },
 };

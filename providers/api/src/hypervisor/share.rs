@@ -11,7 +11,7 @@ use crate::{
     kind::Column,
     list,
     nova::TRAIT,
-    parts::{is_default, reference::LABEL},
+    parts::{IssuerRef, is_default, reference::LABEL},
     pool::PhysicalNetwork,
     rule::Rule,
 };
@@ -25,10 +25,20 @@ const SAME_CONTROL_PLANE: Rule = Rule::immutable(
     "controlPlane can't be changed, since its servers run on the leased nodes: make another share for another control plane",
 );
 
+const TUNNEL_OF_NETDEV: Rule = Rule::new(
+    "!has(self.datapath) || self.datapath != 'netdev' || has(self.tunnelInterface)",
+    "with the datapath netdev tunnels can't end at an address of the kernel: set tunnelInterface to an interface with an address of its own",
+);
+
+const SAME_CELL: Rule = Rule::new(
+    "(has(self.cell) ? self.cell : 'cell1') == (has(oldSelf.cell) ? oldSelf.cell : 'cell1')",
+    "cell can't be changed, since Nova can't move the leased nodes to another cell: create another share for another cell",
+);
+
 /// One control plane's part of a hypervisor pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [LEAST_BELOW_MOST]))]
+#[schemars(extend("x-kubernetes-validations" = [LEAST_BELOW_MOST, SAME_CELL]))]
 pub struct HypervisorShareSpec {
     /// The control plane that leases nodes.
     #[schemars(
@@ -59,6 +69,85 @@ pub struct HypervisorShareSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 255), regex(pattern = TRAIT)))]
     pub traits: Vec<String>,
+    /// Namespace of the control plane in this cluster, from which the agents' configuration is copied. Without it
+    /// `openstack-<controlPlane>`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
+    pub namespace: Option<String>,
+    /// Nova's cell that the nodes belong to. Without it cell1. Nova can't move a node to another cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
+    pub cell: Option<String>,
+    /// Settings of the agents on the nodes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub agents: Agents,
+}
+
+impl HypervisorShareSpec {
+    /// The namespace of the control plane.
+    pub fn control_plane_namespace(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => namespace.clone(),
+            None => format!("openstack-{}", self.control_plane),
+        }
+    }
+
+    /// Nova's cell that the nodes belong to.
+    pub fn cell(&self) -> &str {
+        self.cell.as_deref().unwrap_or("cell1")
+    }
+}
+
+/// Settings of the agents on the nodes of a share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV]))]
+pub struct Agents {
+    /// How servers are run: kvm needs /dev/kvm on every node, qemu emulates a processor and is slow.
+    #[serde(skip_serializing_if = "is_default")]
+    pub virtualization: Virtualization,
+    /// Where Open vSwitch forwards packets.
+    #[serde(skip_serializing_if = "is_default")]
+    pub datapath: Datapath,
+    /// Whether traffic between virtual and physical networks may pass through the nodes. Only nodes with a bridge to a
+    /// physical network can.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway: bool,
+    /// Network interface of every node whose address is the end of tunnels. Without it the node's internal address is. With
+    /// the datapath netdev it is required, and becomes a port of the bridge br-tunnel, which takes over its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 15), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
+    pub tunnel_interface: Option<String>,
+    /// Image of libvirt and QEMU, with its tag or digest. Without it the one that the operator knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 400))]
+    pub libvirt_image: Option<String>,
+    /// Issuer of the certificates of live migration and consoles. Without it neither is encrypted: consoles are plain text in
+    /// the nodes' network, and live migration is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_ref: Option<IssuerRef>,
+}
+
+/// How servers are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Virtualization {
+    /// By the processor.
+    #[default]
+    Kvm,
+    /// By emulation.
+    Qemu,
+}
+
+/// Where Open vSwitch forwards packets (<https://docs.openvswitch.org/en/latest/ref/ovs-vswitchd.conf.db.5/>, datapath_type).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Datapath {
+    /// In the kernel, whose module openvswitch every node needs.
+    #[default]
+    System,
+    /// In a process, for kernels without that module.
+    Netdev,
 }
 
 /// A host aggregate of Nova.
@@ -84,6 +173,8 @@ impl CustomResource for HypervisorShareSpec {
     const PLURAL: &'static str = "hypervisorshares";
     const SHORT_NAME: &'static str = "hvs";
     const SCOPE: Scope = Scope::Cluster;
+    // The agents' namespace is named after the share.
+    const MAX_NAME_LENGTH: u8 = 56;
     const COLUMNS: &'static [Column] = &[
         Column::new("Control plane", "string", ".spec.controlPlane"),
         Column::new("Weight", "integer", ".spec.weight"),

@@ -24,6 +24,9 @@ pub struct Certificate {
     /// Names that it is for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dns_names: Vec<String>,
+    /// Addresses that it is for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ip_addresses: Vec<String>,
     /// What it may be used for.
     pub usages: Vec<String>,
     /// Its key.

@@ -1,0 +1,48 @@
+//! Configuration of libvirt.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+/// libvirtd.conf and qemu.conf (<https://libvirt.org/daemons.html>,
+/// <https://gitlab.com/libvirt/libvirt/-/blob/master/src/qemu/qemu.conf.in>), with encryption of migrations and consoles where
+/// there are certificates.
+pub fn configuration(encrypted: bool) -> ConfigMap {
+    let listen = u8::from(encrypted);
+    let daemon = format!(
+        "# Only nova-compute on the same node uses the socket, as root.\n\
+         unix_sock_group = \"root\"\n\
+         unix_sock_rw_perms = \"0700\"\n\
+         auth_unix_ro = \"none\"\n\
+         auth_unix_rw = \"none\"\n\
+         # Other nodes connect with a certificate of the same issuer.\n\
+         listen_tcp = 0\n\
+         listen_tls = {listen}\n"
+    );
+    let verify = match encrypted {
+        true => {
+            "vnc_tls = 1\n\
+             vnc_tls_x509_verify = 1\n\
+             default_tls_x509_verify = 1\n\
+             migrate_tls_force = 1\n"
+        }
+        false => "",
+    };
+    let qemu = format!(
+        "# The pod has no profiles of AppArmor, and servers share no control group with it.\n\
+         security_driver = \"none\"\n\
+         cgroup_controllers = []\n\
+         namespaces = []\n\
+         # A log daemon would end with the pod, and servers would block on its pipes.\n\
+         stdio_handler = \"file\"\n\
+         user = \"libvirt-qemu\"\n\
+         {verify}"
+    );
+    ConfigMap {
+        data: Some(BTreeMap::from([
+            ("libvirtd.conf".to_owned(), daemon),
+            ("qemu.conf".to_owned(), qemu),
+        ])),
+        ..ConfigMap::default()
+    }
+}

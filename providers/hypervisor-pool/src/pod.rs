@@ -1,0 +1,274 @@
+//! DaemonSets of agents: what their pods may do, and what of the node they see.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{
+    DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
+};
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, ExecAction,
+    HostPathVolumeSource, ObjectFieldSelector, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
+    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Toleration, Volume,
+    VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+/// Label of the agents' pods: the agent.
+const COMPONENT: &str = "app.kubernetes.io/component";
+/// The container that checks what a node must have.
+pub const REQUIREMENTS: &str = "requirements";
+/// Annotation of pods: stands for the configuration that their processes have read.
+const CONFIGURATION: &str = "c5c3.io/configuration";
+
+/// What a process of an agent may do on its node. All of them are root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// These capabilities, and no other.
+    Capabilities(&'static [&'static str]),
+    /// Everything.
+    Privileged,
+}
+
+/// An agent: one pod on every leased node.
+pub struct Agent {
+    /// What it runs.
+    pub containers: Vec<Container>,
+    /// What the node must have: the image that checks it, and its environment. None for nothing.
+    pub requirements: Option<Container>,
+    /// What it sees.
+    pub volumes: Vec<Volume>,
+    /// Whether its processes are processes of the node.
+    pub host_pid: bool,
+    /// The group that may read its Secrets, besides root.
+    pub group: Option<i64>,
+    /// On how many nodes at once it may be down during an update.
+    pub max_unavailable: IntOrString,
+    /// How long it may take to end, in seconds.
+    pub grace: i64,
+    /// Stands for its configuration: pods are replaced when it changes.
+    pub configuration: String,
+}
+
+impl Agent {
+    /// The DaemonSet of a name, on nodes with these labels.
+    pub fn daemon_set(self, name: &str, nodes: BTreeMap<String, String>) -> DaemonSet {
+        let labels = BTreeMap::from([(COMPONENT.to_owned(), name.to_owned())]);
+        let annotations = BTreeMap::from([(CONFIGURATION.to_owned(), self.configuration)]);
+        let labelled = |labels: &BTreeMap<String, String>| ObjectMeta {
+            labels: Some(labels.clone()),
+            ..ObjectMeta::default()
+        };
+        DaemonSet {
+            metadata: labelled(&labels),
+            spec: DaemonSetSpec {
+                selector: LabelSelector {
+                    match_labels: Some(labels.clone()),
+                    ..LabelSelector::default()
+                },
+                revision_history_limit: Some(2),
+                update_strategy: Some(DaemonSetUpdateStrategy {
+                    type_: Some("RollingUpdate".to_owned()),
+                    rolling_update: Some(RollingUpdateDaemonSet {
+                        // Two of one agent would share its sockets and, for nova-compute, its queues.
+                        max_surge: Some(IntOrString::Int(0)),
+                        max_unavailable: Some(self.max_unavailable),
+                    }),
+                }),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta {
+                        annotations: Some(annotations),
+                        ..labelled(&labels)
+                    }),
+                    spec: Some(PodSpec {
+                        init_containers: self.requirements.map(|check| vec![check]),
+                        containers: self.containers,
+                        volumes: Some(self.volumes),
+                        node_selector: Some(nodes),
+                        host_network: Some(true),
+                        host_pid: Some(true).filter(|_| self.host_pid),
+                        security_context: self.group.map(|group| PodSecurityContext {
+                            fs_group: Some(group),
+                            ..PodSecurityContext::default()
+                        }),
+                        dns_policy: Some("ClusterFirstWithHostNet".to_owned()),
+                        termination_grace_period_seconds: Some(self.grace),
+                        priority_class_name: Some("system-node-critical".to_owned()),
+                        automount_service_account_token: Some(false),
+                        enable_service_links: Some(false),
+                        // Servers stay on a node that is cordoned, full or being replaced, and need their agents.
+                        tolerations: Some(vec![Toleration {
+                            operator: Some("Exists".to_owned()),
+                            ..Toleration::default()
+                        }]),
+                        ..PodSpec::default()
+                    }),
+                },
+                ..DaemonSetSpec::default()
+            },
+            ..DaemonSet::default()
+        }
+    }
+}
+
+/// A container that runs a script of ours. The script's arguments may follow.
+pub fn container(name: &str, image: &str, script: &str, rights: Rights) -> Container {
+    let words = ["sh", "-euc", script, name].map(str::to_owned);
+    Container {
+        name: name.to_owned(),
+        image: Some(image.to_owned()),
+        command: Some(words.into()),
+        security_context: Some(security(rights)),
+        ..Container::default()
+    }
+}
+
+fn security(rights: Rights) -> SecurityContext {
+    let common = SecurityContext {
+        run_as_user: Some(0),
+        run_as_group: Some(0),
+        ..SecurityContext::default()
+    };
+    match rights {
+        Rights::Privileged => SecurityContext {
+            privileged: Some(true),
+            ..common
+        },
+        Rights::Capabilities(names) => SecurityContext {
+            allow_privilege_escalation: Some(false),
+            read_only_root_filesystem: Some(true),
+            capabilities: Some(Capabilities {
+                drop: Some(vec!["ALL".to_owned()]),
+                add: Some(names.iter().map(|&name| name.to_owned()).collect())
+                    .filter(|names: &Vec<String>| !names.is_empty()),
+            }),
+            seccomp_profile: Some(SeccompProfile {
+                type_: "RuntimeDefault".to_owned(),
+                ..SeccompProfile::default()
+            }),
+            ..common
+        },
+    }
+}
+
+/// The container that checks what a node must have: some of `tun`, `kvm`, `openvswitch` and `interface`.
+pub fn requirements(image: &str, needed: &[&str], tunnel_interface: &str) -> Container {
+    let script = include_str!("scripts/requirements.sh");
+    Container {
+        env: Some(vec![
+            variable("REQUIREMENTS", &needed.join(" ")),
+            variable("TUNNEL_INTERFACE", tunnel_interface),
+        ]),
+        resources: Some(resources("10m", "16Mi", "64Mi")),
+        volume_mounts: Some(vec![VolumeMount {
+            read_only: Some(true),
+            ..mount("dev", "/host/dev")
+        }]),
+        ..container(REQUIREMENTS, image, script, Rights::Capabilities(&[]))
+    }
+}
+
+/// An environment variable.
+pub fn variable(name: &str, value: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.to_owned()),
+        value_from: None,
+    }
+}
+
+/// The variables that differ from node to node: NODE_NAME, and HOST_IP, which is the node's internal address.
+pub fn node_variables() -> Vec<EnvVar> {
+    let fields = [("NODE_NAME", "spec.nodeName"), ("HOST_IP", "status.hostIP")];
+    let variable = |(name, path): (&str, &str)| EnvVar {
+        name: name.to_owned(),
+        value: None,
+        value_from: Some(EnvVarSource {
+            field_ref: Some(ObjectFieldSelector {
+                field_path: path.to_owned(),
+                ..ObjectFieldSelector::default()
+            }),
+            ..EnvVarSource::default()
+        }),
+    };
+    fields.map(variable).into()
+}
+
+/// CPU and memory that are requested, and the limit of memory. CPU has no limit: an agent that is throttled holds up servers.
+pub fn resources(cpu: &str, memory: &str, limit: &str) -> ResourceRequirements {
+    let amounts = |amounts: &[(&str, &str)]| {
+        let each = amounts.iter();
+        let each = each.map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).to_owned())));
+        Some(each.collect())
+    };
+    ResourceRequirements {
+        requests: amounts(&[("cpu", cpu), ("memory", memory)]),
+        limits: amounts(&[("memory", limit)]),
+        ..ResourceRequirements::default()
+    }
+}
+
+/// A probe that runs a command every few seconds.
+pub fn probe(command: &[&str]) -> Probe {
+    Probe {
+        exec: Some(ExecAction {
+            command: Some(command.iter().map(|&word| word.to_owned()).collect()),
+        }),
+        period_seconds: Some(5),
+        timeout_seconds: Some(5),
+        ..Probe::default()
+    }
+}
+
+/// A volume at a path of a container.
+pub fn mount(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount {
+        name: volume.to_owned(),
+        mount_path: path.to_owned(),
+        ..VolumeMount::default()
+    }
+}
+
+/// A folder of the node, which is created where it is missing.
+pub fn host_folder(name: &str, path: &str) -> Volume {
+    host(name, path, "DirectoryOrCreate")
+}
+
+/// A folder of the node that every node has.
+pub fn node_folder(name: &str, path: &str) -> Volume {
+    host(name, path, "Directory")
+}
+
+fn host(name: &str, path: &str, type_: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        host_path: Some(HostPathVolumeSource {
+            path: path.to_owned(),
+            type_: Some(type_.to_owned()),
+        }),
+        ..Volume::default()
+    }
+}
+
+/// A folder that ends with the pod.
+pub fn scratch(name: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        empty_dir: Some(EmptyDirVolumeSource::default()),
+        ..Volume::default()
+    }
+}
+
+/// A Secret. Only root and its group may read the files.
+pub fn secret(name: &str, secret: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(secret.to_owned()),
+            default_mode: Some(0o440),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}

@@ -1,0 +1,37 @@
+# Kubernetes kills what is in the control groups of a pod that ends. QEMU is in those of libvirtd, so libvirtd leaves them first
+# for groups beside Kubernetes' own; then servers outlive the pod, whose process namespace is the node's.
+leave() {
+    mkdir -p "$1"
+    for file in cpuset.cpus cpuset.mems; do
+        # A set of the first version of control groups is empty at first, and takes no process.
+        if [ -e "$1/$file" ] && [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
+            cat "$1/../$file" > "$1/$file"
+        fi
+    done
+    echo $$ > "$1/cgroup.procs"
+}
+left=
+while IFS=: read -r id controllers path; do
+    parent=${path%%/kubepods*}
+    case $id:$controllers in
+        0:) hierarchy= ; [ -e /sys/fs/cgroup/cgroup.controllers ] || hierarchy=/unified ;;
+        *) hierarchy=/${controllers#name=} ;;
+    esac
+    if [ "$parent" != "$path" ] && [ -d "/sys/fs/cgroup$hierarchy$parent" ]; then
+        leave "/sys/fs/cgroup$hierarchy$parent/openstack-servers"
+        left=yes
+    fi
+done < /proc/self/cgroup
+if [ -z "$left" ]; then
+    echo "no control group of this pod is below one of the name kubepods: servers would end with the pod" >&2
+    exit 1
+fi
+# Servers are neither the first nor the last processes to end when memory runs out.
+echo 0 > /proc/self/oom_score_adj
+cp /etc/libvirt/config/*.conf /etc/libvirt/
+case $VIRTUALIZATION in
+    # The group that may use it has another number on each node.
+    kvm) echo "group = \"+$(stat -c %g /dev/kvm)\"" >> /etc/libvirt/qemu.conf ;;
+    qemu) rm -f /dev/kvm ;;
+esac
+exec libvirtd "$@"

@@ -1,0 +1,14 @@
+# What differs from node to node; everything else is in nova.conf. The queue manager names queues after host and process.
+cat > /run/agent/node.conf <<END
+[DEFAULT]
+host = $NODE_NAME
+my_ip = $HOST_IP
+[libvirt]
+virt_type = $VIRTUALIZATION
+live_migration_with_native_tls = $LIVE_MIGRATION
+[oslo_messaging_rabbit]
+processname = nova-compute
+END
+until [ -S /run/libvirt/libvirt-sock ] && [ -S /run/openvswitch/db.sock ]; do sleep 1; done
+touch /run/agent/started
+exec nova-compute --config-file /etc/nova/config/nova.conf --config-file /run/agent/node.conf

@@ -1,0 +1,35 @@
+# Tells Open vSwitch what the node is (ovn-controller(8)), and follows the southbound database.
+switch() { ovs-vsctl --timeout=30 "$@"; }
+until ovs-vsctl --timeout=5 show > /dev/null; do sleep 1; done
+
+address_of() { ip -4 -o address show dev "$1" scope global | awk '{ split($4, parts, "/"); print parts[1]; exit }'; }
+address=$HOST_IP
+if [ -n "$TUNNEL_INTERFACE" ]; then
+    device=$TUNNEL_INTERFACE
+    [ "$DATAPATH" = netdev ] && device=br-tunnel
+    until address=$(address_of "$device") && [ -n "$address" ]; do sleep 1; done
+fi
+mappings=
+for network in $BRIDGE_MAPPINGS; do
+    bridge=${network##*:}
+    switch -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
+    mappings=$mappings${mappings:+,}$network
+done
+option() {
+    case $2 in
+        '') switch remove Open_vSwitch . external_ids "$1" ;;
+        *) switch set Open_vSwitch . "external_ids:$1=\"$2\"" ;;
+    esac
+}
+option system-id "$NODE_NAME"
+option hostname "$NODE_NAME"
+option ovn-encap-type geneve
+option ovn-encap-ip "$address"
+option ovn-bridge-datapath-type "$DATAPATH"
+option ovn-bridge-mappings "$mappings"
+option ovn-cms-options "$CHASSIS_OPTIONS"
+option ovn-monitor-all true
+# A new process writes all flows before it removes those of the last one.
+option ovn-ofctrl-wait-before-clear 8000
+option ovn-remote "$OVN_REMOTE"
+exec ovn-controller unix:/run/openvswitch/db.sock --pidfile=/run/ovn/ovn-controller.pid "$@"

@@ -1,0 +1,83 @@
+//! How far the agents have come.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use provider_composer::{Live, Progress, Seen, World};
+
+use crate::pod::REQUIREMENTS;
+
+/// How many nodes a message names.
+const NAMED: usize = 3;
+
+/// Whether an agent runs on every leased node, in its newest version.
+pub fn rollout(namespace: &str, name: &str, world: &World<'_>) -> Progress {
+    let set = match world.get::<DaemonSet>(namespace, name) {
+        Seen::Found(set) => set,
+        Seen::Missing => {
+            return Progress::waiting("Starting", format!("waits for the DaemonSet {name}"));
+        }
+        Seen::Unread(message) => return Progress::Unknown { message },
+    };
+    let status = set.body.status.unwrap_or_default();
+    let wanted = status.desired_number_scheduled;
+    let updated = status.updated_number_scheduled.unwrap_or_default();
+    let ready = status.number_ready;
+    if status.observed_generation >= set.metadata.generation && ready == wanted && updated == wanted
+    {
+        return Progress::Ready;
+    }
+    Progress::waiting(
+        "Starting",
+        format!(
+            "waits for pods of the DaemonSet {name}: {ready} of {wanted} are ready, {updated} are up to date; see `kubectl \
+             get pods -n {namespace} -l app.kubernetes.io/component={name} -o wide`"
+        ),
+    )
+}
+
+/// Whether every node has what its agents need.
+pub fn requirements(namespace: &str, world: &World<'_>) -> Progress {
+    let pods = match world.list::<Pod>(namespace, &[]) {
+        Seen::Found(pods) => pods,
+        Seen::Missing => Vec::new(),
+        Seen::Unread(message) => return Progress::Unknown { message },
+    };
+    let mut failures: Vec<String> = pods.iter().filter_map(failure).collect();
+    failures.sort();
+    failures.dedup();
+    if failures.is_empty() {
+        return Progress::Ready;
+    }
+    let more = match failures.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    failures.truncate(NAMED);
+    Progress::failed(
+        "RequirementMissing",
+        format!("{}{more}", failures.join("; ")),
+    )
+}
+
+/// What a pod's node lacks.
+fn failure(pod: &Live<Pod>) -> Option<String> {
+    let node = pod.body.spec.as_ref()?.node_name.as_deref()?;
+    let checks = pod.body.status.as_ref()?.init_container_statuses.as_ref()?;
+    let check = checks.iter().find(|status| status.name == REQUIREMENTS)?;
+    let message = message(check)?;
+    Some(format!("node {node}: {message}"))
+}
+
+/// What a container that has failed said at last; it may be waiting for its next start.
+fn message(check: &ContainerStatus) -> Option<&str> {
+    let states = [&check.state, &check.last_state];
+    let mut ends = states
+        .into_iter()
+        .filter_map(|state| state.as_ref()?.terminated.as_ref());
+    let last = ends.next()?;
+    let said = last
+        .message
+        .as_deref()
+        .unwrap_or("the check of the node failed");
+    (last.exit_code != 0).then(|| said.trim())
+}
