@@ -116,7 +116,13 @@ impl Messaging {
             Some(server) => Ok(server),
             None => {
                 let cluster = cluster(wanted);
-                compose((service, &object), cluster, vhost, &secret, composition);
+                compose(
+                    (service, &object),
+                    cluster,
+                    (vhost, &account.user),
+                    &secret,
+                    composition,
+                );
                 managed((service, &object), cluster, &account.password, world)
             }
         };
@@ -343,7 +349,7 @@ fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
 fn compose(
     (service, name): (&Service<'_>, &str),
     cluster: &str,
-    vhost: &str,
+    (vhost, user): (&str, &str),
     secret: &str,
     composition: &mut Composition,
 ) {
@@ -364,7 +370,8 @@ fn compose(
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
-        user_reference: named(name),
+        // By its name: RabbitMQ's operator makes a User that is referred to the Permission's controller, which a service is.
+        user: user.to_owned(),
         permissions: Permissions {
             configure: all(),
             write: all(),

@@ -69,7 +69,7 @@ fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
         cluster.get::<Manifest<Permission>>("neutron").unwrap()["spec"],
         json!({
             "vhost": "neutron",
-            "userReference": { "name": "neutron" },
+            "user": "neutron",
             "permissions": { "configure": ".*", "write": ".*", "read": ".*" },
             "rabbitmqClusterReference": here,
         })

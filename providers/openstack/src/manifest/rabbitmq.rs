@@ -65,8 +65,8 @@ impl Kind for User {
 pub struct Permission {
     /// What RabbitMQ calls the virtual host.
     pub vhost: String,
-    /// The User.
-    pub user_reference: Named,
+    /// Its name in RabbitMQ.
+    pub user: String,
     /// With which queues and exchanges.
     pub permissions: Permissions,
     /// The bus.
