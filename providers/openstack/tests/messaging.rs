@@ -94,7 +94,7 @@ fn a_virtual_host_is_made_with_a_user_that_may_do_all_in_it() {
 }
 
 #[rstest::rstest]
-#[case::private(&[("ca.crt", "authority")], "/etc/neutron/messaging-ca.crt", Some("authority"))]
+#[case::private(&[("ca.crt", "authority")], "/etc/neutron/config/messaging-ca.crt", Some("authority"))]
 #[case::public(&[("tls.crt", "certificate")], "/etc/ssl/certs/ca-certificates.crt", None)]
 fn services_check_the_certificate_of_an_encrypted_bus(
     #[case] certificate: &[(&str, &str)],
