@@ -186,7 +186,7 @@ fn program(name: &str, files: Source) -> Program {
 fn workers(release: Release) -> Workers {
     match release < Release::new(2026, 1) {
         true => Workers {
-            processes: 4,
+            processes: 2,
             threads: 1,
         },
         false => Workers::default(),
