@@ -8,7 +8,8 @@ leave() {
             cat "$1/../$file" > "$1/$file"
         fi
     done
-    echo $$ > "$1/cgroup.procs"
+    # This process. Kubernetes takes two dollar signs in a command for one.
+    echo 0 > "$1/cgroup.procs"
 }
 left=
 while IFS=: read -r id controllers path; do
@@ -26,8 +27,8 @@ if [ -z "$left" ]; then
     echo "no control group of this pod is below one of the name kubepods: servers would end with the pod" >&2
     exit 1
 fi
-# Servers are neither the first nor the last processes to end when memory runs out.
-echo 0 > /proc/self/oom_score_adj
+# Servers are neither the first nor the last processes to end when memory runs out. A node in a container may forbid it.
+echo 0 > /proc/self/oom_score_adj || echo "servers have the priority of this pod when memory runs out" >&2
 cp /etc/libvirt/config/*.conf /etc/libvirt/
 case $VIRTUALIZATION in
     # The group that may use it has another number on each node.
