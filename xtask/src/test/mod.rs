@@ -22,6 +22,9 @@ const SCENARIOS: [&str; 7] = [
     "--",
 ];
 
+/// What checks licenses and sources of dependencies.
+const DENY: &str = "cargo-deny@0.20.2";
+
 /// How much is tested.
 #[derive(Args)]
 pub struct Options {
@@ -121,6 +124,17 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
         println!("the scenarios are left out, as --fast asks");
         return Ok(());
     }
+    run.step(&Step::cargo(
+        "cargo-deny",
+        400,
+        &["install", "--locked", DENY],
+    ))?;
+    let deny = ["deny", "--locked", "--offline", "check"];
+    run.step(&Step::cargo(
+        "dependencies",
+        20,
+        &[&deny[..], &["bans", "licenses", "sources"]].concat(),
+    ))?;
     let lab = ["test", "--locked", "--package", "lab", "--lib", "--bins"];
     run.step(&Step::cargo("tests of the lab", 60, &lab))?;
     run.step(&Step::cargo("instruction budget", 120, &["xtask", "bench"]))
