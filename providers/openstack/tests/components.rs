@@ -121,9 +121,9 @@ fn upgrade_rolls_the_conductor_before_the_components_that_follow_it() {
     assert_eq!(
         seen,
         [
-            at("26.0.0", "26.0.0"),
-            at("27.0.1", "26.0.0"),
-            at("27.0.1", "27.0.1"),
+            at("26.0.6", "26.0.6"),
+            at("27.0.4", "26.0.6"),
+            at("27.0.4", "27.0.4"),
         ]
     );
 }

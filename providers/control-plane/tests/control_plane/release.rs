@@ -81,7 +81,7 @@ fn nodes_change_in_the_order_of_their_phases() {
     stage.settle();
     assert_eq!(phase(&stage), UpdatePhase::Complete);
     assert_eq!(stage.status()["release"], "2026.1");
-    assert_eq!(stage.status()["services"]["keystone"]["version"], "29.0.0");
+    assert_eq!(stage.status()["services"]["keystone"]["version"], "29.1.0");
     assert_eq!(stage.condition("Ready").0, "True");
 
     stage.cluster.wait(SignedDuration::from_mins(2));

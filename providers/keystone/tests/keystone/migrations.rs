@@ -19,7 +19,7 @@ fn an_upgrade_expands_rolls_and_contracts() {
     assert!(tasks(&cluster).contains("db-expand") && !tasks(&cluster).contains("db-migrate"));
     assert_eq!(
         image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+        "ghcr.io/openstack-control-planes/keystone:28.1.0"
     );
 
     let expand = job(&cluster, "db-expand");
@@ -27,14 +27,14 @@ fn an_upgrade_expands_rolls_and_contracts() {
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(
         image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+        "ghcr.io/openstack-control-planes/keystone:28.1.0"
     );
     let migrate = job(&cluster, "db-migrate");
     cluster.finish_job(&migrate, "Complete");
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(
         image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:29.0.0"
+        "ghcr.io/openstack-control-planes/keystone:29.1.0"
     );
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(
@@ -66,7 +66,7 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     );
     assert_eq!(
         image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:28.0.0"
+        "ghcr.io/openstack-control-planes/keystone:28.1.0"
     );
 
     release(&mut cluster, "2026.1");
@@ -86,12 +86,12 @@ fn another_image_of_the_release_is_taken_after_an_upgrade() {
     release(&mut cluster, "2026.1");
     cluster.settle(&KEYSTONE, "keystone");
     cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
-        keystone["spec"]["image"] = json!({ "tag": "29.0.0-p1" });
+        keystone["spec"]["image"] = json!({ "tag": "29.1.0-p1" });
     });
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(
         image(&cluster),
-        "ghcr.io/openstack-control-planes/keystone:29.0.0-p1"
+        "ghcr.io/openstack-control-planes/keystone:29.1.0-p1"
     );
     assert_eq!(ready(&cluster), "True");
 }
@@ -144,7 +144,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
     let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
     assert_eq!(reason, "NotStarting");
     assert!(
-        message.contains("an image ghcr.io/openstack-control-planes/keystone:28.0.0"),
+        message.contains("an image ghcr.io/openstack-control-planes/keystone:28.1.0"),
         "{message}"
     );
 }
