@@ -147,10 +147,16 @@ fn whole<K: CustomResource>() -> Value {
     if spec["properties"].get("tls").is_some() {
         name["pattern"] = json!(LABEL);
     }
+    let mut status = schema::observed::<K::Status>();
+    status["properties"]["observedGeneration"] = json!({
+        "description": "Generation of the spec that the status is of.",
+        "type": "integer",
+        "format": "int64",
+    });
     root["properties"] = json!({
         "metadata": { "type": "object", "properties": { "name": name } },
         "spec": spec,
-        "status": schema::observed::<K::Status>(),
+        "status": status,
     });
     root
 }

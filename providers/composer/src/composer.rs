@@ -147,6 +147,7 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
             world.now(),
         );
         status["conditions"] = json!(conditions);
+        status["observedGeneration"] = json!(subject.metadata.generation);
         Ok(Answer::of(
             C::OPERATOR,
             &subject,
@@ -170,15 +171,17 @@ pub fn refused(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
 /// says why.
 pub fn hindered(resource: &Value, mut status: Value, failure: &Failure, now: Timestamp) -> Value {
     let mut now_holds = Conditions::from(conditions(&status));
-    now_holds.set(
-        "Ready",
-        &Progress::failed(failure.reason(), failure.to_string()),
-    );
+    let progress = match failure.is_transient() {
+        true => Progress::waiting(failure.reason(), failure.to_string()),
+        false => Progress::failed(failure.reason(), failure.to_string()),
+    };
+    now_holds.set("Ready", &progress);
     let generation = resource
         .pointer("/metadata/generation")
         .and_then(Value::as_i64);
     let previous = conditions(&resource["status"]);
     status["conditions"] = json!(now_holds.written(&previous, generation, now));
+    status["observedGeneration"] = json!(generation);
     status
 }
 

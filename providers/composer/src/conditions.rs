@@ -23,6 +23,8 @@ pub enum Progress {
         reason: String,
         /// What is wrong and what to do.
         message: String,
+        /// Whether nothing more happens until somebody corrects it.
+        is_stalled: bool,
     },
     /// It isn't known.
     Unknown {
@@ -40,11 +42,21 @@ impl Progress {
         }
     }
 
-    /// Something is wrong.
+    /// Something is wrong, and stays so until somebody corrects it.
     pub fn failed(reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Failed {
             reason: reason.into(),
             message: message.into(),
+            is_stalled: true,
+        }
+    }
+
+    /// Something is wrong, and may pass: it is tried again.
+    pub fn failing(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Failed {
+            reason: reason.into(),
+            message: message.into(),
+            is_stalled: false,
         }
     }
 
@@ -64,6 +76,8 @@ struct Said {
     condition: Condition,
     /// Whether something is wrong, and not just awaited.
     is_failed: bool,
+    /// Whether it stays wrong until somebody corrects it.
+    is_stalled: bool,
     /// Whether Ready waits for it.
     counts: bool,
 }
@@ -73,6 +87,7 @@ impl Said {
         Self {
             condition,
             is_failed: false,
+            is_stalled: false,
             counts: true,
         }
     }
@@ -84,6 +99,13 @@ impl Said {
 
 /// The sum of all others.
 const READY: &str = "Ready";
+
+/// Present and True while nothing more happens until somebody corrects what is wrong, as tools expect that use kstatus
+/// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
+pub const STALLED: &str = "Stalled";
+
+/// Present and True while the resource isn't Ready, and nothing is wrong; also of kstatus.
+pub const RECONCILING: &str = "Reconciling";
 
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
@@ -105,9 +127,10 @@ impl Conditions {
     fn say(&mut self, type_: &str, progress: &Progress, counts: bool) {
         let (status, reason, message) = match progress {
             Progress::Ready => ("True", "Ready", ""),
-            Progress::Waiting { reason, message } | Progress::Failed { reason, message } => {
-                ("False", reason.as_str(), message.as_str())
-            }
+            Progress::Waiting { reason, message }
+            | Progress::Failed {
+                reason, message, ..
+            } => ("False", reason.as_str(), message.as_str()),
             Progress::Unknown { message } => ("Unknown", "Unread", message.as_str()),
         };
         let condition = Condition {
@@ -120,6 +143,7 @@ impl Conditions {
         let said = Said {
             condition,
             is_failed: matches!(progress, Progress::Failed { .. }),
+            is_stalled: matches!(progress, Progress::Failed { is_stalled, .. } if *is_stalled),
             counts,
         };
         match self.0.iter_mut().find(|other| other.is(type_)) {
@@ -144,14 +168,33 @@ impl Conditions {
         counted.find(|said| said.condition.status != "True")
     }
 
+    /// Stalled or Reconciling, in the words of what Ready waits for; none while the resource is Ready.
+    fn activity(&self) -> Option<Condition> {
+        let ready = self.0.iter().find(|said| said.is(READY));
+        let why = ready.or(self.broken())?;
+        let type_ = match why.is_stalled {
+            true => STALLED,
+            false => RECONCILING,
+        };
+        let condition = why.condition.clone();
+        (condition.status != "True").then(|| Condition {
+            type_: type_.to_owned(),
+            status: "True".to_owned(),
+            ..condition
+        })
+    }
+
     /// The conditions as they are written: with Ready, which repeats the first that doesn't hold of those that it waits for, with
-    /// the generation they were seen at, and with the time that each status last changed.
+    /// Stalled or Reconciling, with the generation they were seen at, and with the time that each status last changed.
     pub fn written(
-        self,
+        mut self,
         previous: &[Condition],
         generation: Option<i64>,
         now: Timestamp,
     ) -> Vec<Condition> {
+        self.0
+            .retain(|said| !said.is(STALLED) && !said.is(RECONCILING));
+        let activity = self.activity();
         let ready = match self.broken() {
             Some(broken) => Condition {
                 type_: READY.to_owned(),
@@ -168,7 +211,7 @@ impl Conditions {
         let is_told = self.0.iter().any(|said| said.is(READY));
         let conditions = self.0.into_iter().map(|said| said.condition);
         let ready = Some(ready).filter(|_| !is_told);
-        let mut conditions: Vec<Condition> = conditions.chain(ready).collect();
+        let mut conditions: Vec<Condition> = conditions.chain(ready).chain(activity).collect();
         for condition in &mut conditions {
             let before = previous
                 .iter()

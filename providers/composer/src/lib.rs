@@ -23,7 +23,7 @@ mod world;
 pub use answer::Answer;
 pub use composer::{Access, Carried, Composer, Operator, Use, hindered, refused};
 pub use composition::Composition;
-pub use conditions::{Conditions, Progress};
+pub use conditions::{Conditions, Progress, RECONCILING, STALLED};
 pub use failure::Failure;
 pub use generated::{Generated, Retention, Value as GeneratedValue};
 pub use key::Key;

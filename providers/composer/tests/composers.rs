@@ -173,6 +173,14 @@ fn ready_repeats_what_does_not_hold_and_keeps_its_time() {
                 "observedGeneration": 2,
                 "lastTransitionTime": "2026-01-01T00:00:00Z",
             },
+            {
+                "type": "Reconciling",
+                "status": "True",
+                "reason": "WaitingForSecret",
+                "message": "waits for Secret waited-for",
+                "observedGeneration": 2,
+                "lastTransitionTime": "2026-02-01T00:00:00Z",
+            },
         ])
     );
     let asked = Ask::Object(Key::of::<Secret>("openstack", "waited-for"));
@@ -256,4 +264,40 @@ fn composition_that_json_cannot_hold_fails_the_reconcile() {
     let failure = Carried(Small).answer(&subject("unwritable"), &world).err();
     let message = "the map can't be written as JSON: key must be a string";
     assert_eq!(failure, Some(Failure::new("NotComposed", message)));
+}
+
+#[test]
+fn a_failure_stalls_until_it_is_corrected_and_a_transient_one_does_not() {
+    let activity = |status: &Value| -> Vec<(String, String)> {
+        let conditions = status["conditions"].as_array().unwrap().iter();
+        let text = |condition: &Value, field: &str| condition[field].as_str().unwrap().to_owned();
+        conditions
+            .filter(|condition| {
+                ["Stalled", "Reconciling"].contains(&condition["type"].as_str().unwrap())
+            })
+            .map(|condition| (text(condition, "type"), text(condition, "reason")))
+            .collect()
+    };
+    let pair = |type_: &str, reason: &str| vec![(type_.to_owned(), reason.to_owned())];
+    let mut resource = subject("sum");
+    let failures = [
+        (
+            Failure::new("Invalid", "correct it"),
+            pair("Stalled", "Invalid"),
+        ),
+        (
+            Failure::transient("NotReached", "the API server restarts"),
+            pair("Reconciling", "NotReached"),
+        ),
+    ];
+    for (failure, expected) in failures {
+        resource["status"] = refused(&resource, &failure, NOW);
+        assert_eq!(activity(&resource["status"]), expected);
+        assert_eq!(resource["status"]["observedGeneration"], 2);
+    }
+    let source = secret(Seen::Found(Arc::new(json!({}))));
+    let world = World::new(&source, NOW);
+    let answer = Carried(Small).answer(&resource, &world).unwrap();
+    assert_eq!(activity(&answer.status), []);
+    assert_eq!(answer.status["observedGeneration"], 2);
 }

@@ -3,14 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use provider_composer::{Key, Owner, Progress, Resource, Seen, World};
+use provider_composer::{Key, Owner, Progress, Resource, STALLED, Seen, World};
 use serde_json::Value;
 
 use crate::graph::{Node, Step};
 use crate::recipe::{ControlPlane, Recipe};
-
-/// How reasons of conditions end that say that something is wrong, and not only not yet done.
-const FAILED: &str = "Failed";
 
 /// What there is of one node.
 #[derive(Clone, Debug)]
@@ -155,9 +152,11 @@ fn conditions(step: &Step, key: &Key, world: &World<'_>, types: &[&str]) -> Prog
             &message
         };
         let message = format!("{key} isn't {type_}: {why}");
-        return match reason.ends_with(FAILED) {
-            true => Progress::failed(reason, message),
-            false => waiting(step, message),
+        return match world.condition(key, STALLED) {
+            Seen::Found(Some(stalled)) if stalled.status == "True" => {
+                Progress::failed(reason, message)
+            }
+            _ => waiting(step, message),
         };
     }
     Progress::Ready

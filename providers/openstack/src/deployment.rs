@@ -289,9 +289,15 @@ impl Rollout {
             Progress::Waiting { reason, message } => {
                 Progress::waiting(reason, pods_reach(message, databases))
             }
-            Progress::Failed { reason, message } => {
-                Progress::failed(reason, pods_reach(message, databases))
-            }
+            Progress::Failed {
+                reason,
+                message,
+                is_stalled,
+            } => Progress::Failed {
+                reason: reason.clone(),
+                message: pods_reach(message, databases),
+                is_stalled: *is_stalled,
+            },
             progress => progress.clone(),
         }
     }
@@ -360,7 +366,7 @@ fn progress(
     match holds("Available", "True") {
         Some(_) => Progress::Ready,
         // All of them were.
-        None if rolled.is_some() && ready == 0 => Progress::failed("Unavailable", message),
+        None if rolled.is_some() && ready == 0 => Progress::failing("Unavailable", message),
         None => Progress::waiting("Starting", message),
     }
 }

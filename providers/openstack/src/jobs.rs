@@ -195,7 +195,7 @@ impl<'a> Jobs<'a> {
         let failed = status.failed.filter(|failed| *failed > 0)?;
         let name = &job.metadata.name;
         let (hint, tries) = (self.hint(task, name), TRIES + 1);
-        Some(Progress::failed(
+        Some(Progress::failing(
             "JobFailing",
             format!("Job {name} has failed {failed} of {tries} times, and is tried again: {hint}"),
         ))

@@ -198,10 +198,14 @@ fn a_node_that_says_it_failed_brings_all_back_at_once() {
         .next()
         .unwrap();
     let generation = stage.object(Node::Keystone).unwrap()["metadata"]["generation"].clone();
-    let failed = json!({ "conditions": [{
-        "type": "Ready", "status": "False", "reason": "MigrationFailed", "message": "db-sync ended with 1",
-        "observedGeneration": generation,
-    }]});
+    let condition = |type_: &str, status: &str| {
+        json!({
+            "type": type_, "status": status, "reason": "JobGivenUp", "message": "db-sync ended with 1",
+            "observedGeneration": generation,
+        })
+    };
+    let failed =
+        json!({ "conditions": [condition("Ready", "False"), condition("Stalled", "True")] });
     stage.cluster.set_status(&keystone, failed);
     stage.settle();
     assert_eq!(phase(&stage), UpdatePhase::RollingBack);

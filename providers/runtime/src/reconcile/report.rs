@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use provider_composer::{Answer, Failure, hindered, refused};
+use provider_composer::{Answer, Failure, RECONCILING, STALLED, hindered, refused};
 use serde_json::Value;
 use tracing::info;
 
@@ -97,6 +97,8 @@ fn changes(before: &Value, now: &Value) -> Vec<Said> {
         fields.iter().all(|field| one[*field] == other[*field])
     };
     let mut new = conditions(now);
+    // They say in other words what Ready says.
+    new.retain(|now| now["type"] != STALLED && now["type"] != RECONCILING);
     new.retain(|now| {
         let was = |before: &Value| same(before, now, &["type", "status", "reason"]);
         match before.is_empty() {
