@@ -64,6 +64,7 @@ fn said_of(manifest: &Manifest) -> Readiness {
             let wanted = manifest.status()["desiredNumberScheduled"].as_u64();
             pods(manifest, "numberReady", wanted.unwrap_or_default())
         }
+        ("batch", "CronJob") => Readiness::Ready,
         ("batch", _) => all(manifest, &["Complete"]),
         ("rabbitmq.com", "RabbitmqCluster") => {
             all(manifest, &["AllReplicasReady", "ClusterAvailable"])

@@ -51,7 +51,7 @@ pub fn external_secrets(_: &Key, _: &Manifest) -> Value {
 }
 
 /// The Secret that an ExternalSecret brings, as far as its keys are named.
-pub fn of_external_secrets(manifest: &Manifest) -> Vec<Value> {
+pub fn of_external_secrets(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let spec = manifest.spec();
     if manifest.kind() != "ExternalSecret" {
         return Vec::new();
@@ -83,7 +83,7 @@ pub fn certificates(_: &Key, _: &Manifest) -> Value {
 }
 
 /// The Secret with a certificate, its key and its issuer.
-pub fn of_certificates(manifest: &Manifest) -> Vec<Value> {
+pub fn of_certificates(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let name = manifest.text("/spec/secretName");
     if manifest.kind() != "Certificate" || name.is_empty() {
         return Vec::new();

@@ -59,7 +59,7 @@ pub fn mariadb(_: &Key, manifest: &Manifest) -> Value {
 }
 
 /// The root password, where MariaDB's operator draws it.
-pub fn of_mariadb(manifest: &Manifest) -> Vec<Value> {
+pub fn of_mariadb(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let spec = manifest.spec();
     if manifest.kind() != "MariaDB" {
         return Vec::new();
@@ -111,8 +111,8 @@ pub fn rabbitmq(_: &Key, manifest: &Manifest) -> Value {
     })
 }
 
-/// The credentials of the first user of a cluster, and of each user.
-pub fn of_rabbitmq(manifest: &Manifest) -> Vec<Value> {
+/// The credentials of the first user of a cluster, and those that each user imports.
+pub fn of_rabbitmq(manifest: &Manifest, beside: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let namespace = manifest.namespace();
     match manifest.kind() {
         "RabbitmqCluster" => {
@@ -127,7 +127,17 @@ pub fn of_rabbitmq(manifest: &Manifest) -> Vec<Value> {
         }
         "User" => {
             let name = format!("{}-user-credentials", manifest.name());
-            vec![drawn(namespace, &name, &["username", "password"], &[])]
+            let imported = manifest.spec()["importCredentialsSecret"]["name"].as_str();
+            match imported {
+                None => vec![drawn(namespace, &name, &["username", "password"], &[])],
+                Some(imported) => beside(imported)
+                    .map(|mut secret| {
+                        secret["metadata"] = json!({ "namespace": namespace, "name": name });
+                        secret
+                    })
+                    .into_iter()
+                    .collect(),
+            }
         }
         _ => Vec::new(),
     }
@@ -143,7 +153,7 @@ pub fn valkey(_: &Key, manifest: &Manifest) -> Value {
 }
 
 /// A cache's password, and how it is reached.
-pub fn of_valkey(manifest: &Manifest) -> Vec<Value> {
+pub fn of_valkey(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let (namespace, name) = (manifest.namespace(), manifest.name());
     let sentinel = manifest.spec()["sentinel"]["enabled"] == true;
     let host = match sentinel {

@@ -6,6 +6,10 @@ mod infrastructure;
 mod pools;
 mod services;
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -21,8 +25,11 @@ struct Operator {
     /// The status of an object that is as wanted.
     ready: fn(&Key, &Manifest) -> Value,
     /// The Secrets that come with an object.
-    secrets: fn(&Manifest) -> Vec<Value>,
+    secrets: Secrets,
 }
+
+/// Returns the Secrets that come with an object. The function given finds another Secret of its namespace.
+type Secrets = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
 const OPERATORS: [Operator; 13] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
@@ -73,7 +80,6 @@ const SERVICES: &[&str] = &[
     "cinder.openstack.c5c3.io",
     "cortex.c5c3.io",
     "neutron.openstack.c5c3.io",
-    "nova.openstack.c5c3.io",
     "tempest.openstack.c5c3.io",
 ];
 
@@ -87,11 +93,11 @@ impl Operator {
             name,
             groups,
             ready,
-            secrets: |_| Vec::new(),
+            secrets: |_, _| Vec::new(),
         }
     }
 
-    const fn with(self, secrets: fn(&Manifest) -> Vec<Value>) -> Self {
+    const fn with(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 }
@@ -102,10 +108,21 @@ pub fn responsible(manifest: &Manifest) -> Option<&'static str> {
 }
 
 fn operator(manifest: &Manifest) -> Option<Operator> {
+    let group = manifest.group();
     OPERATORS
         .into_iter()
-        .find(|operator| operator.groups.contains(&manifest.group()))
+        .filter(|_| !COMPOSED.contains(group))
+        .find(|operator| operator.groups.contains(&group))
 }
+
+/// The groups of the kinds that this version's operators compose.
+static COMPOSED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let operators = control_plane_operators();
+    operators
+        .iter()
+        .map(|operator| operator.subject().group)
+        .collect()
+});
 
 /// All those operators. They make ready what goes back to a resource that the filter lets through; Kubernetes makes all
 /// its own objects ready, always.
@@ -123,7 +140,16 @@ impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
                 let operator = operator(manifest)?;
                 let works = manifest.group().is_empty() || (self.comes_up)(store.origin(key));
                 let status = || (operator.ready)(key, manifest);
-                works.then(|| (key.clone(), status(), (operator.secrets)(manifest)))
+                let beside = |name: &str| {
+                    let secret = Key {
+                        api_version: "v1".to_owned(),
+                        kind: "Secret".to_owned(),
+                        name: name.to_owned(),
+                        ..key.clone()
+                    };
+                    store.get(&secret).map(|secret| secret.value().clone())
+                };
+                works.then(|| (key.clone(), status(), (operator.secrets)(manifest, &beside)))
             })
             .collect();
         for (key, status, secrets) in ready {

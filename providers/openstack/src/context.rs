@@ -101,11 +101,16 @@ impl<'a> ServiceContext<'a> {
         all.all(|one| one.rollout.is_done_with(&self.service.image))
     }
 
-    /// Whether a component is available.
+    /// Whether a component is available. Pods that have no certificate yet wait for it.
     pub fn availability(&self, component: &str) -> Progress {
         let mut all = self.components.iter();
         let found = all.find(|one| one.component.name == component);
-        found.map_or(Progress::Ready, |one| one.rollout.progress.clone())
+        let observed = found.map(|one| (&one.certificate, &one.rollout.progress));
+        match observed {
+            None => Progress::Ready,
+            Some((Err(awaited), rolled)) if !rolled.is_ready() => awaited.clone(),
+            Some((_, rolled)) => rolled.clone(),
+        }
     }
 
     /// Runs a service: migrates its databases, rolls its components, and reports how far they have come. While something is
