@@ -442,9 +442,10 @@ fn hold(first: &mut Progress, next: &Progress) {
 fn said(progress: &Progress) -> (&str, &str) {
     match progress {
         Progress::Ready => ("Ready", "Ready"),
-        Progress::Waiting { reason, message } | Progress::Failed { reason, message } => {
-            (reason, message)
-        }
+        Progress::Waiting { reason, message }
+        | Progress::Failed {
+            reason, message, ..
+        } => (reason, message),
         Progress::Unknown { message } => ("Unknown", message),
     }
 }
