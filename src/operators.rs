@@ -30,7 +30,10 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
 
 /// The systems outside Kubernetes that operators ask and call.
 pub fn drivers() -> Vec<Box<dyn Driver>> {
-    vec![Box::new(provider_keystone_driver::Keystone::default())]
+    vec![
+        Box::new(provider_keystone_driver::Keystone::default()),
+        Box::new(provider_ovsdb_driver::Ovsdb),
+    ]
 }
 
 /// `keystone`, of the keystone-operator.

@@ -105,7 +105,7 @@ pub use keystone::Keystone;
 pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
-pub use node::{Fabric, Hypervisor, Node};
+pub use node::{Container, Fabric, Hypervisor, Node};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;

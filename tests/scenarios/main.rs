@@ -12,6 +12,7 @@ mod life;
 mod node;
 mod operator_runtime;
 mod operators;
+mod ovn;
 mod package;
 mod plan;
 mod render;
@@ -35,6 +36,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     node::SCENARIOS,
     operator_runtime::SCENARIOS,
     operators::SCENARIOS,
+    ovn::SCENARIOS,
     package::SCENARIOS,
     plan::SCENARIOS,
     render::SCENARIOS,

@@ -31,7 +31,7 @@ struct Operator {
 /// Returns the Secrets that come with an object. The function given finds another Secret of its namespace.
 type Secrets = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
-const OPERATORS: [Operator; 13] = [
+const OPERATORS: [Operator; 12] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
     Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads),
     Operator::new("Gardener", &["core.gardener.cloud"], pools::gardener),
@@ -73,7 +73,6 @@ const OPERATORS: [Operator; 13] = [
     )
     .with(infrastructure::of_valkey),
     Operator::new("the service's operator", SERVICES, services::service),
-    Operator::new("the OVN operator", &["ovn.c5c3.io"], services::ovn),
 ];
 
 const SERVICES: &[&str] = &[

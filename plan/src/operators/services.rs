@@ -28,18 +28,3 @@ pub fn service(_: &Key, manifest: &Manifest) -> Value {
     }
     status
 }
-
-/// The databases of a virtual network answer under their names.
-pub fn ovn(_: &Key, manifest: &Manifest) -> Value {
-    let mut status = json!({ "conditions": [condition("Ready", "Ready")] });
-    if manifest.kind() == "OVNCluster" {
-        let encrypted = manifest.spec()["tls"]["enabled"] == true;
-        let scheme = if encrypted { "ssl" } else { "tcp" };
-        let (name, namespace) = (manifest.name(), manifest.namespace());
-        let at = |database: &str, port: u16| {
-            format!("{scheme}:{name}-{database}.{namespace}.svc:{port}")
-        };
-        status["endpoints"] = json!({ "northbound": at("nb", 6641), "southbound": at("sb", 6642) });
-    }
-    status
-}

@@ -31,6 +31,9 @@ pub struct OvnChassisSpec {
     /// How packets travel to other nodes.
     #[serde(default)]
     pub encapsulation: Encapsulation,
+    /// Whether the node is a gateway to physical networks.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gateway: bool,
 }
 
 /// The bridge to a physical network.

@@ -10,7 +10,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     list,
-    parts::{Image, Resources, Tls, Topology, Volume, is_default, reference::LABEL},
+    ovn_chassis::BridgeMapping,
+    parts::{Image, Resources, Schedule, Tls, Topology, Volume, is_default, reference::LABEL},
     rule::Rule,
 };
 
@@ -19,9 +20,22 @@ const ODD_RAFT: Rule = Rule::new(
     "an even number of OVN database members has no majority when it is split: make replicas odd, for instance 3",
 );
 
+const SAME_STORAGE: Rule = Rule::new(
+    "!has(self.storage) || !has(oldSelf.storage) || self.storage == oldSelf.storage",
+    "storage can't be changed, since a StatefulSet creates volumes once: resize the PersistentVolumeClaims, or restore a \
+     backup into a new OVNCluster",
+);
+
+const SAME_PROTOCOL: Rule = Rule::new(
+    "!has(self.tls) || !has(oldSelf.tls) || self.tls.enabled == oldSelf.tls.enabled",
+    "tls.enabled can't be changed, since members of a database know each other by addresses that contain the protocol: \
+     back up the databases, create the OVNCluster anew and restore them",
+);
+
 /// The wanted virtual network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [SAME_PROTOCOL]))]
 pub struct OvnClusterSpec {
     /// Image of OVN. Without it the one that the operator knows.
     #[serde(skip_serializing_if = "is_default")]
@@ -33,6 +47,19 @@ pub struct OvnClusterSpec {
     pub northbound: OvnDatabase,
     /// The database of what is: nodes, and which port is where.
     pub southbound: OvnDatabase,
+    /// When members of a database and their clients give each other up.
+    pub timers: OvnTimers,
+    /// ovn-northd, which translates the northbound database into the southbound one.
+    pub northd: Northd,
+    /// Read-only copies of the southbound database, to which nodes connect instead of its members.
+    #[serde(skip_serializing_if = "is_default")]
+    pub relay: OvnRelay,
+    /// What is the same on every node of the virtual network.
+    #[serde(skip_serializing_if = "is_default")]
+    pub chassis: ChassisTemplate,
+    /// Backups of both databases. Without it there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<OvnBackup>,
     /// What carries out on each node what the southbound database says.
     pub controller: NodeDaemon,
     /// The switch on each node.
@@ -49,6 +76,7 @@ pub struct OvnClusterSpec {
 /// A database of OVN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("x-kubernetes-validations" = [SAME_STORAGE]))]
 pub struct OvnDatabase {
     /// Members, an odd number.
     #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_RAFT]))]
@@ -66,6 +94,99 @@ impl Default for OvnDatabase {
             replicas: 3,
             storage: Volume::default(),
             resources: Resources::default(),
+        }
+    }
+}
+
+/// When members of a database and their clients give each other up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OvnTimers {
+    /// Milliseconds without a word from the leader after which members elect another. A member that is busy for longer
+    /// causes an election; one that dies is missed for up to twice as long.
+    #[schemars(range(min = 1000, max = 600_000))]
+    pub election_milliseconds: u32,
+    /// Milliseconds of silence after which a server asks whether a client is still there; it gives the client up after as many
+    /// more.
+    #[schemars(range(min = 5000, max = 600_000))]
+    pub inactivity_probe_milliseconds: u32,
+}
+
+impl Default for OvnTimers {
+    fn default() -> Self {
+        Self {
+            election_milliseconds: 5000,
+            inactivity_probe_milliseconds: 60_000,
+        }
+    }
+}
+
+/// ovn-northd: one replica is active, the others are standby.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Northd {
+    /// Replicas.
+    #[schemars(range(min = 1, max = 5))]
+    pub replicas: u32,
+    /// CPU and memory of each replica.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+}
+
+impl Default for Northd {
+    fn default() -> Self {
+        Self {
+            replicas: 2,
+            resources: Resources::default(),
+        }
+    }
+}
+
+/// Read-only copies of the southbound database, for more than some hundred nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OvnRelay {
+    /// Copies; with 0 nodes connect to the members of the database.
+    #[schemars(range(min = 0, max = 32))]
+    pub replicas: u32,
+    /// CPU and memory of each copy.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+}
+
+/// What is the same on every node of the virtual network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChassisTemplate {
+    /// The bridge to each physical network.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16), transform = list::by_physical_network)]
+    pub bridge_mappings: Vec<BridgeMapping>,
+    /// Labels of the nodes that are gateways. Without it no node is one.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value()))]
+    pub gateway_node_selector: BTreeMap<String, String>,
+}
+
+/// Backups of both databases, on a volume that stays when the OVNCluster is deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OvnBackup {
+    /// When backups are written.
+    pub schedule: Schedule,
+    /// Backups that are kept of each database.
+    #[schemars(range(min = 1, max = 1000))]
+    pub keep: u32,
+    /// Volume of the backups.
+    pub storage: Volume<10>,
+}
+
+impl Default for OvnBackup {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::nightly(),
+            keep: 14,
+            storage: Volume::default(),
         }
     }
 }
@@ -163,12 +284,43 @@ pub struct OvnClusterStatus {
     /// Where the databases listen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<OvnEndpoints>,
+    /// The northbound database, as its members were last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub northbound: Option<OvnDatabaseStatus>,
+    /// The southbound database, as its members were last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub southbound: Option<OvnDatabaseStatus>,
     /// Nodes that have registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chassis_count: Option<u32>,
     /// Nodes whose controller runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_controllers: Option<u32>,
+}
+
+/// A database, as its members were last seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OvnDatabaseStatus {
+    /// Pod of the leader; none while there is no leader.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<String>,
+    /// Its members.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = list::by_name)]
+    pub members: Vec<OvnMember>,
+}
+
+/// A member of a database, as it was last seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OvnMember {
+    /// Its pod.
+    pub name: String,
+    /// Whether it is connected to a majority of the members.
+    pub connected: bool,
+    /// Changes that it had still to copy; none where it didn't answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<i64>,
 }
 
 /// Where the databases listen, as OVSDB writes it, for instance ssl:ovn-nb.openstack.svc.cluster.local:6641.

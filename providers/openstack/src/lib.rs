@@ -60,7 +60,9 @@ pub use mask::masked;
 pub use messaging::{CONNECTED, Messaging};
 pub use migration::{Migration, Migrations, Phase};
 pub use options::{Known, Options, Unknown};
-pub use pod::{Mount, Program, Source, confined};
+pub use pod::{
+    Mount, PodSettings, Program, Source, confined, pod_of, requirements, selector, spread,
+};
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
-use c5c3_api::parts::{PullPolicy, Resources, Topology};
+use c5c3_api::parts::{Image, PullPolicy, Resources, Topology};
 use k8s_openapi::api::core::v1::{
     Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource,
     LocalObjectReference, ObjectFieldSelector, PersistentVolumeClaimVolumeSource,
@@ -114,9 +114,40 @@ impl Program {
     }
 }
 
-/// A pod with one container of this name.
+/// What pods have whatever they run: their image, and where they run.
+#[derive(Clone, Copy)]
+pub struct PodSettings<'a> {
+    /// The image, with its tag or digest.
+    pub image: &'a str,
+    /// How the image is pulled.
+    pub pull: &'a Image,
+    /// Where the pods run.
+    pub topology: &'a Topology,
+}
+
+impl<'a> PodSettings<'a> {
+    fn of(service: &'a Service<'_>) -> Self {
+        Self {
+            image: &service.image,
+            pull: &service.common.image,
+            topology: &service.common.topology,
+        }
+    }
+}
+
+/// A pod of a service, with one container of this name.
 pub(crate) fn pod(
     (service, name): (&Service<'_>, &str),
+    program: &Program,
+    resources: ResourceRequirements,
+) -> PodSpec {
+    pod_of(PodSettings::of(service), name, program, resources)
+}
+
+/// A pod with one container of this name, which may do nothing but run and write to `/tmp`.
+pub fn pod_of(
+    settings: PodSettings<'_>,
+    name: &str,
     program: &Program,
     resources: ResourceRequirements,
 ) -> PodSpec {
@@ -126,15 +157,14 @@ pub(crate) fn pod(
         source: Source::Scratch,
     };
     let mounts: Vec<&Mount> = program.mounts.iter().chain([&scratch]).collect();
-    let common = service.common;
     let command = program.command.clone();
     let container = Container {
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),
         volume_mounts: Some(mounts.iter().map(|mount| volume_mount(mount)).collect()),
-        ..container(service, name, command, resources)
+        ..container_of(settings, name, command, resources)
     };
-    let topology = &common.topology;
-    let secrets = common.image.pull_secrets.iter();
+    let PodSettings { topology, pull, .. } = settings;
+    let secrets = pull.pull_secrets.iter();
     PodSpec {
         containers: vec![container],
         volumes: Some(mounts.iter().map(|mount| volume(mount)).collect()),
@@ -169,10 +199,19 @@ pub(crate) fn container(
     command: Vec<String>,
     resources: ResourceRequirements,
 ) -> Container {
+    container_of(PodSettings::of(service), name, command, resources)
+}
+
+fn container_of(
+    settings: PodSettings<'_>,
+    name: &str,
+    command: Vec<String>,
+    resources: ResourceRequirements,
+) -> Container {
     Container {
         name: name.to_owned(),
-        image: Some(service.image.clone()),
-        image_pull_policy: service.common.image.pull_policy.map(pull_policy),
+        image: Some(settings.image.to_owned()),
+        image_pull_policy: settings.pull.pull_policy.map(pull_policy),
         command: Some(command),
         resources: Some(bounded(resources)),
         security_context: Some(confined()),
@@ -214,7 +253,7 @@ pub fn confined() -> SecurityContext {
 }
 
 /// Spreads pods over failure domains, as far as that goes.
-pub(crate) fn spread(
+pub fn spread(
     topology: &Topology,
     labels: &BTreeMap<String, String>,
 ) -> Vec<TopologySpreadConstraint> {
@@ -235,7 +274,7 @@ pub(crate) fn spread(
 }
 
 /// What Kubernetes takes for the pods with these labels.
-pub(crate) fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
+pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
     LabelSelector {
         match_labels: Some(labels.clone()),
         ..LabelSelector::default()
@@ -243,7 +282,7 @@ pub(crate) fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
 }
 
 /// CPU and memory as Kubernetes has them.
-pub(crate) fn requirements(resources: &Resources) -> ResourceRequirements {
+pub fn requirements(resources: &Resources) -> ResourceRequirements {
     let quantities = |amounts: &BTreeMap<String, c5c3_api::parts::Quantity>| {
         let each = amounts.iter();
         let amounts: BTreeMap<String, Quantity> = each

@@ -5,6 +5,7 @@ use provider_glance::Glance;
 use provider_hypervisor_pool::HypervisorPool;
 use provider_keystone::Keystone;
 use provider_nova::Nova;
+use provider_ovn::{OvnChassis, OvnCluster};
 use provider_placement::Placement;
 
 /// Every operator that there is.
@@ -16,11 +17,13 @@ pub fn operators() -> Vec<Box<dyn Operator>> {
 
 /// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
 pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 4] = [
+    let services: [Box<dyn Operator>; 6] = [
         Box::new(Carried(Keystone)),
         Box::new(Carried(Glance)),
         Box::new(Carried(Placement)),
         Box::new(Carried(Nova)),
+        Box::new(Carried(OvnCluster)),
+        Box::new(Carried(OvnChassis)),
     ];
     let mut all = provider_control_plane::operators();
     all.extend(services);
@@ -45,6 +48,7 @@ mod tests {
             "glance-operator",
             "placement-operator",
             "nova-operator",
+            "ovn-operator",
         ])));
     }
 }

@@ -1,7 +1,11 @@
 //! Systems outside Kubernetes.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use serde_json::Value;
+
+use crate::outside::REMEMBERED;
 
 /// Asks and calls one system outside Kubernetes, Keystone for instance. Questions and calls are JSON that a composer wrote
 /// and this driver understands; they may hold a credential, so neither is ever shown.
@@ -9,7 +13,12 @@ pub trait Driver: Send + Sync {
     /// The system, as composers name it in [`Outside::system`](provider_composer::Outside::system).
     fn system(&self) -> &'static str;
 
-    /// Answers a question. The answer is remembered for some minutes, or until the next call of the system.
+    /// How long an answer counts. A composer that wants the next one at once asks to be called again then.
+    fn validity(&self) -> Duration {
+        REMEMBERED
+    }
+
+    /// Answers a question. The answer is remembered while it is valid, or until the next call of the system.
     fn observe<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<Value, DriverError>>;
 
     /// Carries out a call. One that was carried out already does no harm.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::driver::{Driver, DriverError};
 
-/// How long an answer counts. Nothing tells when it changes, so whoever asked is composed again then.
+/// How long an answer counts, unless its driver says otherwise. Nothing tells when it changes, so whoever asked is composed again then.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
 
 /// How many requests of external systems are under way at once. Others wait.
@@ -53,12 +53,13 @@ impl Outsides {
 
     /// Asks, and remembers the answer.
     pub(crate) async fn observe(&self, question: &Outside) -> Result<(), DriverError> {
-        let asked = self.driver(question)?.observe(&question.content);
+        let driver = self.driver(question)?;
+        let asked = driver.observe(&question.content);
         let _permit = self.requests.acquire().await;
         let answer = timeout(PATIENCE, asked)
             .await
             .map_err(|_| slow(question))??;
-        let until = Instant::now() + REMEMBERED;
+        let until = Instant::now() + driver.validity();
         let place = (question.system, question.content.clone());
         self.answers().insert(place, (until, Arc::new(answer)));
         Ok(())

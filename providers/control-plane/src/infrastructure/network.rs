@@ -173,7 +173,8 @@ static PODS: [Pods; 15] = [
     service("placement", Node::Placement, &[8778]),
     Pods {
         agents: &[6642],
-        beyond: &[Beyond::ApiServer],
+        // OVN's operator asks both databases how their members are.
+        managed: &[6641, 6642],
         ..service("ovn", Node::Ovn, &[6641, 6642])
     },
     Pods {

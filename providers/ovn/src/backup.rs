@@ -1,0 +1,90 @@
+//! Backups of both databases.
+
+use c5c3_api::ovn_cluster::OvnBackup;
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
+use k8s_openapi::api::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, PodTemplateSpec, ResourceRequirements,
+    VolumeResourceRequirements,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Key};
+use provider_openstack::{Program, Source, pod_of};
+
+use crate::encryption::{Encryption, FOLDER};
+use crate::network::{Database, Network};
+
+const COMPONENT: &str = "backup";
+/// The folder of a pod with the backups.
+const BACKUPS: &str = "/var/lib/ovn-backup";
+/// Takes a backup of each database, and deletes the oldest ones of each.
+const SCRIPT: &str = include_str!("backup.sh");
+
+impl Network<'_> {
+    /// Composes the CronJob that takes backups, and their volume, which outlasts the OVNCluster.
+    pub(crate) fn backup(
+        &self,
+        backup: &OvnBackup,
+        encryption: Option<&Encryption>,
+        composition: &mut Composition,
+    ) {
+        let size = Quantity(backup.storage.size.to_string());
+        let claim = PersistentVolumeClaim {
+            metadata: self.metadata(COMPONENT),
+            spec: Some(PersistentVolumeClaimSpec {
+                access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+                storage_class_name: backup.storage.storage_class.clone(),
+                resources: Some(VolumeResourceRequirements {
+                    requests: Some([("storage".to_owned(), size)].into()),
+                    ..VolumeResourceRequirements::default()
+                }),
+                ..PersistentVolumeClaimSpec::default()
+            }),
+            ..PersistentVolumeClaim::default()
+        };
+        let name = self.named(COMPONENT);
+        composition.apply_lasting(self.namespace, &name, &claim);
+        let mut program = Program::default()
+            .command(["sh", "-c", SCRIPT].map(str::to_owned))
+            .variable("NORTHBOUND", self.endpoint(Database::Northbound))
+            .variable("SOUTHBOUND", self.endpoint(Database::Southbound))
+            .variable("PROTOCOL", self.protocol())
+            .variable("KEEP", backup.keep.to_string())
+            .mount("backups", BACKUPS, Source::Claim(name.clone()));
+        if let Some(encryption) = encryption {
+            program = program.mount("tls", FOLDER, Source::Secret(encryption.servers.clone()));
+        }
+        let resources = ResourceRequirements::default();
+        let mut pod = pod_of(self.pods(&self.image), COMPONENT, &program, resources);
+        pod.restart_policy = Some("Never".to_owned());
+        let job = CronJob {
+            metadata: self.metadata(COMPONENT),
+            spec: CronJobSpec {
+                schedule: backup.schedule.to_string(),
+                concurrency_policy: Some("Forbid".to_owned()),
+                job_template: JobTemplateSpec {
+                    metadata: None,
+                    spec: Some(JobSpec {
+                        backoff_limit: Some(2),
+                        template: PodTemplateSpec {
+                            metadata: Some(ObjectMeta {
+                                labels: Some(self.labels(COMPONENT)),
+                                ..ObjectMeta::default()
+                            }),
+                            spec: Some(pod),
+                        },
+                        ..JobSpec::default()
+                    }),
+                },
+                ..CronJobSpec::default()
+            },
+            ..CronJob::default()
+        };
+        composition.apply(self.namespace, &name, &job);
+    }
+
+    /// Leaves the CronJob as it is.
+    pub(crate) fn keep_backup(&self, composition: &mut Composition) {
+        composition.keep(Key::of::<CronJob>(self.namespace, &self.named(COMPONENT)));
+    }
+}

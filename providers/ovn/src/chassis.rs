@@ -1,0 +1,170 @@
+//! OVNChassis: one node of a virtual network, as the southbound database sees it.
+
+use c5c3_api::ovn_chassis::{OvnChassisSpec, OvnChassisStatus};
+use c5c3_api::ovn_cluster::OvnClusterSpec;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Node, Pod, Secret};
+use provider_composer::{
+    Composer, Composition, Custom, Failure, Live, Progress, Resource, Seen, Subject, Use, World,
+};
+
+use crate::network::{Database, Network};
+use crate::ovsdb::{Access, Answer, Removal, again, outside};
+
+/// Composes OVNChassis: observes a node, and removes it from the southbound database when it is gone.
+pub struct OvnChassis;
+
+impl Composer for OvnChassis {
+    type Spec = OvnChassisSpec;
+    type Status = OvnChassisStatus;
+    const OPERATOR: &'static str = "ovn-operator";
+    const ORDERED_DELETION: bool = true;
+
+    fn uses(&self) -> Vec<Use> {
+        let clusters = Custom::<OvnClusterSpec>::KIND;
+        [clusters, Pod::KIND, Node::KIND, Secret::KIND]
+            .map(Use::reads)
+            .into()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<OvnChassisSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<OvnChassisStatus, Failure> {
+        let spec = &subject.spec;
+        let system_id = spec.system_id.as_ref().unwrap_or(&spec.hostname);
+        if subject.is_deleted() {
+            remove(subject, system_id, world, composition)?;
+            return Ok(subject.status.clone());
+        }
+        let (progress, status) = match observe(subject.namespace(), world) {
+            Ok((_, answer)) => registered(&answer, system_id, &subject.status, world.now()),
+            Err(progress) => (progress, subject.status.clone()),
+        };
+        composition.conditions.set("OVSConnected", &progress);
+        composition.wake_at(again(world));
+        Ok(status)
+    }
+}
+
+/// What the southbound database says of a node.
+fn registered(
+    answer: &Answer,
+    system_id: &str,
+    before: &OvnChassisStatus,
+    now: Timestamp,
+) -> (Progress, OvnChassisStatus) {
+    let Some(chassis) = answer.chassis.get(system_id) else {
+        let message = format!(
+            "no ovn-controller has registered as {system_id}: check that its pod runs on the node, and that \
+             external-ids:system-id is {system_id}"
+        );
+        let progress = Progress::waiting("NotRegistered", message);
+        return (progress, OvnChassisStatus::default());
+    };
+    let heartbeat = Timestamp::from_millisecond(chassis.timestamp).ok();
+    let heartbeat = heartbeat.filter(|_| chassis.timestamp > 0).map(second);
+    let progress = match answer.is_alive(system_id, now) {
+        Some(false) => Progress::failed(
+            "Silent",
+            format!(
+                "ovn-controller {system_id} does not carry out changes any more: check its pod on the node"
+            ),
+        ),
+        _ => Progress::Ready,
+    };
+    let registered_at = before.registered_at.clone();
+    let status = OvnChassisStatus {
+        registered_at: registered_at.or_else(|| Some(second(now))),
+        last_heartbeat: heartbeat,
+        ..OvnChassisStatus::default()
+    };
+    (progress, status)
+}
+
+/// Removes a node from the southbound database if it is gone from Kubernetes too. Where something can't be read, nothing is
+/// removed, and it is tried again.
+fn remove(
+    subject: &Subject<OvnChassisSpec>,
+    system_id: &str,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Result<(), Failure> {
+    let unread = |message: String| Failure::transient("LookupFailed", message);
+    match world.get::<Node>("", &subject.spec.hostname) {
+        Seen::Found(_) => return Ok(()),
+        Seen::Unread(message) => return Err(unread(message)),
+        Seen::Missing => {}
+    }
+    match world.list::<Custom<OvnClusterSpec>>(subject.namespace(), &[]) {
+        Seen::Found(clusters) if clusters.iter().all(is_deleted) => return Ok(()),
+        Seen::Missing => return Ok(()),
+        Seen::Found(_) | Seen::Unread(_) => {}
+    }
+    let (access, answer) = observe(subject.namespace(), world).map_err(|progress| {
+        let why = match progress {
+            Progress::Ready => String::new(),
+            Progress::Waiting { message, .. }
+            | Progress::Failed { message, .. }
+            | Progress::Unknown { message } => message,
+        };
+        unread(format!(
+            "{system_id} can't be removed from the southbound database yet: {why}"
+        ))
+    })?;
+    if answer.chassis.contains_key(system_id) {
+        let removal = Removal {
+            access,
+            system_id: system_id.to_owned(),
+        };
+        composition.call(outside(&removal).map_err(|error| unread(error.to_string()))?);
+    }
+    Ok(())
+}
+
+fn is_deleted(cluster: &Live<Custom<OvnClusterSpec>>) -> bool {
+    cluster.metadata.deletion_timestamp.is_some()
+}
+
+/// Asks the southbound database of the namespace's OVNCluster.
+fn observe(namespace: &str, world: &World<'_>) -> Result<(Access, Answer), Progress> {
+    let unknown = |message| Progress::Unknown { message };
+    let clusters = match world.list::<Custom<OvnClusterSpec>>(namespace, &[]) {
+        Seen::Found(clusters) => clusters,
+        Seen::Missing => Vec::new(),
+        Seen::Unread(message) => return Err(unknown(message)),
+    };
+    let [cluster] = clusters.as_slice() else {
+        return Err(Progress::failed(
+            "NoCluster",
+            format!(
+                "namespace {namespace} has {} OVNClusters, and a node belongs to the only one: keep one",
+                clusters.len()
+            ),
+        ));
+    };
+    let network = Network::new(&cluster.metadata.name, namespace, &cluster.body.spec);
+    let pods = match network.observe(Database::Southbound, world) {
+        Seen::Found(pods) => pods,
+        Seen::Missing => Vec::new(),
+        Seen::Unread(message) => return Err(unknown(message)),
+    };
+    let client = network.client(world)?;
+    let question = network.question(Database::Southbound, &pods, client.as_ref());
+    let question = question.ok_or_else(|| {
+        let message = "waits for a ready member of the southbound database";
+        Progress::waiting("WaitingForMembers", message)
+    })?;
+    match question.ask(world) {
+        Seen::Found(answer) => Ok((question.access, answer)),
+        Seen::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
+        Seen::Unread(message) => Err(unknown(message)),
+    }
+}
+
+/// A moment as Kubernetes writes it, to the second.
+fn second(moment: Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,201 @@
+//! OVNCluster: the databases of a virtual network, and what translates between them.
+
+use c5c3_api::ovn_chassis::OvnChassisSpec;
+use c5c3_api::ovn_cluster::{
+    OvnClusterSpec, OvnClusterStatus, OvnDatabaseStatus, OvnEndpoints, OvnMember,
+};
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Node, PersistentVolumeClaim, Pod, Secret, Service as KubernetesService,
+};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use provider_composer::{
+    Composer, Composition, Custom, Failure, Progress, Resource, Seen, Subject, Use, World,
+};
+use provider_openstack::manifest::{Manifest, cert_manager};
+
+use crate::encryption::Encryption;
+use crate::member::Members;
+use crate::network::{Database, Network};
+use crate::ovsdb::{Answer, ClientCertificate};
+
+/// Composes OVNClusters.
+pub struct OvnCluster;
+
+impl Composer for OvnCluster {
+    type Spec = OvnClusterSpec;
+    type Status = OvnClusterStatus;
+    const OPERATOR: &'static str = "ovn-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        let composed = [
+            StatefulSet::KIND,
+            Deployment::KIND,
+            CronJob::KIND,
+            KubernetesService::KIND,
+            ConfigMap::KIND,
+            Secret::KIND,
+            PersistentVolumeClaim::KIND,
+            NetworkPolicy::KIND,
+            PodDisruptionBudget::KIND,
+            Manifest::<cert_manager::Certificate>::KIND,
+            Custom::<OvnChassisSpec>::KIND,
+        ];
+        let read = [Pod::KIND, Node::KIND].map(Use::reads);
+        composed
+            .into_iter()
+            .map(Use::composes)
+            .chain(read)
+            .collect()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<OvnClusterSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<OvnClusterStatus, Failure> {
+        if subject.name().contains('.') {
+            let message = "metadata.name has a dot, and a Service of this name would be another host: create the \
+                           OVNCluster under a name of letters, digits and dashes";
+            return Err(Failure::new("Invalid", message));
+        }
+        let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
+        let encryption = network.encryption(world, composition);
+        let nodes = network.nodes(world);
+        network.chassis(&nodes, world, composition);
+        let encryption = match &encryption {
+            Ok(encryption) => encryption.as_ref(),
+            Err(awaited) => return Ok(network.wait(awaited, &subject.status, composition)),
+        };
+        let members = Database::ALL
+            .map(|database| network.compose_members(database, encryption, world, composition));
+        let rolled = members.iter().all(|members| members.rolled);
+        let (image, northd) = network.daemons(encryption, rolled, world, composition);
+        network.chassis_secret(encryption, image, &nodes, world, composition);
+        if let Some(backup) = &subject.spec.backup {
+            network.backup(backup, encryption, composition);
+        }
+        network.report(&members, &northd, composition);
+        composition.wake_at(crate::ovsdb::again(world));
+        Ok(network.status(&members, encryption, &subject.status, world))
+    }
+}
+
+impl Network<'_> {
+    /// Leaves everything as it is until something awaited is there.
+    fn wait(
+        &self,
+        awaited: &Progress,
+        before: &OvnClusterStatus,
+        composition: &mut Composition,
+    ) -> OvnClusterStatus {
+        let message = match awaited {
+            Progress::Ready => String::new(),
+            Progress::Waiting { message, .. }
+            | Progress::Failed { message, .. }
+            | Progress::Unknown { message } => message.clone(),
+        };
+        for database in Database::ALL {
+            self.keep_members(database, message.clone(), composition);
+            composition.conditions.set(database.condition(), awaited);
+        }
+        self.keep_daemons(composition);
+        self.keep_secret(composition);
+        self.keep_backup(composition);
+        composition.conditions.set("ControllersReady", awaited);
+        before.clone()
+    }
+
+    fn report(&self, members: &[Members; 2], northd: &Progress, composition: &mut Composition) {
+        for (database, members) in Database::ALL.into_iter().zip(members) {
+            let conditions = &mut composition.conditions;
+            conditions.set(database.condition(), &members.progress);
+        }
+        composition.conditions.set("ControllersReady", northd);
+        let incomplete = members.iter().map(|members| &members.complete);
+        let mut incomplete = incomplete.filter(|complete| !complete.is_ready());
+        let complete = incomplete.next().unwrap_or(&Progress::Ready);
+        // Without a member or two the databases serve all the same.
+        composition.conditions.note("MembersReady", complete);
+    }
+
+    fn status(
+        &self,
+        members: &[Members; 2],
+        encryption: Option<&Encryption>,
+        before: &OvnClusterStatus,
+        world: &World<'_>,
+    ) -> OvnClusterStatus {
+        let client = encryption.map(|encryption| &encryption.client);
+        let [northbound, southbound] = members;
+        let northbound_answer = self.ask(Database::Northbound, northbound, client, world);
+        let southbound_answer = self.ask(Database::Southbound, southbound, client, world);
+        let known = before.endpoints.clone().unwrap_or_default();
+        let endpoint = |database, members: &Members, known: Option<String>| {
+            let serves = members.progress.is_ready() || known.is_some();
+            serves.then(|| self.endpoint(database))
+        };
+        let chassis = southbound_answer.as_ref().map(|answer| {
+            let names = answer.chassis.keys();
+            let alive = names.filter(|name| answer.is_alive(name, world.now()) == Some(true));
+            (count(answer.chassis.len()), count(alive.count()))
+        });
+        OvnClusterStatus {
+            endpoints: Some(OvnEndpoints {
+                northbound: endpoint(Database::Northbound, northbound, known.northbound),
+                southbound: endpoint(Database::Southbound, southbound, known.southbound),
+            })
+            .filter(|endpoints| *endpoints != OvnEndpoints::default()),
+            northbound: northbound_answer
+                .map(|answer| self.seen(Database::Northbound, &answer))
+                .or_else(|| before.northbound.clone()),
+            southbound: southbound_answer
+                .map(|answer| self.seen(Database::Southbound, &answer))
+                .or_else(|| before.southbound.clone()),
+            chassis_count: chassis.map(|(all, _)| all).or(before.chassis_count),
+            active_controllers: chassis
+                .map(|(_, alive)| alive)
+                .or(before.active_controllers),
+            ..OvnClusterStatus::default()
+        }
+    }
+
+    /// What a database says; none while it can't be asked.
+    fn ask(
+        &self,
+        database: Database,
+        members: &Members,
+        client: Option<&ClientCertificate>,
+        world: &World<'_>,
+    ) -> Option<Answer> {
+        let question = self.question(database, &members.pods, client)?;
+        match question.ask(world) {
+            Seen::Found(answer) => Some(answer),
+            Seen::Missing | Seen::Unread(_) => None,
+        }
+    }
+
+    fn seen(&self, database: Database, answer: &Answer) -> OvnDatabaseStatus {
+        let newest = answer.members.values().map(|member| member.index).max();
+        let members = self.members(database).map(|name| {
+            let member = answer.members.get(&name);
+            OvnMember {
+                connected: member.is_some_and(|member| member.connected),
+                lag: member.and_then(|member| Some(newest? - member.index)),
+                name,
+            }
+        });
+        let leader = answer.members.iter().find(|(_, member)| member.leader);
+        OvnDatabaseStatus {
+            leader: leader.map(|(name, _)| name.clone()),
+            members: members.collect(),
+        }
+    }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

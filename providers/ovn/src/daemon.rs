@@ -1,0 +1,202 @@
+//! northd, and relays of the southbound database.
+
+use c5c3_api::parts::Resources;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
+
+use crate::encryption::{Encryption, FOLDER};
+use crate::member::{SCRIPT, image_of, probe};
+use crate::network::{Database, Network, Peers};
+
+/// The port of relays.
+const RELAY_PORT: u16 = 6642;
+/// The folder of a pod with the script.
+const SCRIPTS: &str = "/etc/ovn/daemon";
+/// What the pods run.
+const SCRIPT_TEXT: &str = include_str!("daemon.sh");
+
+/// Pods that serve no data of their own.
+struct Daemon<'a> {
+    component: &'static str,
+    /// What the script is told to run.
+    mode: &'static str,
+    replicas: u32,
+    resources: &'a Resources,
+    port: Option<u16>,
+}
+
+impl Network<'_> {
+    /// Composes northd, and relays if there are any. They get a new image when all members of the databases run it: then
+    /// the databases have the schema that it needs. The image that all of them run, and how far northd has come.
+    pub(crate) fn daemons(
+        &self,
+        encryption: Option<&Encryption>,
+        databases_rolled: bool,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> (Option<String>, Progress) {
+        let script = ConfigMap {
+            metadata: self.metadata("northd"),
+            data: Some([("daemon.sh".to_owned(), SCRIPT_TEXT.to_owned())].into()),
+            ..ConfigMap::default()
+        };
+        composition.apply(self.namespace, &self.named("daemon"), &script);
+        let northd = Daemon {
+            component: "northd",
+            mode: "northd",
+            replicas: self.spec.northd.replicas,
+            resources: &self.spec.northd.resources,
+            port: None,
+        };
+        let relay = Daemon {
+            component: "sb-relay",
+            mode: "relay",
+            replicas: self.spec.relay.replicas,
+            resources: &self.spec.relay.resources,
+            port: Some(RELAY_PORT),
+        };
+        if relay.replicas > 0 {
+            self.daemon(&relay, encryption, databases_rolled, world, composition);
+        }
+        self.daemon(&northd, encryption, databases_rolled, world, composition)
+    }
+
+    /// Leaves the daemons as they are.
+    pub(crate) fn keep_daemons(&self, composition: &mut Composition) {
+        for component in ["northd", "sb-relay"] {
+            let name = self.named(component);
+            composition.keep(Key::of::<Deployment>(self.namespace, &name));
+            self.keep_connections(&name, composition);
+        }
+        composition.keep(Key::of::<ConfigMap>(self.namespace, &self.named("daemon")));
+    }
+
+    /// Where nodes find the southbound database.
+    pub(crate) fn remote(&self) -> String {
+        match self.spec.relay.replicas {
+            0 => self.endpoint(Database::Southbound),
+            _ => {
+                let host = self.host(&self.named("sb-relay"));
+                format!("{}:{host}:{RELAY_PORT}", self.protocol())
+            }
+        }
+    }
+
+    fn daemon(
+        &self,
+        daemon: &Daemon<'_>,
+        encryption: Option<&Encryption>,
+        databases_rolled: bool,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> (Option<String>, Progress) {
+        let name = self.named(daemon.component);
+        let key = Key::of::<Deployment>(self.namespace, &name);
+        let ports: Vec<_> = daemon
+            .port
+            .iter()
+            .map(|port| ("ovsdb", *port, Peers::Anywhere))
+            .collect();
+        self.connect((daemon.component, &name), &ports, false, composition);
+        let live = match world.get::<Deployment>(self.namespace, &name) {
+            Seen::Found(live) => Some(live),
+            Seen::Missing => None,
+            Seen::Unread(message) => {
+                composition.keep(key);
+                return (None, Progress::Unknown { message });
+            }
+        };
+        let running = live
+            .as_ref()
+            .and_then(|live| image_of(&live.body.spec.template));
+        let image = match running {
+            Some(running) if !databases_rolled => running,
+            _ => self.image.clone(),
+        };
+        let deployment = self.deployment(daemon, &name, &image, encryption);
+        composition.apply(self.namespace, &name, &deployment);
+        let available = live.as_ref().is_some_and(|live| available(live) > 0);
+        let progress = match available {
+            true => Progress::Ready,
+            false => Progress::waiting("WaitingForPods", format!("waits for a ready pod of {key}")),
+        };
+        let rolled = live.is_some_and(|live| is_rolled(&live, &image));
+        (rolled.then_some(image), progress)
+    }
+
+    fn deployment(
+        &self,
+        daemon: &Daemon<'_>,
+        name: &str,
+        image: &str,
+        encryption: Option<&Encryption>,
+    ) -> Deployment {
+        let labels = self.labels(daemon.component);
+        let command = |mode: &str| ["sh", &format!("{SCRIPTS}/daemon.sh"), mode].map(str::to_owned);
+        let mut program = Program::default()
+            .command(command(daemon.mode))
+            .variable("PROTOCOL", self.protocol())
+            .variable("NORTHBOUND", self.endpoint(Database::Northbound))
+            .variable("SOUTHBOUND", self.endpoint(Database::Southbound))
+            .variable("PORT", daemon.port.unwrap_or_default().to_string())
+            .field("POD_IP", "status.podIP")
+            .mount("scripts", SCRIPTS, Source::ConfigMap(self.named("daemon")))
+            .mount("run", "/run/ovn", Source::Scratch);
+        if let Some(encryption) = encryption {
+            program = program.mount("tls", FOLDER, Source::Secret(encryption.servers.clone()));
+        }
+        let resources = requirements(daemon.resources);
+        let mut pod = pod_of(self.pods(image), name, &program, resources);
+        if let Some(container) = pod.containers.first_mut() {
+            container.readiness_probe = Some(probe(command(&format!("ready-{}", daemon.mode)), 3));
+            container.liveness_probe = Some(probe(command("alive"), 6));
+            container.ports = daemon.port.map(|port| {
+                vec![ContainerPort {
+                    name: Some("ovsdb".to_owned()),
+                    container_port: i32::from(port),
+                    ..ContainerPort::default()
+                }]
+            });
+        }
+        pod.topology_spread_constraints = Some(spread(&self.spec.topology, &labels));
+        Deployment {
+            metadata: self.metadata(daemon.component),
+            spec: DeploymentSpec {
+                replicas: i32::try_from(daemon.replicas).ok(),
+                selector: selector(&labels),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta {
+                        labels: Some(labels),
+                        annotations: Some([(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))].into()),
+                        ..ObjectMeta::default()
+                    }),
+                    spec: Some(pod),
+                },
+                ..DeploymentSpec::default()
+            },
+            ..Deployment::default()
+        }
+    }
+}
+
+fn available(deployment: &Live<Deployment>) -> i32 {
+    let status = deployment.body.status.as_ref();
+    status
+        .and_then(|status| status.available_replicas)
+        .unwrap_or_default()
+}
+
+/// Whether all pods of a Deployment run an image and are ready.
+fn is_rolled(deployment: &Live<Deployment>, image: &str) -> bool {
+    let spec = &deployment.body.spec;
+    deployment.body.status.as_ref().is_some_and(|status| {
+        status.observed_generation >= deployment.metadata.generation
+            && image_of(&spec.template).as_deref() == Some(image)
+            && status.updated_replicas == spec.replicas
+            && status.replicas == spec.replicas
+            && status.available_replicas == spec.replicas
+    })
+}

@@ -1,0 +1,147 @@
+//! Certificates of OVN's servers, of its clients and of its nodes.
+
+use c5c3_api::parts::IssuerRef;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Key, World};
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::{Certificate, PrivateKey};
+use provider_openstack::{Awaited, Values};
+
+use crate::network::{Database, Network};
+use crate::ovsdb::ClientCertificate;
+
+/// The folder of a pod with certificate and key.
+pub(crate) const FOLDER: &str = "/etc/ovn/tls";
+/// The component that the objects are labelled with.
+const COMPONENT: &str = "tls";
+
+/// What connections are encrypted with.
+pub(crate) struct Encryption {
+    /// The Secret with the servers' certificate, which northd has too.
+    pub(crate) servers: String,
+    /// The certificate of clients in the control plane.
+    pub(crate) client: ClientCertificate,
+    /// The certificate of nodes.
+    pub(crate) node: ClientCertificate,
+}
+
+impl Network<'_> {
+    /// The Secret for clients in the namespace.
+    fn client_secret(&self) -> String {
+        self.named("client")
+    }
+
+    /// The certificate of clients in the control plane. None where connections aren't encrypted.
+    pub(crate) fn client(&self, world: &World<'_>) -> Awaited<Option<ClientCertificate>> {
+        let tls = self.spec.tls.enabled;
+        tls.then(|| self.certificate(&self.client_secret(), "the clients' certificate", world))
+            .transpose()
+    }
+
+    /// Composes certificates where cert-manager issues them, else the clients' Secret. None where connections aren't
+    /// encrypted.
+    pub(crate) fn encryption(
+        &self,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Awaited<Option<Encryption>> {
+        let tls = &self.spec.tls;
+        if !tls.enabled {
+            return Ok(None);
+        }
+        let given = tls.cert_secret_ref.as_ref().map(|given| given.name.clone());
+        let servers = given.unwrap_or_else(|| self.named("tls"));
+        let Some(issuer) = &tls.issuer_ref else {
+            let purpose = "certificate, key and ca.crt of OVN: create it, or give tls.issuerRef";
+            let certificate = self.certificate(&servers, purpose, world);
+            let certificate = certificate.inspect_err(|_| {
+                composition.keep(Key::of::<Secret>(self.namespace, &self.client_secret()));
+            })?;
+            let secret = self.secret(COMPONENT, &certificate);
+            composition.apply(self.namespace, &self.client_secret(), &secret);
+            return Ok(Some(Encryption {
+                servers,
+                client: certificate.clone(),
+                node: certificate,
+            }));
+        };
+        let services = Database::ALL.map(|database| self.host(self.service(database)));
+        let names = services
+            .iter()
+            .flat_map(|host| [host.clone(), format!("*.{host}")])
+            .chain([self.host(&self.named("sb-relay"))]);
+        self.issue(&servers, names.collect(), issuer, composition);
+        let (client, node) = (self.client_secret(), self.named("chassis-tls"));
+        self.issue(&client, Vec::new(), issuer, composition);
+        self.issue(&node, Vec::new(), issuer, composition);
+        let issued = "a certificate from cert-manager";
+        self.certificate(&servers, issued, world)?;
+        Ok(Some(Encryption {
+            client: self.certificate(&client, issued, world)?,
+            node: self.certificate(&node, issued, world)?,
+            servers,
+        }))
+    }
+
+    /// Composes a certificate: of servers, which are clients too, or of clients alone, which have no names.
+    fn issue(
+        &self,
+        secret: &str,
+        names: Vec<String>,
+        issuer: &IssuerRef,
+        composition: &mut Composition,
+    ) {
+        let server = (!names.is_empty()).then(|| "server auth".to_owned());
+        let usages = server.into_iter().chain(["client auth".to_owned()]);
+        let certificate = Manifest {
+            metadata: self.metadata(COMPONENT),
+            spec: Certificate {
+                common_name: Some(secret.to_owned()),
+                secret_name: secret.to_owned(),
+                dns_names: names,
+                usages: usages.collect(),
+                private_key: PrivateKey {
+                    algorithm: "ECDSA".to_owned(),
+                    size: 256,
+                    rotation_policy: "Always".to_owned(),
+                },
+                issuer_ref: issuer.clone(),
+                ..Certificate::default()
+            },
+        };
+        composition.apply(self.namespace, secret, &certificate);
+    }
+
+    /// The certificate in a Secret.
+    fn certificate(
+        &self,
+        secret: &str,
+        purpose: &str,
+        world: &World<'_>,
+    ) -> Awaited<ClientCertificate> {
+        let values = Values::read(world, self.namespace, secret, purpose)?;
+        Ok(ClientCertificate {
+            authority: values.text("ca.crt")?.to_owned(),
+            certificate: values.text("tls.crt")?.to_owned(),
+            key: values.text("tls.key")?.to_owned(),
+        })
+    }
+
+    /// A Secret with a certificate.
+    pub(crate) fn secret(&self, component: &str, certificate: &ClientCertificate) -> Secret {
+        let values = [
+            ("ca.crt", &certificate.authority),
+            ("tls.crt", &certificate.certificate),
+            ("tls.key", &certificate.key),
+        ];
+        let values =
+            values.map(|(key, value)| (key.to_owned(), ByteString(value.clone().into_bytes())));
+        Secret {
+            metadata: self.metadata(component),
+            type_: Some("Opaque".to_owned()),
+            data: Some(values.into()),
+            ..Secret::default()
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! The members of a database: a StatefulSet, and the settings that its pods read while they run.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, ConfigMapKeySelector, ContainerPort, EnvVar, EnvVarSource, ExecAction,
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodSpec, PodTemplateSpec, Probe,
+    VolumeMount, VolumeResourceRequirements,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
+
+use crate::encryption::{Encryption, FOLDER};
+use crate::network::{Database, Network, Peers, is_ready};
+
+/// Annotation of pods: the script that they run. A change of it rolls them.
+pub(crate) const SCRIPT: &str = "c5c3.io/script";
+/// The folder of a pod with the settings, and with the script.
+const SETTINGS: &str = "/etc/ovn/cluster";
+/// The setting that says that the cluster was created, so that nobody creates a second one.
+const CREATED: &str = "created";
+/// How many members there should be.
+const REPLICAS: &str = "replicas";
+/// Seconds in which a member hands its leadership over and closes its file.
+const GRACE: i64 = 60;
+const SCRIPT_TEXT: &str = include_str!("member.sh");
+
+/// How far the members of a database have come.
+pub(crate) struct Members {
+    /// The pods as they are.
+    pub(crate) pods: Vec<Live<Pod>>,
+    /// Whether a majority serves.
+    pub(crate) progress: Progress,
+    /// Whether all members serve.
+    pub(crate) complete: Progress,
+    /// Whether all members run the wanted image.
+    pub(crate) rolled: bool,
+}
+
+/// How many members there are and should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    /// Pods.
+    replicas: u32,
+    /// Members that stay; a pod with a higher ordinal leaves the cluster.
+    announced: u32,
+}
+
+impl Scale {
+    /// The next step from what there is to what is wanted. Members are added at once, and removed one at a time: the last
+    /// one is asked to leave, and its pod is removed when it has left. While another one is missing nobody is asked, since
+    /// the majority might be lost.
+    fn next(current: Option<Self>, wanted: u32, ready: &BTreeSet<u32>) -> Self {
+        let stay = Self {
+            replicas: wanted,
+            announced: wanted,
+        };
+        let Some(current) = current.filter(|current| current.replicas > wanted) else {
+            return stay;
+        };
+        let last = current.replicas - 1;
+        let leaves = current.announced <= last;
+        match (0..last).all(|ordinal| ready.contains(&ordinal)) {
+            false => current,
+            true if leaves && !ready.contains(&last) => Self {
+                replicas: last,
+                announced: last,
+            },
+            true => Self {
+                announced: last,
+                ..current
+            },
+        }
+    }
+}
+
+impl Network<'_> {
+    /// Composes the members of a database. What can't be read stays as it is.
+    pub(crate) fn compose_members(
+        &self,
+        database: Database,
+        encryption: Option<&Encryption>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Members {
+        let service = self.service(database);
+        let port = self.port(database);
+        let clients = match database {
+            Database::Northbound => Peers::Pods,
+            Database::Southbound => Peers::Anywhere,
+        };
+        let ports = [
+            ("ovsdb", port, clients),
+            ("raft", database.raft_port(), Peers::Members),
+        ];
+        self.connect((database.short(), service), &ports, true, composition);
+        let seen = (
+            world.get::<StatefulSet>(self.namespace, service),
+            world.get::<ConfigMap>(self.namespace, &self.settings(database)),
+            self.observe(database, world),
+        );
+        match seen {
+            (Seen::Unread(message), ..)
+            | (_, Seen::Unread(message), _)
+            | (.., Seen::Unread(message)) => self.keep_members(database, message, composition),
+            (set, settings, pods) => {
+                let observed = Observed {
+                    set: set.found(),
+                    settings: settings.found(),
+                    pods: pods.found().unwrap_or_default(),
+                };
+                self.scale_members(database, observed, encryption, composition)
+            }
+        }
+    }
+
+    /// Leaves the members of a database as they are.
+    pub(crate) fn keep_members(
+        &self,
+        database: Database,
+        message: String,
+        composition: &mut Composition,
+    ) -> Members {
+        let (namespace, settings) = (self.namespace, self.settings(database));
+        composition.keep(Key::of::<StatefulSet>(namespace, self.service(database)));
+        composition.keep(Key::of::<ConfigMap>(namespace, &settings));
+        self.keep_connections(self.service(database), composition);
+        let progress = Progress::Unknown { message };
+        Members {
+            pods: Vec::new(),
+            complete: progress.clone(),
+            progress,
+            rolled: false,
+        }
+    }
+
+    fn settings(&self, database: Database) -> String {
+        format!("{}-cluster", self.service(database))
+    }
+
+    fn scale_members(
+        &self,
+        database: Database,
+        observed: Observed,
+        encryption: Option<&Encryption>,
+        composition: &mut Composition,
+    ) -> Members {
+        let wanted = self.database(database).replicas;
+        let ready = observed.ready();
+        let scale = Scale::next(observed.scale(), wanted, &ready);
+        let count = observed.connected();
+        let created = observed.setting(CREATED) == Some("true") || count > 0;
+        let settings = self.settings_map(database, scale, created);
+        composition.apply(self.namespace, &self.settings(database), &settings);
+        let set = self.stateful_set(database, scale.replicas, encryption);
+        composition.apply(self.namespace, self.service(database), &set);
+        let message = format!(
+            "{count} of {wanted} members of {} are connected",
+            database.schema()
+        );
+        let reached = |needed: u32| match count >= needed {
+            true => Progress::Ready,
+            false => Progress::waiting("WaitingForMembers", &message),
+        };
+        let complete = match scale.replicas == wanted {
+            true => reached(wanted),
+            false => Progress::waiting(
+                "RemovingMembers",
+                format!(
+                    "member {}-{} of {} leaves the cluster",
+                    self.service(database),
+                    scale.replicas - 1,
+                    database.schema()
+                ),
+            ),
+        };
+        Members {
+            progress: reached(wanted / 2 + 1),
+            rolled: observed.is_rolled(&self.image) && complete.is_ready(),
+            complete,
+            pods: observed.pods,
+        }
+    }
+
+    fn settings_map(&self, database: Database, scale: Scale, created: bool) -> ConfigMap {
+        let timers = &self.spec.timers;
+        let settings = [
+            ("member.sh", SCRIPT_TEXT.to_owned()),
+            (REPLICAS, scale.announced.to_string()),
+            ("election-timer", timers.election_milliseconds.to_string()),
+            (
+                "inactivity-probe",
+                timers.inactivity_probe_milliseconds.to_string(),
+            ),
+            (CREATED, created.to_string()),
+        ];
+        ConfigMap {
+            metadata: self.metadata(database.short()),
+            data: Some(
+                settings
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .into(),
+            ),
+            ..ConfigMap::default()
+        }
+    }
+
+    fn stateful_set(
+        &self,
+        database: Database,
+        replicas: u32,
+        encryption: Option<&Encryption>,
+    ) -> StatefulSet {
+        let labels = self.labels(database.short());
+        let storage = &self.database(database).storage;
+        let size = Quantity(storage.size.to_string());
+        let claim = PersistentVolumeClaim {
+            metadata: ObjectMeta {
+                name: Some("data".to_owned()),
+                ..ObjectMeta::default()
+            },
+            spec: Some(PersistentVolumeClaimSpec {
+                access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+                storage_class_name: storage.storage_class.clone(),
+                resources: Some(VolumeResourceRequirements {
+                    requests: Some([("storage".to_owned(), size)].into()),
+                    ..VolumeResourceRequirements::default()
+                }),
+                ..PersistentVolumeClaimSpec::default()
+            }),
+            ..PersistentVolumeClaim::default()
+        };
+        StatefulSet {
+            metadata: self.metadata(database.short()),
+            spec: StatefulSetSpec {
+                replicas: i32::try_from(replicas).ok(),
+                service_name: Some(self.service(database).to_owned()),
+                // A member that waits for others must not keep them from starting.
+                pod_management_policy: Some("Parallel".to_owned()),
+                selector: selector(&labels),
+                template: PodTemplateSpec {
+                    metadata: Some(ObjectMeta {
+                        labels: Some(labels),
+                        annotations: Some([(SCRIPT.to_owned(), digest([SCRIPT_TEXT]))].into()),
+                        ..ObjectMeta::default()
+                    }),
+                    spec: Some(self.member_pod(database, encryption)),
+                },
+                volume_claim_templates: Some(vec![claim]),
+                ..StatefulSetSpec::default()
+            },
+            ..StatefulSet::default()
+        }
+    }
+
+    fn member_pod(&self, database: Database, encryption: Option<&Encryption>) -> PodSpec {
+        let command =
+            |mode: &str| ["sh", &format!("{SETTINGS}/member.sh"), mode].map(str::to_owned);
+        let (port, raft_port) = (self.port(database), database.raft_port());
+        let client = match database {
+            Database::Northbound => "OVN_NB_DB",
+            Database::Southbound => "OVN_SB_DB",
+        };
+        let mut program = Program::default()
+            .command(command("run"))
+            .variable("DATABASE", database.short())
+            .variable("DOMAIN", self.host(self.service(database)))
+            .variable("PROTOCOL", self.protocol())
+            .variable("PORT", port.to_string())
+            .variable("RAFT_PORT", raft_port.to_string())
+            // Where ovn-nbctl and ovn-sbctl look, for people who run them in the pod.
+            .variable(client, "unix:/run/ovn/db.sock")
+            .field("POD_NAME", "metadata.name")
+            .field("POD_IP", "status.podIP")
+            .mount(
+                "settings",
+                SETTINGS,
+                Source::ConfigMap(self.settings(database)),
+            )
+            .mount("run", "/run/ovn", Source::Scratch);
+        // Unlike the file, the variable is never older than the pod.
+        program.env.push(EnvVar {
+            name: "CREATED".to_owned(),
+            value_from: Some(EnvVarSource {
+                config_map_key_ref: Some(ConfigMapKeySelector {
+                    name: self.settings(database),
+                    key: CREATED.to_owned(),
+                    optional: Some(false),
+                }),
+                ..EnvVarSource::default()
+            }),
+            ..EnvVar::default()
+        });
+        if let Some(encryption) = encryption {
+            program = program.mount("tls", FOLDER, Source::Secret(encryption.servers.clone()));
+        }
+        let resources = requirements(&self.database(database).resources);
+        let name = format!("ovn-{}", database.short());
+        let mut pod = pod_of(self.pods(&self.image), &name, &program, resources);
+        if let Some(container) = pod.containers.first_mut() {
+            container.readiness_probe = Some(probe(command("ready"), 3));
+            container.liveness_probe = Some(probe(command("alive"), 12));
+            let ports = [("ovsdb", port), ("raft", raft_port)];
+            let ports = ports.map(|(name, port)| ContainerPort {
+                name: Some(name.to_owned()),
+                container_port: i32::from(port),
+                ..ContainerPort::default()
+            });
+            container.ports = Some(ports.into());
+            container
+                .volume_mounts
+                .get_or_insert_default()
+                .push(VolumeMount {
+                    name: "data".to_owned(),
+                    mount_path: "/var/lib/ovn".to_owned(),
+                    ..VolumeMount::default()
+                });
+        }
+        let mut spread = spread(&self.spec.topology, &self.labels(database.short()));
+        for constraint in &mut spread {
+            // Which only pods of Deployments have.
+            constraint.match_label_keys = None;
+        }
+        pod.topology_spread_constraints = Some(spread);
+        pod.termination_grace_period_seconds = Some(GRACE);
+        pod
+    }
+}
+
+/// What there is of a database's members.
+struct Observed {
+    set: Option<Live<StatefulSet>>,
+    settings: Option<Live<ConfigMap>>,
+    pods: Vec<Live<Pod>>,
+}
+
+impl Observed {
+    fn setting(&self, name: &str) -> Option<&str> {
+        let data = self.settings.as_ref()?.body.data.as_ref()?;
+        data.get(name).map(String::as_str)
+    }
+
+    /// None before there is a StatefulSet.
+    fn scale(&self) -> Option<Scale> {
+        let replicas = self.set.as_ref()?.body.spec.replicas?;
+        let replicas = u32::try_from(replicas).ok()?;
+        let announced = self.setting(REPLICAS).and_then(|text| text.parse().ok());
+        Some(Scale {
+            replicas,
+            announced: announced.unwrap_or(replicas),
+        })
+    }
+
+    /// How many members are connected.
+    fn connected(&self) -> u32 {
+        let status = self.set.as_ref().and_then(|set| set.body.status.as_ref());
+        let ready = status.and_then(|status| status.ready_replicas);
+        ready.unwrap_or_default().try_into().unwrap_or_default()
+    }
+
+    /// The ordinals of members that are connected.
+    fn ready(&self) -> BTreeSet<u32> {
+        let ready = self.pods.iter().filter(|pod| is_ready(pod));
+        ready
+            .filter_map(|pod| pod.metadata.name.rsplit_once('-')?.1.parse().ok())
+            .collect()
+    }
+
+    /// Whether all pods run an image and are ready.
+    fn is_rolled(&self, image: &str) -> bool {
+        let Some(set) = &self.set else {
+            return false;
+        };
+        let (spec, Some(status)) = (&set.body.spec, &set.body.status) else {
+            return false;
+        };
+        status.observed_generation >= set.metadata.generation
+            && image_of(&spec.template).as_deref() == Some(image)
+            && status.updated_replicas == spec.replicas
+            && status.ready_replicas == spec.replicas
+    }
+}
+
+/// The image of a pod's first container.
+pub(crate) fn image_of(template: &PodTemplateSpec) -> Option<String> {
+    template.spec.as_ref()?.containers.first()?.image.clone()
+}
+
+/// A probe that runs a command, and how many failures in a row count.
+pub(crate) fn probe(command: impl Into<Vec<String>>, failures: i32) -> Probe {
+    Probe {
+        exec: Some(ExecAction {
+            command: Some(command.into()),
+        }),
+        period_seconds: Some(5),
+        timeout_seconds: Some(10),
+        failure_threshold: Some(failures),
+        ..Probe::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn next(replicas: u32, announced: u32, wanted: u32, ready: &[u32]) -> (u32, u32) {
+        let current = Scale {
+            replicas,
+            announced,
+        };
+        let next = Scale::next(Some(current), wanted, &ready.iter().copied().collect());
+        (next.replicas, next.announced)
+    }
+
+    #[test]
+    fn members_are_added_at_once_and_removed_one_at_a_time() {
+        let all = BTreeMap::from([
+            ("added", next(1, 1, 3, &[0])),
+            (
+                "the last one is asked to leave",
+                next(5, 5, 3, &[0, 1, 2, 3, 4]),
+            ),
+            ("it hasn't left yet", next(5, 4, 3, &[0, 1, 2, 3, 4])),
+            ("it has left", next(5, 4, 3, &[0, 1, 2, 3])),
+            ("then the next one is asked", next(4, 4, 3, &[0, 1, 2, 3])),
+            ("it has left too", next(4, 3, 3, &[0, 1, 2])),
+            ("another one is missing", next(5, 5, 3, &[0, 1, 3, 4])),
+            ("another one is lost meanwhile", next(5, 4, 3, &[0, 1, 3])),
+            ("the last one was never ready", next(3, 3, 1, &[0, 1])),
+            ("wanted again", next(3, 2, 3, &[0, 1])),
+        ]);
+        let expected = BTreeMap::from([
+            ("added", (3, 3)),
+            ("the last one is asked to leave", (5, 4)),
+            ("it hasn't left yet", (5, 4)),
+            ("it has left", (4, 4)),
+            ("then the next one is asked", (4, 3)),
+            ("it has left too", (3, 3)),
+            ("another one is missing", (5, 5)),
+            ("another one is lost meanwhile", (5, 4)),
+            ("the last one was never ready", (3, 2)),
+            ("wanted again", (3, 3)),
+        ]);
+        assert_eq!(all, expected);
+    }
+}

@@ -1,0 +1,189 @@
+//! What is asked of OVN's databases and changed there, as the driver of OVSDB understands it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use provider_composer::{Outside, Seen, World};
+use serde::{Deserialize, Serialize};
+
+/// The system, as [`Outside`] names it.
+pub const SYSTEM: &str = "ovsdb";
+
+/// The certificate of a client of OVSDB, in PEM.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClientCertificate {
+    /// Certificates of the authorities that are trusted.
+    pub authority: String,
+    /// The certificate.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// A private key is never shown.
+impl fmt::Debug for ClientCertificate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("ClientCertificate")
+    }
+}
+
+/// Where a database is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// The database, for instance `OVN_Southbound`.
+    pub database: String,
+    /// Members that serve it, by pod: host and port.
+    pub members: BTreeMap<String, (String, u16)>,
+    /// The client's certificate; none where connections aren't encrypted.
+    pub tls: Option<ClientCertificate>,
+}
+
+/// How the members of a database are, and with `chassis` which nodes have registered there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Where the database is.
+    pub access: Access,
+    /// Whether registered nodes are asked for, which only the southbound database knows.
+    pub chassis: bool,
+}
+
+/// The removal of a node from the southbound database.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removal {
+    /// Where the database is.
+    pub access: Access,
+    /// OVN's name of the node.
+    pub system_id: String,
+}
+
+/// What a database said.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The members that answered, by pod.
+    pub members: BTreeMap<String, Member>,
+    /// Counts the changes that nodes should carry out, `SB_Global.nb_cfg`.
+    pub sequence: i64,
+    /// Registered nodes, by OVN's name.
+    pub chassis: BTreeMap<String, Chassis>,
+}
+
+/// What a member says of itself in `_Server` (ovsdb-server(5)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Whether it is connected to a majority.
+    pub connected: bool,
+    /// Whether it is the leader.
+    pub leader: bool,
+    /// The last change that it has.
+    pub index: i64,
+}
+
+/// What a node wrote to `Chassis_Private` (ovn-sb(5)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chassis {
+    /// The last change that it has carried out.
+    pub sequence: i64,
+    /// When it did so, in milliseconds since 1970; 0 before the first.
+    pub timestamp: i64,
+}
+
+/// How long a node may take for a change that others have carried out, in milliseconds.
+const SLOWEST: i64 = 120_000;
+/// How long a node may be silent while no other has carried out the last change either, in milliseconds.
+const SILENCE: i64 = 300_000;
+
+impl Answer {
+    /// Whether a node carries out changes: it has the last one, or isn't late with it. None if it hasn't registered.
+    pub(crate) fn is_alive(&self, system_id: &str, now: Timestamp) -> Option<bool> {
+        let chassis = self.chassis.get(system_id)?;
+        let now = now.as_millisecond();
+        let others = self.chassis.values();
+        let others = others.filter(|other| other.sequence >= self.sequence);
+        let since = others.map(|other| other.timestamp).min();
+        let is_late = match since {
+            Some(since) => now - since > SLOWEST,
+            None => now - chassis.timestamp > SILENCE,
+        };
+        Some(chassis.sequence >= self.sequence || !is_late)
+    }
+}
+
+impl Question {
+    /// Asks. What isn't an answer counts as unread.
+    pub(crate) fn ask(&self, world: &World<'_>) -> Seen<Answer> {
+        let question = match outside(self) {
+            Ok(question) => question,
+            Err(error) => return Seen::Unread(error.to_string()),
+        };
+        match world.outside(question) {
+            Seen::Found(answer) => match Answer::deserialize(answer.as_ref()) {
+                Ok(answer) => Seen::Found(answer),
+                Err(error) => Seen::Unread(format!("the database's answer isn't valid: {error}")),
+            },
+            Seen::Missing => Seen::Missing,
+            Seen::Unread(why) => Seen::Unread(why),
+        }
+    }
+}
+
+/// How long an answer counts, in seconds.
+pub const VALID: u32 = 60;
+
+/// When it is time to ask again.
+pub(crate) fn again(world: &World<'_>) -> Timestamp {
+    let again = world
+        .now()
+        .checked_add(SignedDuration::from_secs(VALID.into()));
+    again.unwrap_or(Timestamp::MAX)
+}
+
+/// A question or call as its driver gets it.
+pub(crate) fn outside(content: &impl Serialize) -> serde_json::Result<Outside> {
+    Ok(Outside {
+        system: SYSTEM,
+        content: serde_json::to_string(content)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alive(sequence: i64, chassis: &[(&str, i64, i64)]) -> Vec<Option<bool>> {
+        let answer = Answer {
+            sequence,
+            chassis: chassis
+                .iter()
+                .map(|(name, sequence, timestamp)| {
+                    let chassis = Chassis {
+                        sequence: *sequence,
+                        timestamp: *timestamp,
+                    };
+                    ((*name).to_owned(), chassis)
+                })
+                .collect(),
+            ..Answer::default()
+        };
+        let now = Timestamp::constant(1_000, 0);
+        let names = ["one", "two", "unknown"];
+        names.map(|name| answer.is_alive(name, now)).to_vec()
+    }
+
+    #[test]
+    fn node_is_alive_unless_it_is_late_with_a_change() {
+        let cases = [
+            alive(5, &[("one", 5, 10_000), ("two", 5, 10_000)]),
+            alive(6, &[("one", 6, 990_000), ("two", 5, 10_000)]),
+            alive(6, &[("one", 6, 800_000), ("two", 5, 10_000)]),
+            alive(6, &[("one", 5, 990_000), ("two", 5, 10_000)]),
+        ];
+        let expected = [
+            vec![Some(true), Some(true), None],
+            vec![Some(true), Some(true), None],
+            vec![Some(true), Some(false), None],
+            vec![Some(true), Some(false), None],
+        ];
+        assert_eq!(cases, expected);
+    }
+}

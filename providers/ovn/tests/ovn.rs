@@ -1,0 +1,475 @@
+//! An OVNCluster and its OVNChassis in a cluster in memory.
+
+use std::sync::{Arc, Mutex};
+
+use provider_composer::{Carried, Custom, Key, Resource, ResourceKind, Subject};
+use provider_composer_testing::{Cluster, System};
+use provider_ovn::{OvnChassis, OvnCluster, ovsdb};
+use serde_json::{Value, json};
+
+use c5c3_api::ovn_chassis::OvnChassisSpec;
+use c5c3_api::ovn_cluster::OvnClusterSpec;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
+
+const NAMESPACE: &str = "openstack";
+
+/// A southbound database that notes which nodes are removed from it.
+#[derive(Clone, Default)]
+struct Southbound {
+    chassis: Value,
+    removed: Arc<Mutex<Vec<String>>>,
+}
+
+impl System for Southbound {
+    fn answer(&self, question: &str) -> Option<Value> {
+        let question: ovsdb::Question = serde_json::from_str(question).ok()?;
+        let members = question.access.members.keys().map(|pod| {
+            let is_first = pod.ends_with("-0");
+            let index = if is_first { 12 } else { 10 };
+            let member = json!({ "connected": true, "leader": is_first, "index": index });
+            (pod.clone(), member)
+        });
+        let removed = self.removed.lock().ok()?;
+        let mut chassis = self.chassis.clone();
+        if let Some(chassis) = chassis.as_object_mut() {
+            chassis.retain(|name, _| question.chassis && !removed.contains(name));
+        }
+        Some(json!({
+            "members": members.collect::<serde_json::Map<_, _>>(),
+            "sequence": 7,
+            "chassis": chassis,
+        }))
+    }
+
+    fn call(&mut self, call: &str) {
+        if let (Ok(removal), Ok(mut removed)) = (
+            serde_json::from_str::<ovsdb::Removal>(call),
+            self.removed.lock(),
+        ) {
+            removed.push(removal.system_id);
+        }
+    }
+}
+
+/// A cluster with an OVNCluster `ovn`, and certificates in the Secret `ovn-tls`.
+struct Stage {
+    cluster: Cluster,
+    southbound: Southbound,
+}
+
+impl Stage {
+    fn new(spec: Value) -> Self {
+        let mut cluster = Cluster::default();
+        let southbound = Southbound {
+            chassis: json!({ "node-1": { "sequence": 7, "timestamp": 1_769_903_940_000_i64 } }),
+            ..Southbound::default()
+        };
+        cluster.join(ovsdb::SYSTEM, southbound.clone());
+        let keys = json!({ "ca.crt": "Y2E=", "tls.crt": "Y3J0", "tls.key": "a2V5" });
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": keys });
+        cluster.put(&key::<Secret>("ovn-tls"), &secret);
+        let mut stage = Self {
+            cluster,
+            southbound,
+        };
+        stage.change(spec);
+        stage
+    }
+
+    fn change(&mut self, spec: Value) {
+        let resource = json!({
+            "metadata": { "name": "ovn", "namespace": NAMESPACE },
+            "spec": spec,
+        });
+        self.cluster.put(&subject(), &resource);
+    }
+
+    fn node(&mut self, name: &str, labels: Value) {
+        let node = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": { "name": name, "labels": labels },
+            "status": { "addresses": [{ "type": "InternalIP", "address": "192.0.2.1" }] },
+        });
+        self.cluster.put(&Key::of::<Node>("", name), &node);
+        self.cluster
+            .set_status(&Key::of::<Node>("", name), node["status"].clone());
+    }
+
+    fn reconcile(&mut self) {
+        self.cluster.settle(&Carried(OvnCluster), &subject());
+    }
+
+    /// Lets these members of a database be ready, and no others.
+    fn ready(&mut self, database: &str, ready: &[usize]) {
+        let set = key::<StatefulSet>(&format!("ovn-{database}"));
+        let spec = self.cluster.get(&set).unwrap()["spec"].clone();
+        let generation = self.cluster.get(&set).unwrap()["metadata"]["generation"].clone();
+        for ordinal in 0..9 {
+            let pod = key::<Pod>(&format!("ovn-{database}-{ordinal}"));
+            let object = json!({
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": { "labels": spec["template"]["metadata"]["labels"] },
+            });
+            self.cluster.delete(&pod);
+            if ready.contains(&ordinal) {
+                self.cluster.put(&pod, &object);
+                let ready = json!([{ "type": "Ready", "status": "True" }]);
+                self.cluster
+                    .set_status(&pod, json!({ "conditions": ready }));
+            }
+        }
+        let status = json!({
+            "observedGeneration": generation,
+            "replicas": spec["replicas"],
+            "updatedReplicas": spec["replicas"],
+            "readyReplicas": ready.len(),
+        });
+        self.cluster.set_status(&set, status);
+    }
+
+    fn northd_is_available(&mut self) {
+        let northd = key::<Deployment>("ovn-northd");
+        let live = self.cluster.get(&northd).unwrap();
+        let status = json!({
+            "observedGeneration": live["metadata"]["generation"],
+            "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+        });
+        self.cluster.set_status(&northd, status);
+    }
+
+    /// Three members of each database and northd.
+    fn serve(&mut self) {
+        self.reconcile();
+        self.ready("nb", &[0, 1, 2]);
+        self.ready("sb", &[0, 1, 2]);
+        self.northd_is_available();
+        self.reconcile();
+    }
+
+    fn field(&self, key: &Key, pointer: &str) -> Value {
+        let object = self.cluster.get(key);
+        object
+            .and_then(|object| object.pointer(pointer))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Pods of the northbound database, and members that stay.
+    fn scale(&self) -> (Value, Value) {
+        let set = key::<StatefulSet>("ovn-nb");
+        let settings = key::<ConfigMap>("ovn-nb-cluster");
+        (
+            self.field(&set, "/spec/replicas"),
+            self.field(&settings, "/data/replicas"),
+        )
+    }
+
+    /// Each condition's status, reason and message.
+    fn conditions(&self) -> Vec<String> {
+        let conditions = self.field(&subject(), "/status/conditions");
+        let conditions = conditions.as_array().cloned().unwrap_or_default();
+        let line = |condition: &Value| {
+            let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", text("type"), text("reason"), text("message"))
+        };
+        conditions.iter().map(line).collect()
+    }
+}
+
+fn key<T: Resource>(name: &str) -> Key {
+    Key::of::<T>(NAMESPACE, name)
+}
+
+fn subject() -> Key {
+    key::<Subject<OvnClusterSpec>>("ovn")
+}
+
+fn chassis(name: &str) -> Key {
+    key::<Custom<OvnChassisSpec>>(name)
+}
+
+fn hypervisor() -> Value {
+    json!({ "node-role.kubernetes.io/hypervisor": "", "zone": "a" })
+}
+
+#[test]
+fn ovn_cluster_is_composed() {
+    let mut stage = Stage::new(json!({
+        "relay": { "replicas": 2 },
+        "backup": {},
+        "chassis": {
+            "bridgeMappings": [{ "physicalNetwork": "external", "bridge": "br-ex" }],
+            "gatewayNodeSelector": { "zone": "a" },
+        },
+    }));
+    stage.node("node-1", hypervisor());
+    stage.node("node-2", json!({}));
+    stage.serve();
+    let given = [
+        subject(),
+        key::<Secret>("ovn-tls"),
+        Key::of::<Node>("", "node-1"),
+    ];
+    let pods = |kind: ResourceKind| [Pod::KIND, Node::KIND].contains(&kind);
+    let objects = stage.cluster.objects().iter();
+    let objects = objects.filter(|(key, _)| !given.contains(key) && !pods(key.kind));
+    let objects: serde_json::Map<_, _> = objects
+        .map(|(key, object)| {
+            let mut object = Value::clone(object);
+            for field in ["metadata", "status"] {
+                object.as_object_mut().unwrap().remove(field);
+            }
+            if let Some(Value::Object(data)) = object.get_mut("data") {
+                data.retain(|name, _| !name.ends_with(".sh"));
+            }
+            (key.to_string(), object)
+        })
+        .collect();
+    insta::assert_yaml_snapshot!(objects);
+    insta::assert_yaml_snapshot!(stage.field(&subject(), "/status"));
+}
+
+#[test]
+fn cert_manager_issues_certificates_of_servers_clients_and_nodes() {
+    let issuer = json!({ "name": "internal", "kind": "ClusterIssuer" });
+    let mut stage = Stage::new(json!({ "tls": { "issuerRef": issuer } }));
+    stage.reconcile();
+    let objects = stage.cluster.objects().iter();
+    let certificates = objects.filter(|(key, _)| key.kind.kind == "Certificate");
+    let certificates: Vec<_> = certificates.map(|(_, object)| &object["spec"]).collect();
+    insta::assert_yaml_snapshot!(certificates);
+}
+
+#[test]
+fn missing_certificate_is_named_and_nothing_runs_without_it() {
+    let mut stage = Stage::new(json!({ "tls": { "certSecretRef": { "name": "other" } } }));
+    stage.reconcile();
+    let waits = "WaitingForSecret waits for Secret other with certificate, key and ca.crt of OVN: create it, or give \
+                 tls.issuerRef";
+    let expected = [
+        "NorthboundReady",
+        "SouthboundReady",
+        "ControllersReady",
+        "Ready",
+    ];
+    let expected = expected.map(|type_| format!("{type_} {waits}"));
+    assert_eq!(stage.conditions(), expected);
+    assert_eq!(stage.cluster.get(&key::<StatefulSet>("ovn-nb")), None);
+}
+
+#[test]
+fn lost_certificate_deletes_nothing() {
+    let mut stage = Stage::new(json!({}));
+    stage.serve();
+    let before: Vec<Key> = stage.cluster.objects().keys().cloned().collect();
+    stage.cluster.delete(&key::<Secret>("ovn-tls"));
+    stage.reconcile();
+    let before = before.into_iter();
+    let before: Vec<Key> = before
+        .filter(|one| *one != key::<Secret>("ovn-tls"))
+        .collect();
+    let after: Vec<Key> = stage.cluster.objects().keys().cloned().collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn majority_serves_while_a_member_is_missing() {
+    let mut stage = Stage::new(json!({}));
+    stage.serve();
+    stage.ready("nb", &[0, 2]);
+    stage.reconcile();
+    assert_eq!(
+        stage.conditions(),
+        [
+            "NorthboundReady Ready ",
+            "SouthboundReady Ready ",
+            "ControllersReady Ready ",
+            "MembersReady WaitingForMembers 2 of 3 members of OVN_Northbound are connected",
+            "Ready Ready ",
+        ]
+    );
+}
+
+#[test]
+fn cluster_that_was_created_is_remembered() {
+    let mut stage = Stage::new(json!({}));
+    stage.reconcile();
+    let created = |stage: &Stage| stage.field(&key::<ConfigMap>("ovn-nb-cluster"), "/data/created");
+    assert_eq!(created(&stage), "false");
+    stage.ready("nb", &[0]);
+    stage.reconcile();
+    assert_eq!(created(&stage), "true");
+    stage.ready("nb", &[]);
+    stage.reconcile();
+    assert_eq!(created(&stage), "true");
+}
+
+#[test]
+fn members_leave_one_at_a_time() {
+    let replicas = |number: u32| json!({ "northbound": { "replicas": number } });
+    let mut stage = Stage::new(replicas(5));
+    stage.reconcile();
+    stage.ready("nb", &[0, 1, 2, 3, 4]);
+    stage.ready("sb", &[0, 1, 2]);
+    stage.change(replicas(3));
+    let mut seen = Vec::new();
+    for ready in [
+        &[0, 1, 2, 3, 4][..],
+        &[0, 1, 2, 3],
+        &[0, 1, 2, 3],
+        &[0, 1, 2],
+    ] {
+        stage.ready("nb", ready);
+        stage
+            .cluster
+            .reconcile(&Carried(OvnCluster), &subject())
+            .unwrap();
+        let (pods, members) = stage.scale();
+        seen.push(format!(
+            "{pods} pods, {} members",
+            members.as_str().unwrap()
+        ));
+    }
+    assert_eq!(
+        seen,
+        [
+            "5 pods, 4 members",
+            "4 pods, 4 members",
+            "4 pods, 3 members",
+            "3 pods, 3 members",
+        ]
+    );
+}
+
+#[test]
+fn unreadable_pods_change_nothing() {
+    let mut stage = Stage::new(json!({ "northbound": { "replicas": 5 } }));
+    stage.reconcile();
+    stage.ready("nb", &[0, 1, 2, 3, 4]);
+    stage.reconcile();
+    stage.cluster.set_readable(&key::<Pod>("ovn-nb-0"), false);
+    stage.change(json!({ "northbound": { "replicas": 3 } }));
+    stage.reconcile();
+    assert_eq!(stage.scale(), (json!(5), json!("5")));
+}
+
+#[test]
+fn new_image_reaches_the_databases_then_northd_then_nodes() {
+    let image = |tag: &str| json!({ "ovnImage": { "repository": "ovn", "tag": tag } });
+    let mut stage = Stage::new(image("1"));
+    stage.serve();
+    stage.northd_is_available();
+    stage.change(image("2"));
+    let images = |stage: &Stage| {
+        let container = "/spec/template/spec/containers/0/image";
+        let node: k8s_openapi::ByteString =
+            serde_json::from_value(stage.field(&key::<Secret>("ovn-chassis"), "/data/image"))
+                .unwrap();
+        [
+            stage.field(&key::<StatefulSet>("ovn-nb"), container),
+            stage.field(&key::<Deployment>("ovn-northd"), container),
+            json!(String::from_utf8(node.0).unwrap()),
+        ]
+        .map(|image| image.as_str().unwrap().to_owned())
+    };
+    stage.reconcile();
+    let mut seen = vec![images(&stage)];
+    stage.ready("nb", &[0, 1, 2]);
+    stage.reconcile();
+    seen.push(images(&stage));
+    stage.ready("sb", &[0, 1, 2]);
+    stage.reconcile();
+    seen.push(images(&stage));
+    stage.northd_is_available();
+    stage.reconcile();
+    seen.push(images(&stage));
+    assert_eq!(
+        seen,
+        [
+            ["ovn:2", "ovn:1", "ovn:1"],
+            ["ovn:2", "ovn:1", "ovn:1"],
+            ["ovn:2", "ovn:2", "ovn:1"],
+            ["ovn:2", "ovn:2", "ovn:2"],
+        ]
+    );
+}
+
+#[test]
+fn chassis_is_observed_in_the_southbound_database() {
+    let mut stage = Stage::new(json!({}));
+    stage.node("node-1", hypervisor());
+    stage.node("node-2", hypervisor());
+    stage.serve();
+    for name in ["node-1", "node-2"] {
+        stage.cluster.settle(&Carried(OvnChassis), &chassis(name));
+    }
+    let status = |name| stage.field(&chassis(name), "/status");
+    insta::assert_yaml_snapshot!([status("node-1"), status("node-2")]);
+}
+
+#[test]
+fn chassis_of_a_deleted_node_is_removed_from_the_southbound_database() {
+    let mut stage = Stage::new(json!({}));
+    stage.node("node-1", hypervisor());
+    stage.serve();
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.delete(&Key::of::<Node>("", "node-1"));
+    stage.reconcile();
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    let _ = stage
+        .cluster
+        .reconcile(&Carried(OvnChassis), &chassis("node-1"));
+    assert_eq!(*stage.southbound.removed.lock().unwrap(), ["node-1"]);
+    assert_eq!(stage.cluster.get(&chassis("node-1")), None);
+}
+
+#[test]
+fn chassis_stays_registered_while_its_node_or_the_database_cannot_be_read() {
+    let node = Key::of::<Node>("", "node-1");
+    let mut stage = Stage::new(json!({}));
+    stage.node("node-1", hypervisor());
+    stage.serve();
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.set_readable(&node, false);
+    stage.reconcile();
+    let listed = stage.field(&chassis("node-1"), "/metadata/deletionTimestamp");
+    assert_eq!(listed, Value::Null);
+    stage.cluster.delete(&chassis("node-1"));
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.set_readable(&node, true);
+    stage.cluster.delete(&node);
+    stage.ready("sb", &[]);
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    assert!(stage.southbound.removed.lock().unwrap().is_empty());
+    assert!(stage.cluster.get(&chassis("node-1")).is_some());
+}
+
+#[test]
+fn node_that_is_no_hypervisor_any_more_stays_registered() {
+    let mut stage = Stage::new(json!({}));
+    stage.node("node-1", hypervisor());
+    stage.serve();
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.node("node-1", json!({}));
+    stage.reconcile();
+    stage
+        .cluster
+        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    assert!(stage.southbound.removed.lock().unwrap().is_empty());
+    assert_eq!(stage.cluster.get(&chassis("node-1")), None);
+}
