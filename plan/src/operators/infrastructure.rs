@@ -178,7 +178,7 @@ pub fn of_valkey(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<
 }
 
 /// A Secret with placeholders for what an operator draws, and with what is known.
-fn drawn(namespace: &str, name: &str, drawn: &[&str], known: &[(&str, &str)]) -> Value {
+pub(super) fn drawn(namespace: &str, name: &str, drawn: &[&str], known: &[(&str, &str)]) -> Value {
     let drawn = drawn
         .iter()
         .map(|key| ((*key).to_owned(), GeneratedValue::Password(24)));

@@ -78,7 +78,6 @@ const OPERATORS: [Operator; 12] = [
 const SERVICES: &[&str] = &[
     "cinder.openstack.c5c3.io",
     "cortex.c5c3.io",
-    "neutron.openstack.c5c3.io",
     "tempest.openstack.c5c3.io",
 ];
 

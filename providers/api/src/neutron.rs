@@ -7,8 +7,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     parts::{
-        Common, Component, Database, KeystoneAccess, Messaging, NamespacedRef, ServiceStatus,
-        is_default,
+        Common, Component, Database, KeystoneAccess, Messaging, NamedRef, NamespacedRef,
+        ServiceStatus, is_default,
     },
     pool::PhysicalNetwork,
     rule::{self, Rule},
@@ -20,19 +20,47 @@ const OFFERED_TYPES: Rule = Rule::new(
     "tenantNetworkTypes has a type that typeDrivers lacks: add it to typeDrivers, or remove it",
 );
 
-const OVN_HAS_ITS_DRIVER: Rule = Rule::new(
-    "!self.ovn.enabled || 'ovn' in self.ml2.mechanismDrivers",
-    "ovn is enabled without its driver: add ovn to ml2.mechanismDrivers, or switch ovn off",
+const OVN_ONLY: Rule = Rule::new(
+    "self.all(driver, driver == 'ovn')",
+    "ml2.mechanismDrivers offers ovn only: leave the others out, for instance openvswitch, whose agents this version doesn't \
+     deploy",
+);
+
+const OVN_ENABLED: Rule = Rule::new(
+    "self.enabled",
+    "ovn.enabled must be true: OVN is the only mechanism driver that this version offers",
+);
+
+const DISJOINT_VLANS: Rule = Rule::new(
+    "self.all(one, self.all(other, one.name == other.name || one.bridge != other.bridge || !has(one.vlanRange) || \
+     !has(other.vlanRange) || int(one.vlanRange.split('-')[1]) < int(other.vlanRange.split('-')[0]) || \
+     int(other.vlanRange.split('-')[1]) < int(one.vlanRange.split('-')[0])))",
+    "two physical networks of one bridge have overlapping vlanRanges: give each VLANs of its own, or a bridge of its own",
+);
+
+const VLAN_NEEDS_A_RANGE: Rule = Rule::new(
+    "!has(self.tenantNetworkTypes) || !('vlan' in self.tenantNetworkTypes) || \
+     (has(self.physicalNetworks) && self.physicalNetworks.exists(network, has(network.vlanRange)))",
+    "tenantNetworkTypes has vlan, and no physical network has a vlanRange: give one of physicalNetworks a vlanRange, or remove \
+     vlan",
 );
 
 /// The wanted Neutron.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [OVN_HAS_ITS_DRIVER]))]
 pub struct NeutronSpec {
     /// The API.
     #[serde(default)]
     pub api: Component<3>,
+    /// The periodic tasks of Neutron's plugins.
+    #[serde(default)]
+    pub periodic_workers: Component<1>,
+    /// The comparison of Neutron's database with OVN's. One replica works; the others stand by.
+    #[serde(default)]
+    pub ovn_maintenance_worker: Component<1>,
+    /// The RPC server, for agents that are deployed by other means. Without it there is none, since OVN's agents need none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rpc_server: Option<Component<1>>,
     /// Where Neutron keeps its data.
     #[serde(default, skip_serializing_if = "is_default")]
     pub database: Database,
@@ -47,6 +75,20 @@ pub struct NeutronSpec {
     /// Kinds of networks, and who makes them.
     #[serde(default)]
     pub ml2: Ml2,
+    /// Extensions of the API.
+    #[serde(default = "Plugin::all")]
+    #[schemars(length(max = 8))]
+    pub plugins: Vec<Plugin>,
+    /// Names of ports.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dns: Dns,
+    /// Availability zones of networks and routers whose users name none. Chassis belong to zones by their cms-options.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(
+        length(max = 16),
+        inner(length(min = 1, max = 255), regex(pattern = ZONE))
+    )]
+    pub default_availability_zones: Vec<String>,
     /// What every service has.
     #[serde(flatten)]
     pub common: Common,
@@ -57,8 +99,9 @@ pub struct NeutronSpec {
 /// A connection that is given wins over clusterRef. With neither, the OVNCluster of the same namespace is meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [OVN_ENABLED]))]
 pub struct Ovn {
-    /// Whether Neutron drives OVN.
+    /// Whether Neutron drives OVN. It must be true.
     pub enabled: bool,
     /// The OVNCluster, whose status has the connections.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +114,9 @@ pub struct Ovn {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024), regex(pattern = CONNECTION))]
     pub sb_connection: Option<String>,
+    /// Secret with ca.crt, tls.crt and tls.key for connections that begin with ssl. Without it `<clusterRef.name>-client`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret_ref: Option<NamedRef>,
 }
 
 /// How OVSDB writes where a server listens (<https://docs.openvswitch.org/en/latest/ref/ovsdb.7/#connection-methods>).
@@ -84,6 +130,7 @@ impl Default for Ovn {
             cluster_ref: None,
             nb_connection: None,
             sb_connection: None,
+            client_secret_ref: None,
         }
     }
 }
@@ -91,7 +138,7 @@ impl Default for Ovn {
 /// Kinds of networks, and who makes them, by Neutron's plugin ML2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [OFFERED_TYPES]))]
+#[schemars(extend("x-kubernetes-validations" = [OFFERED_TYPES, VLAN_NEEDS_A_RANGE]))]
 pub struct Ml2 {
     /// Kinds of networks that there may be.
     #[schemars(length(min = 1, max = 8))]
@@ -99,10 +146,11 @@ pub struct Ml2 {
     /// Kinds of networks that projects get, the first that is free.
     #[schemars(length(max = 8))]
     pub tenant_network_types: Vec<NetworkType>,
-    /// Who makes networks, by the driver's name.
+    /// Who makes networks, by the driver's name: ovn.
     #[schemars(
         length(min = 1, max = 8),
-        inner(length(min = 1, max = 64), regex(pattern = DRIVER))
+        inner(length(min = 1, max = 64), regex(pattern = DRIVER)),
+        extend("x-kubernetes-validations" = [OVN_ONLY])
     )]
     pub mechanism_drivers: Vec<String>,
     /// What networks and ports have beyond the usual, by the driver's name.
@@ -110,13 +158,64 @@ pub struct Ml2 {
     pub extension_drivers: Vec<String>,
     /// Networks that the nodes are wired to, and the VLANs that this control plane may use on them.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS, DISJOINT_VLANS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
     /// Largest packet of the physical networks, in bytes.
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
 }
 
+/// An extension of the API, by the name of Neutron's plugin.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Plugin {
+    /// Bandwidth limits and DSCP marks.
+    Qos,
+    /// Ports of a floating IP that lead to ports of servers.
+    PortForwarding,
+    /// Ports that carry several VLANs into a server.
+    Trunk,
+}
+
+impl Plugin {
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        vec![Self::Qos, Self::PortForwarding, Self::Trunk]
+    }
+
+    /// The name of Neutron's plugin.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Qos => "qos",
+            Self::PortForwarding => "port_forwarding",
+            Self::Trunk => "trunk",
+        }
+    }
+}
+
+/// Names of ports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Dns {
+    /// The domain of all ports, for instance cloud.example.com. Without it ports have no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253), regex(pattern = DOMAIN))]
+    pub domain: Option<String>,
+    /// Addresses of the name servers of subnets that name none.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 8), inner(length(max = 45), regex(pattern = ADDRESS)))]
+    pub servers: Vec<String>,
+}
+
+/// A domain, with a dot at its end or without.
+const DOMAIN: &str =
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*\.?$";
+/// An address, of IPv4 or of IPv6.
+const ADDRESS: &str = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$";
+/// An availability zone; Neutron separates them by commas, OVN by colons.
+const ZONE: &str = r"^[^\s,:]+$";
 /// What an entry point of Python may be called.
 const DRIVER: &str = r"^[a-zA-Z0-9_][-.a-zA-Z0-9_]*$";
 

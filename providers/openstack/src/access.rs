@@ -168,13 +168,7 @@ fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaite
         Seen::Missing => return Ok(None),
         Seen::Unread(message) => return Err(Progress::Unknown { message }),
     };
-    let values = Values::read(
-        world,
-        service.namespace,
-        &tls::secret(name, &tls),
-        "Keystone's certificate",
-    )?;
-    Ok(values.authority()?.map(str::to_owned))
+    tls::authority(service.namespace, name, &tls, world)
 }
 
 impl TokenCache {

@@ -50,8 +50,11 @@ pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
     awaited.all()
 }
 
-/// Fine once a condition of an object holds. Until then it is waited for, for a reason, with what the object says itself.
-pub(crate) fn holds(key: &Key, type_: &str, reason: &str, world: &World<'_>) -> Awaited<()> {
+/// Waits until a condition of an object holds.
+///
+/// # Errors
+/// It doesn't hold yet, for this reason, with what the object says itself.
+pub fn holds(key: &Key, type_: &str, reason: &str, world: &World<'_>) -> Awaited<()> {
     let why = match world.condition(key, type_) {
         Seen::Found(Some(condition)) if condition.status == "True" => return Ok(()),
         Seen::Found(Some(condition)) if !condition.message.is_empty() => {

@@ -1,6 +1,6 @@
 //! The registry of OpenStack services: what is the same for every resource of a service, stated once.
 
-use crate::messaging::CONNECTED;
+use crate::pod::CONNECTED;
 
 /// The fixed facts of an OpenStack service.
 #[derive(Debug, PartialEq, Eq)]
@@ -235,7 +235,36 @@ pub const NEUTRON: ServiceDefinition = ServiceDefinition {
     databases: &[""],
     buses: &[""],
     api: ComponentDefinition::api("neutron.wsgi.api", "/healthcheck", 9696),
-    components: &[],
+    components: &[
+        NEUTRON_PERIODIC_WORKERS,
+        NEUTRON_OVN_MAINTENANCE_WORKER,
+        NEUTRON_RPC_SERVER,
+    ],
+};
+
+/// Runs the periodic tasks of Neutron's plugins. Since 2025.1 the API, which uwsgi serves, can't
+/// (<https://docs.openstack.org/neutron/latest/admin/config-neutron-server-processes.html>).
+pub const NEUTRON_PERIODIC_WORKERS: ComponentDefinition = ComponentDefinition {
+    name: "periodic-workers",
+    kind: ComponentKind::Daemon { probe: &[] },
+    condition: "PeriodicWorkersReady",
+    after: &[],
+};
+
+/// Compares Neutron's database with OVN's, and corrects OVN's.
+pub const NEUTRON_OVN_MAINTENANCE_WORKER: ComponentDefinition = ComponentDefinition {
+    name: "ovn-maintenance-worker",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "OVNMaintenanceWorkerReady",
+    after: &[],
+};
+
+/// Answers agents over the message bus. Those of OVN talk to its databases instead and need none.
+pub const NEUTRON_RPC_SERVER: ComponentDefinition = ComponentDefinition {
+    name: "rpc-server",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "RPCServerReady",
+    after: &[],
 };
 
 /// Volumes.

@@ -45,6 +45,8 @@ pub struct Pods {
     pub awaited: Progress,
     /// How many requests each replica of an API serves at once.
     pub workers: Workers,
+    /// More of uwsgi's options, for an API that needs some of its own.
+    pub options: Vec<String>,
     /// What each replica of an API runs besides, every two minutes: commands as a shell reads them.
     pub periodic: Vec<String>,
     /// The reverse proxy of an API, if it has one.
@@ -71,6 +73,7 @@ impl Pods {
             program,
             awaited: Progress::Ready,
             workers: Workers::default(),
+            options: Vec::new(),
             periodic: Vec::new(),
             reverse_proxy: None,
         }
@@ -104,6 +107,7 @@ impl Pods {
             program.command =
                 uwsgi::command(component, (module, port), self.workers, proxied, encrypted);
             program.command.extend(uwsgi::periodic(&self.periodic));
+            program.command.extend_from_slice(&self.options);
         }
         let annotation = annotation.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut annotations: BTreeMap<String, String> = annotation.into_iter().collect();

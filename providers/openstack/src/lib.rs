@@ -40,16 +40,17 @@ mod tls;
 mod uwsgi;
 
 pub use access::KeystoneAccess;
-pub use awaited::{All, Awaited, all, progress};
+pub use awaited::{All, Awaited, all, holds, progress};
 pub use cache::{cache, configure as configure_cache};
 pub use component::{Component, Scale};
 pub use config::{Config, Section};
 pub use context::{ServiceContext, Workload};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::{
-    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON, NOVA, NOVA_CONDUCTOR,
-    NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, PLACEMENT, SERVICES, ServiceDefinition,
-    keystone_credentials,
+    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON,
+    NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, NOVA,
+    NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, PLACEMENT, SERVICES,
+    ServiceDefinition, keystone_credentials,
 };
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::digest;
@@ -57,11 +58,12 @@ pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown};
 pub use jobs::{Jobs, Schedule, Task};
 pub use mask::masked;
-pub use messaging::{CONNECTED, Messaging};
+pub use messaging::Messaging;
 pub use migration::{Migration, Migrations, Phase};
 pub use options::{Known, Options, Unknown};
 pub use pod::{
-    Mount, PodSettings, Program, Source, confined, pod_of, requirements, selector, spread,
+    CONNECTED, Mount, PodSettings, Program, Source, confined, pod_of, requirements, selector,
+    spread,
 };
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
@@ -69,4 +71,5 @@ pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use schedule::Cron;
 pub use secret::Values;
 pub use service::{Service, uses};
+pub use tls::authority;
 pub use uwsgi::Workers;

@@ -1,7 +1,5 @@
 //! Where a service's parts talk to each other, and who they are there.
 
-use std::collections::BTreeSet;
-
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use provider_composer::{Composition, Key, Progress, Resource, Seen, Use, World};
@@ -37,15 +35,6 @@ const LOCK_PATH: &str = "/tmp";
 /// (<https://docs.openstack.org/oslo.config/latest/reference/drivers.html#environment>).
 const HOST_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__HOSTNAME";
 const PROCESS_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__PROCESSNAME";
-/// The environment variable with the ports of the members, as `/proc/net/tcp` has them, separated by `|`.
-const MEMBER_PORTS: &str = "MESSAGING_PORTS";
-/// The probe of a program that talks over the message bus: it has a connection to a member of it
-/// (<https://docs.kernel.org/networking/proc_net_tcp.html>).
-pub const CONNECTED: &[&str] = &[
-    "sh",
-    "-c",
-    "grep -qE \" [0-9A-F]+:($MESSAGING_PORTS) 01 \" /proc/net/tcp /proc/net/tcp6",
-];
 /// Under which keys a Secret's user and password are read by RabbitMQ's operator.
 const IMPORTED: [&str; 2] = ["username", "password"];
 
@@ -176,18 +165,11 @@ impl Messaging {
         format!("rabbit://{}/{}", members.join(","), encoded(&self.vhost))
     }
 
-    /// Tells the probe [`CONNECTED`] of a program where the members listen.
+    /// Tells the probe [`CONNECTED`](crate::CONNECTED) of a program where the members listen.
     #[must_use]
     pub fn watched(&self, program: Program) -> Program {
-        let ports = self.server.members.iter().filter_map(|member| {
-            let port: u16 = member.rsplit_once(':')?.1.parse().ok()?;
-            Some(format!("{port:04X}"))
-        });
-        let ports: BTreeSet<String> = ports.collect();
-        program.variable(
-            MEMBER_PORTS,
-            ports.into_iter().collect::<Vec<_>>().join("|"),
-        )
+        let members = self.server.members.iter();
+        program.connects(members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok()))
     }
 
     /// Which virtual host it is, without its password.

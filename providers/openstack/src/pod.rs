@@ -1,6 +1,6 @@
 //! Pods of a service: what they run, what they see, what they may do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
 use c5c3_api::parts::{Image, PullPolicy, Resources, Topology};
@@ -23,6 +23,16 @@ const MODE: i32 = 0o440;
 const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
 /// The failure domains that replicas are spread over where nothing is said, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
+
+/// The environment variable with the ports of [`CONNECTED`], as `/proc/net/tcp` has them, separated by `|`.
+const PORTS: &str = "CONNECTED_PORTS";
+/// The probe of a program that has a connection to one of the ports of [`Program::connects`]
+/// (<https://docs.kernel.org/networking/proc_net_tcp.html>).
+pub const CONNECTED: &[&str] = &[
+    "sh",
+    "-c",
+    "grep -qE \" [0-9A-F]+:($CONNECTED_PORTS) 01 \" /proc/net/tcp /proc/net/tcp6",
+];
 
 /// What a container runs, and what it sees.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,6 +104,14 @@ impl Program {
             value_from: None,
         });
         self
+    }
+
+    /// Tells the probe [`CONNECTED`] which ports the program connects to.
+    #[must_use]
+    pub fn connects(self, ports: impl IntoIterator<Item = u16>) -> Self {
+        let ports: BTreeSet<u16> = ports.into_iter().collect();
+        let ports: Vec<String> = ports.iter().map(|port| format!("{port:04X}")).collect();
+        self.variable(PORTS, ports.join("|"))
     }
 
     /// Sets a variable to a field of the pod, for instance `metadata.name`.

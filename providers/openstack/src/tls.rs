@@ -66,8 +66,29 @@ fn read(service: &Service<'_>, secret: String, world: &World<'_>) -> Awaited<Cer
     })
 }
 
+/// Returns the certificate of the issuer of an endpoint's certificate, where its Secret has it: one that the system may not know.
+/// The endpoint is that of the component whose objects have this name.
+///
+/// # Errors
+/// The Secret isn't there yet, or can't be read.
+pub fn authority(
+    namespace: &str,
+    object: &str,
+    tls: &c5c3_api::parts::Tls,
+    world: &World<'_>,
+) -> Awaited<Option<String>> {
+    let name = secret(object, tls);
+    let values = Values::read(
+        world,
+        namespace,
+        &name,
+        &format!("the certificate of {object}"),
+    )?;
+    Ok(values.authority()?.map(str::to_owned))
+}
+
 /// Name of the Secret with the certificate of a resource that is called so.
-pub(crate) fn secret(name: &str, tls: &c5c3_api::parts::Tls) -> String {
+fn secret(name: &str, tls: &c5c3_api::parts::Tls) -> String {
     match &tls.cert_secret_ref {
         Some(reference) => reference.name.clone(),
         None => format!("{name}-tls"),

@@ -4,6 +4,7 @@ use provider_composer::{Carried, Operator};
 use provider_glance::Glance;
 use provider_hypervisor_pool::HypervisorPool;
 use provider_keystone::Keystone;
+use provider_neutron::Neutron;
 use provider_nova::Nova;
 use provider_ovn::{OvnChassis, OvnCluster};
 use provider_placement::Placement;
@@ -17,10 +18,11 @@ pub fn operators() -> Vec<Box<dyn Operator>> {
 
 /// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
 pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 6] = [
+    let services: [Box<dyn Operator>; 7] = [
         Box::new(Carried(Keystone)),
         Box::new(Carried(Glance)),
         Box::new(Carried(Placement)),
+        Box::new(Carried(Neutron)),
         Box::new(Carried(Nova)),
         Box::new(Carried(OvnCluster)),
         Box::new(Carried(OvnChassis)),
@@ -47,6 +49,7 @@ mod tests {
             "keystone-operator",
             "glance-operator",
             "placement-operator",
+            "neutron-operator",
             "nova-operator",
             "ovn-operator",
         ])));

@@ -1,8 +1,8 @@
 //! Neutron of a control plane, and the virtual network that it drives.
 
-use c5c3_api::neutron::{Ml2, NeutronSpec, Ovn};
+use c5c3_api::neutron::{Dns, Ml2, NeutronSpec, Ovn, Plugin};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
-use c5c3_api::parts::{Image, NamespacedRef};
+use c5c3_api::parts::{Component, Image, NamespacedRef};
 use provider_composer::{Composition, Custom};
 use provider_openstack::NEUTRON;
 use provider_openstack::table::{self, Tags};
@@ -49,6 +49,12 @@ impl Recipe<'_> {
                 mtu: self.spec().global.network.mtu,
                 ..Ml2::default()
             },
+            periodic_workers: Component::default(),
+            ovn_maintenance_worker: Component::default(),
+            rpc_server: None,
+            plugins: Plugin::all(),
+            dns: Dns::default(),
+            default_availability_zones: Vec::new(),
             common: self.common(step, tags.release, tags.neutron, &said.overrides),
         };
         composition.apply(self.namespace(), step.name, &Custom::wanted(spec));

@@ -1,0 +1,135 @@
+//! What hypervisors need to run neutron-ovn-agent: a Secret, which the hypervisor-pool operator hands to nodes.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::nova::NovaSpec;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Composition, Custom, Key, Progress, Seen, World};
+use provider_openstack::{
+    Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
+};
+
+use crate::ovn::{ClientFiles, Ovn};
+
+/// The configuration file of the agent.
+const CONFIG: &str = "neutron-ovn-agent.ini";
+/// Label of a Secret for hypervisors: which agent it configures.
+const AGENTS: &str = "c5c3.io/agents";
+/// The folder of the agent's own files on a node.
+const STATE: &str = "/var/lib/neutron";
+/// The file with the certificate of the issuer of the metadata API's.
+const AUTHORITY: &str = "ca.crt";
+/// The folder with the certificate that a node connects to OVN with.
+const OVN_FOLDER: &str = "/etc/ovn/tls";
+const OVN_FILES: ClientFiles<'_> = ClientFiles {
+    authority: "ca.crt",
+    certificate: "tls.crt",
+    key: "tls.key",
+};
+
+/// Nova's metadata API, which the agent forwards the requests of servers to.
+pub struct MetadataApi {
+    host: String,
+    secret: String,
+    /// Whether it is encrypted, and the certificate of its issuer where the system may not know it.
+    tls: Option<Option<String>>,
+}
+
+impl MetadataApi {
+    /// Returns the metadata API of the Nova in the namespace. Its Secret is the nova-operator's: until it has generated it, there is
+    /// no configuration for agents.
+    ///
+    /// # Errors
+    /// Nova's Secrets aren't there yet.
+    pub fn resolve(service: &Service<'_>, world: &World<'_>) -> Awaited<Self> {
+        let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
+        let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
+        let values = Values::read(world, namespace, &name, purpose)?;
+        let tls = match world.get::<Custom<NovaSpec>>(namespace, NOVA.name) {
+            Seen::Found(nova) => nova.body.spec.common.tls,
+            Seen::Missing => {
+                return Err(Progress::waiting("WaitingForNova", "waits for Nova nova"));
+            }
+            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        };
+        let tls = tls
+            .enabled
+            .then(|| authority(namespace, &name, &tls, world))
+            .transpose()?;
+        Ok(Self {
+            host: format!("{name}.{namespace}.svc.cluster.local"),
+            secret: values.required("secret")?.to_owned(),
+            tls,
+        })
+    }
+}
+
+/// Composes the Secret `<neutron>-agent`: the configuration and the image of the agent.
+pub fn publish(
+    service: &Service<'_>,
+    ovn: &Ovn,
+    metadata: &MetadataApi,
+    composition: &mut Composition,
+) {
+    let mut files = Files::default();
+    files.config(CONFIG, &ini(ovn, metadata));
+    if let Some(Some(authority)) = &metadata.tls {
+        files.text(AUTHORITY, authority);
+    }
+    let mut values = files.contents(composition);
+    values.insert("image".to_owned(), service.image.clone());
+    let data = values.into_iter();
+    let data: BTreeMap<String, ByteString> = data
+        .map(|(name, value)| (name, ByteString(value.into_bytes())))
+        .collect();
+    let secret = Secret {
+        metadata: service.labelled("agent", AGENTS, NEUTRON.name),
+        data: Some(data),
+        type_: Some("Opaque".to_owned()),
+        ..Secret::default()
+    };
+    composition.apply(service.namespace, &service.named("agent"), &secret);
+}
+
+/// Leaves the Secret as it is.
+pub fn keep(service: &Service<'_>, composition: &mut Composition) {
+    composition.keep(Key::of::<Secret>(
+        service.namespace,
+        &service.named("agent"),
+    ));
+}
+
+/// The configuration of the agent, but for the node's own name.
+fn ini(ovn: &Ovn, metadata: &MetadataApi) -> Config {
+    let mut config = Config::default();
+    let section = config.section("DEFAULT");
+    section
+        .set("use_stderr", true)
+        .set("state_path", STATE)
+        .set("nova_metadata_host", &metadata.host)
+        .set(
+            "nova_metadata_port",
+            NOVA_METADATA.port().unwrap_or_default(),
+        )
+        .secret("metadata_proxy_shared_secret", &metadata.secret);
+    if let Some(authority) = &metadata.tls {
+        section.set("nova_metadata_protocol", "https");
+        if authority.is_some() {
+            section.set("auth_ca_cert", format!("{}/{AUTHORITY}", NEUTRON.folder));
+        }
+    }
+    // The agent is root in its pod, which has no sudo.
+    config
+        .section("agent")
+        .set("extensions", "metadata")
+        .set("root_helper", "");
+    ovn.connect(config.section("ovn"), OVN_FOLDER, OVN_FILES);
+    config
+        .section("ovs")
+        .set("ovsdb_connection", "unix:/run/openvswitch/db.sock");
+    config
+        .section("oslo_concurrency")
+        .set("lock_path", format!("{STATE}/lock"));
+    config
+}

@@ -1,0 +1,257 @@
+//! The neutron-operator's composer: networks, by ML2 and OVN.
+
+mod agent;
+mod config;
+mod ovn;
+
+use c5c3_api::neutron::NeutronSpec;
+use c5c3_api::parts::{Component as Wanted, ServiceStatus};
+use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
+use provider_openstack::{
+    Awaited, Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
+    NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, Phase, Pods,
+    Policy, Program, Scale, Service, ServiceContext, Task, Workload, all, progress, uses,
+};
+
+use agent::MetadataApi;
+use config::Facts;
+use ovn::Ovn;
+
+/// Its configuration file.
+const CONFIG: &str = "neutron.conf";
+/// The file with more of uwsgi's options.
+const UWSGI: &str = "uwsgi.ini";
+/// The processes of an API's pod find each other in OVN's hash ring by the time when uwsgi started: uwsgi says it (before 2026.2), or
+/// the first process writes it to a file, which must not outlast uwsgi (`neutron/common/wsgi_utils.py`).
+const START_TIME: &str = "[uwsgi]\nstart-time = %t\nhook-asap = exec:rm -f /tmp/neutron_start_time* /tmp/neutron_first_worker*\n";
+/// Annotation of a Neutron: each new value of it has OVN's northbound database repaired once.
+const REPAIR: &str = "neutron.openstack.c5c3.io/repair-ovn";
+/// The Job that repairs it.
+const REPAIR_TASK: &str = "ovn-repair";
+
+/// Composes Neutrons.
+pub struct Neutron;
+
+impl Composer for Neutron {
+    type Spec = NeutronSpec;
+    type Status = ServiceStatus;
+    const OPERATOR: &'static str = "neutron-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        uses().into_iter().chain(Messaging::uses()).collect()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<NeutronSpec>,
+        world: &World<'_>,
+        composition: &mut Composition,
+    ) -> Result<ServiceStatus, Failure> {
+        let spec = &subject.spec;
+        let installed = subject.status.release.as_deref();
+        let service = Service::of(&NEUTRON, &config::OWNED, subject, installed, &spec.common)?;
+        let components = components(&service, spec)?;
+        let kind = Subject::<NeutronSpec>::KIND;
+        let context = ServiceContext::of(&service, components, kind, world, composition)?;
+        let database = Database::resolve(&service, "", &spec.database, world, composition);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, world, composition);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
+        let ovn = Ovn::resolve(&service, &spec.ovn, world);
+        let parts = all((&database, &bus, &access, &ovn, &context.policy));
+        let program = parts.map(|(database, bus, access, ovn, policy)| {
+            let facts = Facts {
+                service: &service,
+                spec,
+                database,
+                bus,
+                access,
+                ovn,
+            };
+            program(&facts, policy, composition)
+        });
+        let repaired = repair(subject, &context, &program, composition);
+        let workload =
+            all((&program, &database, &bus, &access, &ovn)).map(|parts| workload(spec, parts));
+        let status = context.run(progress(&database), workload, world, composition)?;
+        let worker = context.availability(NEUTRON_OVN_MAINTENANCE_WORKER.name);
+        let connected = ovn::connected(&service, &spec.ovn, &ovn, &worker, world);
+        let agents = agents(&service, &context, &ovn, world, composition);
+        composition
+            .conditions
+            .set("MessagingReady", &progress(&bus));
+        composition.conditions.set("OVNConnected", &connected);
+        composition.conditions.note("AgentsConfigured", &agents);
+        if let Some(repaired) = repaired {
+            composition.conditions.note("OVNRepaired", &repaired);
+        }
+        Ok(status)
+    }
+}
+
+fn components<'a>(
+    service: &'a Service<'a>,
+    spec: &'a NeutronSpec,
+) -> Result<Vec<Component<'a>>, Failure> {
+    let rpc_server = spec.rpc_server.as_ref();
+    let rpc_server =
+        rpc_server.map(|wanted| Component::of(service, NEUTRON_RPC_SERVER, "", scale(wanted)));
+    let mut components = vec![
+        service.api(scale(&spec.api))?,
+        Component::of(
+            service,
+            NEUTRON_PERIODIC_WORKERS,
+            "",
+            scale(&spec.periodic_workers),
+        )?,
+        Component::of(
+            service,
+            NEUTRON_OVN_MAINTENANCE_WORKER,
+            "",
+            scale(&spec.ovn_maintenance_worker),
+        )?,
+    ];
+    components.extend(rpc_server.transpose()?);
+    Ok(components)
+}
+
+fn scale<const REPLICAS: u32>(component: &Wanted<REPLICAS>) -> Scale<'_> {
+    Scale {
+        replicas: component.replicas,
+        autoscaling: None,
+        resources: &component.resources,
+    }
+}
+
+/// A program of Neutron, with the files that all of them read.
+fn program(facts: &Facts<'_>, policy: &Policy, composition: &mut Composition) -> Program {
+    let mut files = Files::default();
+    let mut config = facts.neutron_conf(&mut files);
+    policy.configure(facts.service, &mut config, &mut files);
+    files.config(CONFIG, &config);
+    files.text(UWSGI, START_TIME);
+    let files = files.compose(facts.service, composition);
+    Program::default().mount("config", NEUTRON.folder, files.source())
+}
+
+/// A command of Neutron that reads the configuration.
+fn command(name: &str, words: &[&str]) -> Vec<String> {
+    let file = format!("{}/{CONFIG}", NEUTRON.folder);
+    let begin = [name, "--config-file", &file];
+    let words = begin.iter().chain(words);
+    words.map(|word| (*word).to_owned()).collect()
+}
+
+type Parts<'a> = (
+    &'a Program,
+    &'a Database,
+    &'a Messaging,
+    &'a KeystoneAccess,
+    &'a Ovn,
+);
+
+fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>) -> Workload {
+    let migration = |name, phase, words: &[&str]| Migration {
+        name,
+        phase,
+        after: &[],
+        database: database.place(),
+        program: program.clone().command(command("neutron-db-manage", words)),
+    };
+    let daemon = |name: &str| {
+        program
+            .clone()
+            .command(command(&format!("neutron-{name}"), &[]))
+    };
+    let api = program
+        .clone()
+        .variable("OS_NEUTRON_CONFIG_DIR", NEUTRON.folder)
+        .variable("OS_NEUTRON_CONFIG_FILES", CONFIG);
+    let periodic = NEUTRON_PERIODIC_WORKERS.name;
+    let maintenance = NEUTRON_OVN_MAINTENANCE_WORKER.name;
+    let rpc = NEUTRON_RPC_SERVER.name;
+    let mut pods = vec![
+        Pods {
+            options: vec!["--ini".to_owned(), format!("{}/{UWSGI}", NEUTRON.folder)],
+            ..Pods::of("api", api)
+        },
+        Pods::of(periodic, daemon(periodic)),
+        Pods::of(maintenance, daemon(maintenance).connects(ovn.ports())),
+    ];
+    pods.extend(
+        spec.rpc_server
+            .iter()
+            .map(|_| Pods::of(rpc, bus.watched(daemon(rpc)))),
+    );
+    Workload {
+        migrations: Migrations(vec![
+            migration("db-sync", Phase::Sync, &["upgrade", "heads"]),
+            migration("db-expand", Phase::Expand, &["upgrade", "--expand"]),
+            migration("db-contract", Phase::Contract, &["upgrade", "--contract"]),
+        ]),
+        pods,
+        application_credential: Some(access.id().to_owned()),
+    }
+}
+
+/// Has OVN's northbound database brought to what Neutron's database says, once for each value of the annotation.
+fn repair(
+    subject: &Subject<NeutronSpec>,
+    context: &ServiceContext<'_>,
+    program: &Awaited<Program>,
+    composition: &mut Composition,
+) -> Option<Progress> {
+    let asked = subject.metadata.annotations.get(REPAIR)?;
+    let program = match program {
+        Ok(program) if subject.status.release.is_some() => program,
+        awaited => {
+            context.jobs.keep(&[REPAIR_TASK], composition);
+            return Some(match progress(awaited) {
+                Progress::Ready => Progress::waiting("Starting", "waits for Neutron's database"),
+                awaited => awaited,
+            });
+        }
+    };
+    let words = ["--ovn-neutron_sync_mode", "repair"];
+    let task = Task {
+        name: REPAIR_TASK,
+        purpose: asked.clone(),
+        migrates: None,
+        program: program
+            .clone()
+            .command(command("neutron-ovn-db-sync-util", &words)),
+        often: "OVN's northbound database can't be reached: see the condition OVNConnected"
+            .to_owned(),
+    };
+    Some(context.jobs.once(&task, composition))
+}
+
+/// Hands hypervisors what neutron-ovn-agent needs. In an upgrade they get it after all of Neutron runs the new image.
+fn agents(
+    service: &Service<'_>,
+    context: &ServiceContext<'_>,
+    ovn: &Awaited<Ovn>,
+    world: &World<'_>,
+    composition: &mut Composition,
+) -> Progress {
+    let metadata = MetadataApi::resolve(service, world);
+    let upgrades = service
+        .installed
+        .is_some_and(|installed| installed != service.release);
+    let ready = match all((ovn, &metadata)) {
+        Ok(_) if upgrades && !context.is_rolled() => Err(Progress::waiting(
+            "WaitingForComponent",
+            format!("waits until all of Neutron runs {}", service.image),
+        )),
+        ready => ready,
+    };
+    match ready {
+        Ok((ovn, metadata)) => {
+            agent::publish(service, ovn, metadata, composition);
+            Progress::Ready
+        }
+        Err(awaited) => {
+            agent::keep(service, composition);
+            awaited
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! How Neutron and its agents reach OVN's databases.
+
+use c5c3_api::neutron;
+use c5c3_api::ovn_cluster::OvnClusterSpec;
+use provider_composer::{Custom, Key, Progress, Seen, World};
+use provider_openstack::{Awaited, Files, NEUTRON, Section, Service, Values, holds};
+
+/// The OVNCluster that is meant where none is named.
+const CLUSTER: &str = "ovn";
+/// Why OVN isn't used yet.
+const WAITING: &str = "WaitingForOVN";
+/// The conditions of an OVNCluster whose databases answer.
+const SERVING: [&str; 2] = ["NorthboundReady", "SouthboundReady"];
+/// The files of Neutron's own certificate for OVN.
+const FILES: ClientFiles<'_> = ClientFiles {
+    authority: "ovn-ca.crt",
+    certificate: "ovn-tls.crt",
+    key: "ovn-tls.key",
+};
+
+/// The names of the files with the certificate of a client of OVN.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ClientFiles<'a> {
+    /// The certificate of the issuer of the servers' certificates.
+    pub authority: &'a str,
+    /// The client's certificate.
+    pub certificate: &'a str,
+    /// Its key.
+    pub key: &'a str,
+}
+
+/// The databases of OVN, and the certificate that Neutron connects with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ovn {
+    /// The northbound database, as OVSDB writes it; members have commas between them.
+    pub northbound: String,
+    /// The southbound database.
+    pub southbound: String,
+    /// `ca.crt`, `tls.crt` and `tls.key`, where a connection is encrypted.
+    client: Option<[String; 3]>,
+}
+
+impl Ovn {
+    /// Returns the databases that a Neutron connects to: those that its resource gives, else those in the status of its OVNCluster.
+    ///
+    /// # Errors
+    /// The OVNCluster has no endpoints yet, or the Secret with the client's certificate isn't there.
+    pub fn resolve(
+        service: &Service<'_>,
+        wanted: &neutron::Ovn,
+        world: &World<'_>,
+    ) -> Awaited<Self> {
+        let (northbound, southbound) = match (&wanted.nb_connection, &wanted.sb_connection) {
+            (Some(northbound), Some(southbound)) => (northbound.clone(), southbound.clone()),
+            (northbound, southbound) => {
+                let (own_northbound, own_southbound) = endpoints(service, wanted, world)?;
+                (
+                    northbound.clone().unwrap_or(own_northbound),
+                    southbound.clone().unwrap_or(own_southbound),
+                )
+            }
+        };
+        let encrypted = [&northbound, &southbound]
+            .iter()
+            .any(|one| one.contains("ssl:"));
+        let client = encrypted
+            .then(|| client(service, wanted, world))
+            .transpose()?;
+        Ok(Self {
+            northbound,
+            southbound,
+            client,
+        })
+    }
+
+    /// Configures the connections of Neutron's own programs.
+    pub fn configure(&self, section: &mut Section, files: &mut Files) {
+        self.connect(section, NEUTRON.folder, FILES);
+        if let Some([authority, certificate, key]) = &self.client {
+            files.text(FILES.authority, authority);
+            files.text(FILES.certificate, certificate);
+            files.secret(FILES.key, key);
+        }
+    }
+
+    /// Sets the connections, and where a program finds the certificate that it connects with
+    /// (<https://docs.openstack.org/neutron/latest/configuration/ml2-conf.html#ovn>).
+    pub fn connect(&self, section: &mut Section, folder: &str, files: ClientFiles<'_>) {
+        for (database, connection) in [("nb", &self.northbound), ("sb", &self.southbound)] {
+            section.set(&format!("ovn_{database}_connection"), connection);
+            if connection.contains("ssl:") {
+                section
+                    .set(
+                        &format!("ovn_{database}_ca_cert"),
+                        format!("{folder}/{}", files.authority),
+                    )
+                    .set(
+                        &format!("ovn_{database}_certificate"),
+                        format!("{folder}/{}", files.certificate),
+                    )
+                    .set(
+                        &format!("ovn_{database}_private_key"),
+                        format!("{folder}/{}", files.key),
+                    );
+            }
+        }
+    }
+
+    /// The ports of the northbound database's members.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        let members = self.northbound.split(',');
+        members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok())
+    }
+}
+
+/// Says whether OVN is connected: its OVNCluster, if it has one, serves both databases, and the maintenance worker is ready, which
+/// it is while it has a connection to the northbound one.
+pub fn connected(
+    service: &Service<'_>,
+    wanted: &neutron::Ovn,
+    ovn: &Awaited<Ovn>,
+    worker: &Progress,
+    world: &World<'_>,
+) -> Progress {
+    let ovn = match ovn {
+        Ok(ovn) => ovn,
+        Err(awaited) => return awaited.clone(),
+    };
+    if wanted.nb_connection.is_none() || wanted.sb_connection.is_none() {
+        let key = cluster(service, wanted);
+        let unready = SERVING
+            .iter()
+            .find_map(|type_| holds(&key, type_, WAITING, world).err());
+        if let Some(unready) = unready {
+            return unready;
+        }
+    }
+    let explained = |message: &str| {
+        let northbound = &ovn.northbound;
+        format!(
+            "{message}; a pod is ready while it is connected to OVN's northbound database at {northbound}"
+        )
+    };
+    match worker {
+        Progress::Waiting { message, .. } => Progress::waiting(WAITING, explained(message)),
+        Progress::Failed {
+            reason,
+            message,
+            is_stalled,
+        } => Progress::Failed {
+            reason,
+            message: explained(message),
+            is_stalled,
+        },
+        worker => worker.clone(),
+    }
+}
+
+/// The OVNCluster that a Neutron uses.
+fn cluster(service: &Service<'_>, wanted: &neutron::Ovn) -> Key {
+    let reference = wanted.cluster_ref.as_ref();
+    let namespace = reference.and_then(|cluster| cluster.namespace.as_deref());
+    let name = reference.map_or(CLUSTER, |cluster| &cluster.name);
+    Key::of::<Custom<OvnClusterSpec>>(namespace.unwrap_or(service.namespace), name)
+}
+
+fn endpoints(
+    service: &Service<'_>,
+    wanted: &neutron::Ovn,
+    world: &World<'_>,
+) -> Awaited<(String, String)> {
+    let key = cluster(service, wanted);
+    let namespace = key.namespace.as_deref().unwrap_or_default();
+    let endpoints = match world.get::<Custom<OvnClusterSpec>>(namespace, &key.name) {
+        Seen::Found(cluster) => cluster.body.status.endpoints.unwrap_or_default(),
+        Seen::Missing => return Err(Progress::waiting(WAITING, format!("waits for {key}"))),
+        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    };
+    endpoints
+        .northbound
+        .zip(endpoints.southbound)
+        .ok_or_else(|| {
+            Progress::waiting(
+                WAITING,
+                format!("waits for {key} to have endpoints of both databases in its status"),
+            )
+        })
+}
+
+fn client(service: &Service<'_>, wanted: &neutron::Ovn, world: &World<'_>) -> Awaited<[String; 3]> {
+    let usual = || format!("{}-client", cluster(service, wanted).name);
+    let given = wanted.client_secret_ref.as_ref();
+    let name = given.map_or_else(usual, |given| given.name.clone());
+    let purpose = "ca.crt, tls.crt and tls.key of a client of OVN";
+    let values = Values::read(world, service.namespace, &name, purpose)?;
+    let text = |key| values.text(key).map(str::to_owned);
+    Ok([text("ca.crt")?, text("tls.crt")?, text("tls.key")?])
+}
