@@ -40,6 +40,7 @@ pub fn of_a_user(namespace: &str, name: &str) -> Value {
         "password",
         "application_credential_id",
         "application_credential_secret",
+        "secret",
         "accessKey",
         "secretKey",
         "tls.crt",
