@@ -4,7 +4,6 @@ use provider_openstack::SERVICES;
 use serde_json::{Value, json};
 
 use super::condition;
-use super::infrastructure::drawn;
 use crate::manifest::Manifest;
 use crate::store::Key;
 

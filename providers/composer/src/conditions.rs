@@ -60,6 +60,18 @@ impl Progress {
         }
     }
 
+    /// The same with another message, made from this one.
+    #[must_use]
+    pub fn explained(mut self, explain: impl FnOnce(&str) -> String) -> Self {
+        match &mut self {
+            Self::Ready => {}
+            Self::Waiting { message, .. }
+            | Self::Failed { message, .. }
+            | Self::Unknown { message } => *message = explain(message),
+        }
+        self
+    }
+
     /// Whether it is there and serves.
     pub fn is_ready(&self) -> bool {
         *self == Self::Ready

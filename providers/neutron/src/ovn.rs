@@ -141,18 +141,9 @@ pub fn connected(
             "{message}; a pod is ready while it is connected to OVN's northbound database at {northbound}"
         )
     };
-    match worker {
-        Progress::Waiting { message, .. } => Progress::waiting(WAITING, explained(message)),
-        Progress::Failed {
-            reason,
-            message,
-            is_stalled,
-        } => Progress::Failed {
-            reason,
-            message: explained(message),
-            is_stalled,
-        },
-        worker => worker.clone(),
+    match worker.clone().explained(explained) {
+        Progress::Waiting { message, .. } => Progress::waiting(WAITING, message),
+        worker => worker,
     }
 }
 

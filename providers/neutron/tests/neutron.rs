@@ -335,7 +335,7 @@ fn agents_get_a_new_image_after_all_of_neutron() {
     let mut seen = Vec::new();
     for _ in 0..12 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
-        let rolled = tags(&cluster).iter().all(|(_, tag)| tag == "28.0.0");
+        let rolled = tags(&cluster).iter().all(|(_, tag)| tag == "28.0.2");
         let now = (rolled, image(&cluster));
         if seen.last() != Some(&now) {
             seen.push(now);
@@ -345,9 +345,9 @@ fn agents_get_a_new_image_after_all_of_neutron() {
     assert_eq!(
         seen,
         [
-            (false, "27.0.1".to_owned()),
-            (true, "27.0.1".to_owned()),
-            (true, "28.0.0".to_owned()),
+            (false, "27.0.4".to_owned()),
+            (true, "27.0.4".to_owned()),
+            (true, "28.0.2".to_owned()),
         ]
     );
 }

@@ -289,21 +289,8 @@ impl Rollout {
 
     /// Whether it is available. Where it isn't, the reason may be a database, which nothing else watches.
     pub fn reached(&self, databases: &str) -> Progress {
-        match &self.progress {
-            Progress::Waiting { reason, message } => {
-                Progress::waiting(reason, pods_reach(message, databases))
-            }
-            Progress::Failed {
-                reason,
-                message,
-                is_stalled,
-            } => Progress::Failed {
-                reason: reason.clone(),
-                message: pods_reach(message, databases),
-                is_stalled: *is_stalled,
-            },
-            progress => progress.clone(),
-        }
+        let progress = self.progress.clone();
+        progress.explained(|message| pods_reach(message, databases))
     }
 
     /// An annotation that all pods have, once they are of one revision.

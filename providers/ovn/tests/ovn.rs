@@ -1,5 +1,7 @@
 //! An OVNCluster and its OVNChassis in a cluster in memory.
 
+#![cfg(test)]
+
 use std::sync::{Arc, Mutex};
 
 use provider_composer::{Carried, Custom, Key, Resource, ResourceKind, Subject};
@@ -254,6 +256,7 @@ fn missing_certificate_is_named_and_nothing_runs_without_it() {
         "SouthboundReady",
         "ControllersReady",
         "Ready",
+        "Reconciling",
     ];
     let expected = expected.map(|type_| format!("{type_} {waits}"));
     assert_eq!(stage.conditions(), expected);

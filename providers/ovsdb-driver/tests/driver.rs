@@ -1,5 +1,7 @@
 //! The driver against a server that speaks OVSDB's protocol, in odd pieces.
 
+#![cfg(test)]
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
