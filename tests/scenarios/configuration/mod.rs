@@ -27,10 +27,10 @@ const RELEASES: &[Need] = &[
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
-    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
-    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
-    scenario!(Gate, 60 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
+    scenario!(Gate, 120 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
+    scenario!(Gate, 120 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
+    scenario!(Gate, 120 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
+    scenario!(Gate, 120 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
     scenario!(Gate, 60 s, a_file_with_mistakes_is_found_out, [RELEASES]),
     scenario!(Gate, 60 s, the_tables_are_what_the_services_say, [RELEASES]),
     scenario!(Gate, 90 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
