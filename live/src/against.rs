@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, plan};
 use provider_composer::{Access, Owner, ResourceKind};
-use provider_operators::{control_plane_operators, operators};
+use provider_operators::control_plane_operators;
 
 use crate::cluster::Cluster;
 use crate::difference::Difference;
@@ -127,7 +127,7 @@ async fn left(plan: &Plan, name: &str, cluster: &Cluster) -> Result<Vec<Manifest
 
 /// The kinds that our operators make.
 pub fn composed() -> BTreeSet<ResourceKind> {
-    let operators = operators();
+    let operators = control_plane_operators();
     let uses = operators.iter().flat_map(|operator| operator.uses());
     uses.filter(|used| used.access == Access::Composes)
         .map(|used| used.kind)

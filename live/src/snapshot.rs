@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_plan::{Branch, ClaimKind, Key, Manifest, Mark, Operated, Page, operated, readiness};
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Operator, Owner, Resource};
-use provider_operators::operators;
+use provider_operators::control_plane_operators;
 
 use crate::against::composed;
 use crate::cluster::Cluster;
@@ -86,11 +86,13 @@ fn sought() -> BTreeSet<Sought> {
         kind: kind.name().to_owned(),
         selector: "",
     });
-    let subjects = operators().into_iter().map(|operator| Sought {
-        api_version: operator.subject().api_version(),
-        kind: operator.subject().kind.to_owned(),
-        selector: "",
-    });
+    let subjects = control_plane_operators()
+        .into_iter()
+        .map(|operator| Sought {
+            api_version: operator.subject().api_version(),
+            kind: operator.subject().kind.to_owned(),
+            selector: "",
+        });
     let subjects: BTreeSet<Sought> = subjects.collect();
     let made = composed().into_iter().filter(|kind| *kind != Secret::KIND);
     let made = made.map(|kind| Sought {
@@ -177,7 +179,7 @@ impl Snapshot {
 
     /// What our operators work on and nobody else of ours made, with how many of its parts are ready and how many it has.
     fn operated(&self, selection: &Selection) -> Vec<(Operated, (usize, usize))> {
-        let operators = operators();
+        let operators = control_plane_operators();
         let subjects = self
             .0
             .values()

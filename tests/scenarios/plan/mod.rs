@@ -246,7 +246,7 @@ async fn compared(cluster: &Cluster, folder: &Path) -> Result<()> {
     some.says("0 to change, 0 to go")?;
     some.says("+ Nova openstack/nova\n")?;
     some.is_silent_on("+ MariaDB")?;
-    some.is_silent_on("+ StatefulSet")?;
+    some.is_silent_on("+ StatefulSet openstack/openstack-memcached")?;
 
     let edited = folder.join("edited.yaml");
     let text = fs::read_to_string(workspace().join(EXAMPLE))?;
