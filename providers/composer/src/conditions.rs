@@ -60,6 +60,16 @@ impl Progress {
         }
     }
 
+    /// What is waited for, or what is wrong; empty if it is ready.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Ready => "",
+            Self::Waiting { message, .. }
+            | Self::Failed { message, .. }
+            | Self::Unknown { message } => message,
+        }
+    }
+
     /// The same with another message, made from this one.
     #[must_use]
     pub fn explained(mut self, explain: impl FnOnce(&str) -> String) -> Self {

@@ -301,3 +301,13 @@ fn a_failure_stalls_until_it_is_corrected_and_a_transient_one_does_not() {
     assert_eq!(activity(&answer.status), []);
     assert_eq!(answer.status["observedGeneration"], 2);
 }
+
+#[test]
+fn a_failure_that_is_retried_stays_one_in_other_words() {
+    let explain = |message: &str| format!("cell1: {message}");
+    let failing = Progress::failing("Unavailable", "no pod is ready");
+    let explained = Progress::failing("Unavailable", "cell1: no pod is ready");
+    assert_eq!(failing.explained(explain), explained);
+    assert_eq!(explained.message(), "cell1: no pod is ready");
+    assert_eq!(Progress::Ready.explained(explain), Progress::Ready);
+}

@@ -32,12 +32,7 @@ impl Sight {
 
     /// What is waited for, or what is wrong; empty if it is ready.
     pub fn message(&self) -> &str {
-        match &self.progress {
-            Progress::Ready => "",
-            Progress::Waiting { message, .. }
-            | Progress::Failed { message, .. }
-            | Progress::Unknown { message } => message,
-        }
+        self.progress.message()
     }
 
     /// Whether it may exist: then it mustn't be taken for missing.

@@ -407,7 +407,7 @@ impl Recipe<'_> {
         states
             .map(|(name, state)| CellStatus {
                 name,
-                status: Some(said(&state).1.to_owned()),
+                status: Some(said(&state).to_owned()),
                 compute_nodes: None,
             })
             .collect()
@@ -438,15 +438,11 @@ fn hold(first: &mut Progress, next: &Progress) {
     }
 }
 
-/// Reason and message of a progress.
-fn said(progress: &Progress) -> (&str, &str) {
-    match progress {
-        Progress::Ready => ("Ready", "Ready"),
-        Progress::Waiting { reason, message }
-        | Progress::Failed {
-            reason, message, ..
-        } => (reason, message),
-        Progress::Unknown { message } => ("Unknown", message),
+/// What is said of a cell.
+fn said(progress: &Progress) -> &str {
+    match progress.is_ready() {
+        true => "Ready",
+        false => progress.message(),
     }
 }
 
@@ -458,12 +454,8 @@ fn sum(states: &[(String, Progress)]) -> Progress {
     };
     let each = states.iter();
     let each: Vec<String> = each
-        .map(|(name, state)| format!("{name}: {}", said(state).1))
+        .map(|(name, state)| format!("{name}: {}", said(state)))
         .collect();
     let message = each.join("; ");
-    match first {
-        Progress::Failed { reason, .. } => Progress::failed(reason, message),
-        Progress::Unknown { .. } => Progress::Unknown { message },
-        _ => Progress::waiting(said(first).0, message),
-    }
+    first.clone().explained(|_| message)
 }
