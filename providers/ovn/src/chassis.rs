@@ -104,12 +104,7 @@ fn remove(
         Seen::Found(_) | Seen::Unread(_) => {}
     }
     let (access, answer) = observe(subject.namespace(), world).map_err(|progress| {
-        let why = match progress {
-            Progress::Ready => String::new(),
-            Progress::Waiting { message, .. }
-            | Progress::Failed { message, .. }
-            | Progress::Unknown { message } => message,
-        };
+        let why = progress.message();
         unread(format!(
             "{system_id} can't be removed from the southbound database yet: {why}"
         ))

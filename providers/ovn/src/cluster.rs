@@ -92,14 +92,8 @@ impl Network<'_> {
         before: &OvnClusterStatus,
         composition: &mut Composition,
     ) -> OvnClusterStatus {
-        let message = match awaited {
-            Progress::Ready => String::new(),
-            Progress::Waiting { message, .. }
-            | Progress::Failed { message, .. }
-            | Progress::Unknown { message } => message.clone(),
-        };
         for database in Database::ALL {
-            self.keep_members(database, message.clone(), composition);
+            self.keep_members(database, awaited.message().to_owned(), composition);
             composition.conditions.set(database.condition(), awaited);
         }
         self.keep_daemons(composition);
