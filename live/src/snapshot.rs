@@ -328,8 +328,8 @@ mod tests {
                 "SecretAggregate",
                 "all",
                 json!({ "conditions": [
-                    condition("SourcesResolved", "False", "MissingKey", "Secret one has no key a"),
-                    condition("Ready", "False", "MissingKey", "Secret one has no key a"),
+                    condition("SourcesResolved", "False", "InvalidSecret", "Secret one has no key a"),
+                    condition("Ready", "False", "InvalidSecret", "Secret one has no key a"),
                 ] }),
             ),
             control_plane,

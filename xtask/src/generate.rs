@@ -2,6 +2,7 @@
 
 mod charts;
 mod compositions;
+mod reasons;
 
 use std::{
     collections::BTreeMap,
@@ -27,29 +28,33 @@ type Files = BTreeMap<PathBuf, String>;
 
 /// Generated files that belong together.
 struct Product {
-    /// Folders that hold these files and nothing else.
-    folders: &'static [&'static str],
+    /// Files, and folders that hold these files and nothing else.
+    paths: &'static [&'static str],
     /// Makes the files.
     make: fn(&Path) -> Result<Files>,
 }
 
 /// All that is generated.
-const PRODUCTS: [Product; 4] = [
+const PRODUCTS: [Product; 5] = [
     Product {
-        folders: &["xrds/v1", "xrds/v2"],
+        paths: &["xrds/v1", "xrds/v2"],
         make: xrds,
     },
     Product {
-        folders: &["compositions/v1", "compositions/v2"],
+        paths: &["compositions/v1", "compositions/v2"],
         make: compositions::compositions,
     },
     Product {
-        folders: &["package/crds"],
+        paths: &["package/crds"],
         make: crds,
     },
     Product {
-        folders: &[charts::FOLDER],
+        paths: &[charts::FOLDER],
         make: charts::charts,
+    },
+    Product {
+        paths: &[reasons::PAGE],
+        make: reasons::page,
     },
 ];
 
@@ -112,23 +117,19 @@ fn crds(_: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// What stands in the generated folders now.
+/// Reads what is in the generated files and folders now.
 fn present(root: &Path) -> Result<Files> {
     let mut files = Files::new();
-    let folders = PRODUCTS.iter().flat_map(|product| product.folders);
-    let mut folders: Vec<PathBuf> = folders.map(PathBuf::from).collect();
-    while let Some(folder) = folders.pop() {
-        if !root.join(&folder).is_dir() {
-            continue;
-        }
-        for entry in fs::read_dir(root.join(&folder))? {
-            let entry = entry?;
-            let path = folder.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                folders.push(path);
-                continue;
+    let paths = PRODUCTS.iter().flat_map(|product| product.paths);
+    let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+    while let Some(path) = paths.pop() {
+        let whole = root.join(&path);
+        if whole.is_dir() {
+            for entry in fs::read_dir(&whole)? {
+                paths.push(path.join(entry?.file_name()));
             }
-            let text = fs::read_to_string(root.join(&path))
+        } else if whole.exists() {
+            let text = fs::read_to_string(&whole)
                 .with_context(|| format!("reading {}", path.display()))?;
             files.insert(path, text);
         }

@@ -4,7 +4,7 @@ mod retained;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::Kind;
+use c5c3_api::{Kind, Reason};
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,11 @@ impl<'a> Composed<'a> {
     pub fn accept(&mut self) -> bool {
         let foreign: Vec<String> = self.foreign.values().map(Foreign::to_string).collect();
         let accepted = foreign.is_empty();
-        let reason = if accepted { "Accepted" } else { "NameTaken" };
+        let reason = if accepted {
+            Reason::Accepted
+        } else {
+            Reason::NameTaken
+        };
         transitions::set(
             self.response,
             "Accepted",

@@ -21,7 +21,8 @@ mod transitions;
 use std::time::Duration;
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
+    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, Reason,
+    StorageClusterSpec,
 };
 use function_protocol::{Composer, Fatal, Request, Response};
 use serde::Deserialize;
@@ -50,7 +51,7 @@ impl Composer for Claims {
     fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
         recipe(request)
             .and_then(|compose| compose(request, response))
-            .map_err(|fatal| fatal.shown_as("Accepted", "Invalid"))
+            .map_err(|fatal| fatal.shown_as("Accepted", Reason::Invalid.name()))
     }
 }
 

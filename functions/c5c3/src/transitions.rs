@@ -1,35 +1,54 @@
 //! Conditions as a claim's owner sees them, each with an event when it changes.
 
+use c5c3_api::{Condition as Reported, Reason};
 use function_protocol::{Condition, ConditionStatus, Response, Severity};
 
-/// Reasons of what doesn't hold yet and is on its way: no failure, so no warning.
-const UNDER_WAY: [&str; 3] = ["Creating", "PoolAwaitingAdmission", "Waiting"];
+/// Reasons of a condition that isn't True yet and where nothing is wrong, so that its event is a Normal one.
+const UNDER_WAY: [Reason; 3] = [
+    Reason::Creating,
+    Reason::PoolAwaitingAdmission,
+    Reason::Waiting,
+];
 
 /// Sets a condition; an event goes with a change that has something to say.
-pub fn set(response: &mut Response, type_: &str, holds: bool, reason: &str, message: String) {
-    let condition = condition(type_, holds, reason, message);
-    let severity = if holds || UNDER_WAY.contains(&reason) {
-        Severity::Normal
-    } else {
-        Severity::Warning
-    };
-    if condition.message.is_empty() {
-        response.condition(condition);
-    } else {
-        response.transition(condition, severity);
-    }
+pub fn set(response: &mut Response, type_: &str, holds: bool, reason: Reason, message: String) {
+    let is_normal = holds || UNDER_WAY.contains(&reason);
+    transition(
+        response,
+        condition(type_, holds, reason.to_string(), message),
+        is_normal,
+    );
+}
+
+/// Sets a condition with the reason and message of another object's condition. Its event is a Warning where that object is
+/// stalled.
+pub fn repeat(response: &mut Response, type_: &str, holds: bool, of: &Reported, is_stalled: bool) {
+    let condition = condition(type_, holds, of.reason.clone(), of.message.clone());
+    transition(response, condition, holds || !is_stalled);
 }
 
 /// Sets a condition that is no news: something comes after what another condition waits for.
 pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
-    response.condition(condition(type_, false, "NotComposed", message.to_owned()));
+    let reason = Reason::Pending.to_string();
+    response.condition(condition(type_, false, reason, message.to_owned()));
 }
 
-fn condition(type_: &str, holds: bool, reason: &str, message: String) -> Condition {
+fn transition(response: &mut Response, condition: Condition, is_normal: bool) {
+    let severity = match is_normal {
+        true => Severity::Normal,
+        false => Severity::Warning,
+    };
+    match condition.message.is_empty() {
+        true => response.condition(condition),
+        false => response.transition(condition, severity),
+    }
+}
+
+fn condition(type_: &str, holds: bool, reason: String, message: String) -> Condition {
     Condition {
         type_: type_.to_owned(),
         status: ConditionStatus::from(holds),
-        reason: reason.to_owned(),
+        reason,
         message,
     }
 }

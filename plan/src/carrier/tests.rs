@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
     Carried as Composed, Composer, Composition, Failure, Generated, Operator, Outside, Progress,
-    Resource, Seen, Subject, Use, World,
+    Reason, Resource, Seen, Subject, Use, World,
 };
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ impl Composer for Stepwise {
         composition: &mut Composition,
     ) -> Result<SecretAggregateStatus, Failure> {
         if subject.spec.sources.is_empty() {
-            return Err(Failure::new("Invalid", "name a source"));
+            return Err(Failure::new(Reason::Invalid, "name a source"));
         }
         composition.generate(subject.namespace(), "drawn", Generated::credentials("nova"));
         let ask = || Outside {
@@ -50,9 +50,9 @@ impl Composer for Stepwise {
             }
             (Seen::Found(_), _) => {
                 composition.call(ask());
-                Progress::waiting("WaitingForBell", "waits for the bell")
+                Progress::waiting(Reason::WaitingFor("Bell"), "waits for the bell")
             }
-            _ => Progress::waiting("WaitingForSecret", "waits for Secret drawn"),
+            _ => Progress::waiting(Reason::WaitingFor("Secret"), "waits for Secret drawn"),
         };
         composition.conditions.set("SourcesResolved", &progress);
         Ok(SecretAggregateStatus::default())

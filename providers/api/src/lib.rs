@@ -30,6 +30,7 @@ pub mod ovn_cluster;
 pub mod parts;
 pub mod placement;
 pub mod pool;
+pub mod reason;
 pub mod rule;
 pub mod schema;
 pub mod secret_aggregate;
@@ -48,6 +49,7 @@ pub use pool::{
     Consumer, PhysicalNetwork, PoolName, PoolNameError, Sharing, SharingMode, VlanRange,
     VlanRangeError,
 };
+pub use reason::Reason;
 pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};
 
 /// The registry and path that this project publishes its images, charts and packages under.

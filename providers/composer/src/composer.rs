@@ -1,5 +1,6 @@
 //! Composers as their authors write them, and as they are carried.
 
+use c5c3_api::Reason;
 use c5c3_api::{Condition, CustomResource};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -129,7 +130,7 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
     fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure> {
         let subject = Subject::<C::Spec>::deserialize(resource).map_err(|error| {
             Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 format!("the resource can't be understood: {error}"),
             )
         })?;

@@ -1,5 +1,6 @@
 //! What a composer wants.
 
+use c5c3_api::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
@@ -65,7 +66,7 @@ impl Composition {
     pub fn json(&mut self, what: impl Display, value: &impl Serialize) -> Value {
         serde_json::to_value(value).unwrap_or_else(|error| {
             let message = format!("{what} can't be written as JSON: {error}");
-            self.fail(Failure::new("NotComposed", message));
+            self.fail(Failure::new(Reason::InternalError, message));
             Value::Null
         })
     }

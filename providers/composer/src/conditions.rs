@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::Condition;
+use c5c3_api::{Condition, Reason};
 use jiff::Timestamp;
 
 /// How far something has come.
@@ -10,17 +10,17 @@ use jiff::Timestamp;
 pub enum Progress {
     /// It is there and serves.
     Ready,
-    /// It isn't ready, and nothing is wrong: `reason` is one word, the message says what is waited for.
+    /// It isn't ready, and nothing is wrong: the message says what is waited for.
     Waiting {
-        /// One word in CamelCase, for instance `WaitingForKeystone`.
-        reason: String,
+        /// For instance `WaitingForKeystone`.
+        reason: Reason,
         /// What is waited for, by name.
         message: String,
     },
     /// Something is wrong: the message says what to do.
     Failed {
-        /// One word in CamelCase.
-        reason: String,
+        /// The reason of the condition.
+        reason: Reason,
         /// What is wrong and what to do.
         message: String,
         /// Whether nothing more happens until somebody corrects it.
@@ -35,26 +35,26 @@ pub enum Progress {
 
 impl Progress {
     /// Not ready, and nothing is wrong.
-    pub fn waiting(reason: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn waiting(reason: Reason, message: impl Into<String>) -> Self {
         Self::Waiting {
-            reason: reason.into(),
+            reason,
             message: message.into(),
         }
     }
 
     /// Something is wrong, and stays so until somebody corrects it.
-    pub fn failed(reason: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn failed(reason: Reason, message: impl Into<String>) -> Self {
         Self::Failed {
-            reason: reason.into(),
+            reason,
             message: message.into(),
             is_stalled: true,
         }
     }
 
     /// Something is wrong, and may pass: it is tried again.
-    pub fn failing(reason: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn failing(reason: Reason, message: impl Into<String>) -> Self {
         Self::Failed {
-            reason: reason.into(),
+            reason,
             message: message.into(),
             is_stalled: false,
         }
@@ -148,17 +148,17 @@ impl Conditions {
 
     fn say(&mut self, type_: &str, progress: &Progress, counts: bool) {
         let (status, reason, message) = match progress {
-            Progress::Ready => ("True", "Ready", ""),
+            Progress::Ready => ("True", Reason::Ready, ""),
             Progress::Waiting { reason, message }
             | Progress::Failed {
                 reason, message, ..
-            } => ("False", reason.as_str(), message.as_str()),
-            Progress::Unknown { message } => ("Unknown", "Unread", message.as_str()),
+            } => ("False", *reason, message.as_str()),
+            Progress::Unknown { message } => ("Unknown", Reason::LookupFailed, message.as_str()),
         };
         let condition = Condition {
             type_: type_.to_owned(),
             status: status.to_owned(),
-            reason: reason.to_owned(),
+            reason: reason.to_string(),
             message: message.to_owned(),
             ..Condition::default()
         };
@@ -226,7 +226,7 @@ impl Conditions {
             None => Condition {
                 type_: READY.to_owned(),
                 status: "True".to_owned(),
-                reason: READY.to_owned(),
+                reason: Reason::Ready.to_string(),
                 ..Condition::default()
             },
         };

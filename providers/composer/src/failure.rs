@@ -1,18 +1,20 @@
 //! Why a resource can't be composed at all.
 
+use c5c3_api::Reason;
+
 /// Why a resource can't be composed at all. Everything that exists stays as it is; the runtime says so in the condition
 /// Ready and in an event, and tries again later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    reason: &'static str,
+    reason: Reason,
     message: String,
     is_transient: bool,
 }
 
 impl Failure {
-    /// A failure that the user can fix. `reason` is one word in CamelCase, the message says what to do.
-    pub fn new(reason: &'static str, message: impl Into<String>) -> Self {
+    /// A failure that the user can fix. The message says what to do.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             reason,
             message: message.into(),
@@ -21,7 +23,7 @@ impl Failure {
     }
 
     /// A failure that passes without anybody's help, for instance while the API server restarts. Its event is a normal one.
-    pub fn transient(reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn transient(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             is_transient: true,
             ..Self::new(reason, message)
@@ -33,8 +35,8 @@ impl Failure {
         self.is_transient
     }
 
-    /// One word for why, in CamelCase.
-    pub fn reason(&self) -> &'static str {
+    /// Returns the reason that the condition Ready gets.
+    pub fn reason(&self) -> Reason {
         self.reason
     }
 }

@@ -21,6 +21,7 @@ mod subject;
 mod world;
 
 pub use answer::Answer;
+pub use c5c3_api::Reason;
 pub use composer::{Access, Carried, Composer, Operator, Use, hindered, refused};
 pub use composition::Composition;
 pub use conditions::{Conditions, Progress, RECONCILING, STALLED};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
     Ask, Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress,
-    Resource, ResourceKind, Seen, Source, Subject, Use, World, refused,
+    Reason, Resource, ResourceKind, Seen, Source, Subject, Use, World, refused,
 };
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl Composer for Small {
         composition: &mut Composition,
     ) -> Result<SecretAggregateStatus, Failure> {
         if subject.spec.target.name == "wrong" {
-            return Err(Failure::new("Invalid", "choose another target"));
+            return Err(Failure::new(Reason::Invalid, "choose another target"));
         }
         let map = ConfigMap {
             data: Some(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
@@ -42,7 +42,9 @@ impl Composer for Small {
         composition.generate(subject.namespace(), "made", Generated::credentials("nova"));
         let progress = match world.object(&Key::of::<Secret>(subject.namespace(), "waited-for")) {
             Seen::Found(_) => Progress::Ready,
-            Seen::Missing => Progress::waiting("WaitingForSecret", "waits for Secret waited-for"),
+            Seen::Missing => {
+                Progress::waiting(Reason::WaitingFor("Secret"), "waits for Secret waited-for")
+            }
             Seen::Unread(message) => Progress::Unknown { message },
         };
         composition.conditions.set("SourcesResolved", &progress);
@@ -263,7 +265,7 @@ fn composition_that_json_cannot_hold_fails_the_reconcile() {
     let world = World::new(&source, NOW);
     let failure = Carried(Small).answer(&subject("unwritable"), &world).err();
     let message = "the map can't be written as JSON: key must be a string";
-    assert_eq!(failure, Some(Failure::new("NotComposed", message)));
+    assert_eq!(failure, Some(Failure::new(Reason::InternalError, message)));
 }
 
 #[test]
@@ -282,12 +284,12 @@ fn a_failure_stalls_until_it_is_corrected_and_a_transient_one_does_not() {
     let mut resource = subject("sum");
     let failures = [
         (
-            Failure::new("Invalid", "correct it"),
+            Failure::new(Reason::Invalid, "correct it"),
             pair("Stalled", "Invalid"),
         ),
         (
-            Failure::transient("NotReached", "the API server restarts"),
-            pair("Reconciling", "NotReached"),
+            Failure::transient(Reason::SystemUnavailable, "the API server restarts"),
+            pair("Reconciling", "SystemUnavailable"),
         ),
     ];
     for (failure, expected) in failures {
@@ -305,8 +307,8 @@ fn a_failure_stalls_until_it_is_corrected_and_a_transient_one_does_not() {
 #[test]
 fn a_failure_that_is_retried_stays_one_in_other_words() {
     let explain = |message: &str| format!("cell1: {message}");
-    let failing = Progress::failing("Unavailable", "no pod is ready");
-    let explained = Progress::failing("Unavailable", "cell1: no pod is ready");
+    let failing = Progress::failing(Reason::Unavailable, "no pod is ready");
+    let explained = Progress::failing(Reason::Unavailable, "cell1: no pod is ready");
     assert_eq!(failing.explained(explain), explained);
     assert_eq!(explained.message(), "cell1: no pod is ready");
     assert_eq!(Progress::Ready.explained(explain), Progress::Ready);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use provider_composer::{
-    Composer, Composition, Failure, Metadata, Progress, Resource, ResourceKind, Seen, Subject, Use,
-    World,
+    Composer, Composition, Failure, Metadata, Progress, Reason, Resource, ResourceKind, Seen,
+    Subject, Use, World,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::table::Tags;
@@ -84,7 +84,7 @@ fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
     let all = match world.list::<ControlPlane>(subject.namespace(), &[]) {
         Seen::Found(all) => all,
         Seen::Missing => Vec::new(),
-        Seen::Unread(why) => return Err(Failure::transient("Unread", why)),
+        Seen::Unread(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
     };
     let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
     let elder = all
@@ -94,7 +94,7 @@ fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
     match elder {
         None => Ok(()),
         Some(elder) => Err(Failure::new(
-            "NotAlone",
+            Reason::AnotherControlPlane,
             format!(
                 "ControlPlane {} is in this namespace already, and one namespace holds one control plane: delete this one, \
                  and make it in another namespace",
@@ -178,7 +178,7 @@ fn blocker(step: &Step, recipe: &Recipe<'_>, survey: &Survey) -> Option<&'static
 fn held(step: &Step, need: &Step, survey: &Survey) -> Progress {
     let why = survey.get(&need.node).map_or("", |sight| sight.message());
     let message = format!("{} waits for {}: {why}", step.title(), need.title());
-    Progress::waiting(format!("WaitingFor{}", need.word), message)
+    Progress::waiting(Reason::WaitingFor(need.word), message)
 }
 
 fn note(step: &Step, progress: Progress, survey: &mut Survey) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
 use provider_composer::{
-    Access, Composition, Failure, Key, Owner, Progress, Resource, ResourceKind, Seen, World,
+    Access, Composition, Failure, Key, Owner, Progress, Reason, Resource, ResourceKind, Seen, World,
 };
 
 use crate::catalogue;
@@ -54,7 +54,7 @@ pub fn dissolve(
         "being deleted, and what needs others goes before them; left: {}",
         names.join(", ")
     );
-    let progress = Progress::waiting("Deleting", message);
+    let progress = Progress::waiting(Reason::Deleting, message);
     composition.conditions.set("Ready", &progress);
     Ok(recipe.subject.status.clone())
 }
@@ -78,7 +78,7 @@ fn ours(
         match world.keys(kind, recipe.namespace(), &owner.labels()) {
             Seen::Found(keys) => all.extend(keys),
             Seen::Missing => {}
-            Seen::Unread(why) => return Err(Failure::transient("Unread", why)),
+            Seen::Unread(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
         }
     }
     Ok(all)

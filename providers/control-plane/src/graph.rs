@@ -16,7 +16,7 @@ use c5c3_api::tempest::TempestSpec;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use provider_composer::{Failure, Key, Resource, ResourceKind};
+use provider_composer::{Failure, Key, Reason, Resource, ResourceKind};
 
 use crate::infrastructure::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 use crate::manifest::mariadb::MariaDb;
@@ -318,7 +318,7 @@ impl Graph {
         let dependent = self.steps().find(|step| step.phase > Keystone.step().phase);
         match dependent {
             Some(step) if !self.contains(Keystone) => Err(Failure::new(
-                "KeystoneDisabled",
+                Reason::KeystoneDisabled,
                 format!(
                     "services.keystone is disabled, and {} can't be without it: enable it, or disable korc and all other \
                      services",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ReleaseUpdate, UpdatePhase};
 use jiff::{SignedDuration, Timestamp};
-use provider_composer::{Failure, Progress};
+use provider_composer::{Failure, Progress, Reason};
 use provider_openstack::Release;
 use provider_openstack::table::Tags;
 
@@ -80,7 +80,7 @@ impl View<'_> {
             None => Progress::Ready,
             Some(message) => {
                 let message = format!("OpenStack {release} is being installed: {message}");
-                Progress::waiting("Installing", message)
+                Progress::waiting(Reason::Installing, message)
             }
         };
         Rollout {
@@ -142,10 +142,10 @@ impl Change<'_> {
             let failure = update.failure.clone()?;
             Some((update, failure))
         }) {
-            return self.stay(Some(update), "UpdateFailed", failure);
+            return self.stay(Some(update), Reason::UpdateFailed, failure);
         }
         if let Err(refusal) = good.may_become(wanted) {
-            return self.stay(None, "ReleaseRefused", refusal);
+            return self.stay(None, Reason::ReleaseNotReachable, refusal);
         }
         self.advance(if returning { UpdatePhase::Idle } else { phase })
     }
@@ -203,7 +203,7 @@ impl Change<'_> {
             phase,
             good: Some(from),
             update: Some(update),
-            progress: Progress::waiting(format!("{phase:?}"), message),
+            progress: Progress::waiting(reason(phase), message),
             wake: timed.then_some(deadline),
             releases: self.releases(phase),
         }
@@ -281,10 +281,10 @@ impl Change<'_> {
         let good = self.good.release;
         let failure = update.as_ref().and_then(|update| update.failure.clone());
         let progress = match failure {
-            Some(failure) => Progress::failed("RollingBack", failure),
+            Some(failure) => Progress::failed(Reason::RollingBack, failure),
             None => {
                 let message = format!("everything returns to OpenStack {good}: {message}");
-                Progress::waiting("RollingBack", message)
+                Progress::waiting(Reason::RollingBack, message)
             }
         };
         Rollout {
@@ -298,7 +298,7 @@ impl Change<'_> {
     }
 
     /// The wanted release can't be had, and the good one runs on.
-    fn stay(self, update: Option<ReleaseUpdate>, reason: &str, message: String) -> Rollout {
+    fn stay(self, update: Option<ReleaseUpdate>, reason: Reason, message: String) -> Rollout {
         Rollout {
             phase: UpdatePhase::Idle,
             good: Some(self.good.release),
@@ -347,4 +347,17 @@ fn following(phase: UpdatePhase) -> UpdatePhase {
 /// A moment as Kubernetes writes it, to the second.
 fn second(moment: Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The reason of a condition while a phase is under way.
+fn reason(phase: UpdatePhase) -> Reason {
+    match phase {
+        UpdatePhase::Idle | UpdatePhase::Complete => Reason::Ready,
+        UpdatePhase::Validating => Reason::Validating,
+        UpdatePhase::UpdatingInfra => Reason::UpdatingInfra,
+        UpdatePhase::UpdatingKeystone => Reason::UpdatingKeystone,
+        UpdatePhase::UpdatingServices => Reason::UpdatingServices,
+        UpdatePhase::Verifying => Reason::Verifying,
+        UpdatePhase::RollingBack => Reason::RollingBack,
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use provider_composer::{Key, Owner, Progress, Resource, STALLED, Seen, World};
+use provider_composer::{Key, Owner, Progress, Reason, Resource, STALLED, Seen, World};
 use serde_json::Value;
 
 use crate::graph::{Node, Step};
@@ -86,7 +86,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, world: &World<'_>) -> S
                 "{key} exists already and isn't this ControlPlane's: delete it, or say in the ControlPlane that somebody \
                  else runs it"
             );
-            (Seen::Missing, Progress::failed("NameTaken", message))
+            (Seen::Missing, Progress::failed(Reason::NameTaken, message))
         }
         Seen::Missing => {
             let message = format!("{key} is being made");
@@ -149,7 +149,7 @@ fn conditions(step: &Step, key: &Key, world: &World<'_>, types: &[&str]) -> Prog
         let message = format!("{key} isn't {type_}: {why}");
         return match world.condition(key, STALLED) {
             Seen::Found(Some(stalled)) if stalled.status == "True" => {
-                Progress::failed(reason, message)
+                Progress::failed(Reason::reported(&reason), message)
             }
             _ => waiting(step, message),
         };
@@ -187,5 +187,5 @@ fn is_current(object: &Value) -> bool {
 }
 
 fn waiting(step: &Step, message: String) -> Progress {
-    Progress::waiting(format!("WaitingFor{}", step.word), message)
+    Progress::waiting(Reason::WaitingFor(step.word), message)
 }

@@ -2,7 +2,7 @@
 
 use c5c3_api::glance::{ImageBackend, ImageStorage};
 use c5c3_api::parts::Rbd;
-use provider_composer::{Composition, Progress, World};
+use provider_composer::{Composition, Progress, Reason, World};
 use provider_openstack::{
     Awaited, Files, Jobs, Program, Section, Service, Source, Task, Values, digest,
 };
@@ -61,7 +61,7 @@ impl Pool {
         };
         if !has_key(keyring) {
             return Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
                 ),
@@ -69,7 +69,7 @@ impl Pool {
         }
         if user.starts_with("client.") {
             return Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "Ceph's user is {user}: write it without client., in {field}.rbd.user or under userID of Secret {secret}"
                 ),

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use provider_composer::{Composition, Failure, World};
+use provider_composer::{Composition, Failure, Reason, World};
 use provider_openstack::{Awaited, Config, Files, Options, Program, Service, Source, Values};
 
 use crate::ceph::Pool;
@@ -90,7 +90,7 @@ pub fn resolve(
         let id = additional.name.as_str();
         if !taken.insert(id) {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 format!(
                     "storage.additional has a store {id}, and another store or a section of Glance's configuration is \
                      called so: give it another name"
@@ -189,7 +189,7 @@ impl Place {
         let undescribed = || {
             let backend = name(store.backend);
             Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 format!(
                     "{field}.backend is {backend}, and nothing describes it: give {field}.{backend}"
                 ),

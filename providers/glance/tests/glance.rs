@@ -282,7 +282,7 @@ fn what_the_operator_owns_is_not_for_extra_config(
         glance["spec"]["extraConfig"] = json!({ section: { option: value } })
     });
     let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
-    assert_eq!(failure.reason(), "OwnedByOperator");
+    assert_eq!(failure.reason().to_string(), "OwnedByOperator");
     assert!(failure.to_string().contains(message), "{failure}");
 }
 
@@ -317,7 +317,7 @@ fn a_wrong_policy_is_told_while_everything_else_is_awaited(
         glance["spec"]["policyOverrides"] = json!({ "rules": { name: rule } })
     });
     let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
-    assert_eq!(failure.reason(), "InvalidPolicy");
+    assert_eq!(failure.reason().to_string(), "InvalidPolicy");
     assert!(failure.to_string().contains(message), "{failure}");
 }
 

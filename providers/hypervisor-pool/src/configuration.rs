@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Progress, Seen, World};
+use provider_composer::{Composition, Progress, Reason, Seen, World};
 use provider_openstack::{Awaited, digest};
 
 /// Label of a Secret with configuration of agents: whose operator wrote it.
@@ -52,7 +52,7 @@ impl Configuration {
         let mut found = found.into_iter();
         match (found.next(), found.len()) {
             (None, _) => Err(Progress::waiting(
-                "WaitingForConfiguration",
+                Reason::WaitingFor("Configuration"),
                 format!(
                     "waits for a Secret with the labels {selector} in the namespace {namespace}, which the {name}-operator \
                      writes"
@@ -70,7 +70,7 @@ impl Configuration {
                     .collect(),
             }),
             (Some(_), _) => Err(Progress::failed(
-                "Ambiguous",
+                Reason::Ambiguous,
                 format!(
                     "the namespace {namespace} has several Secrets with the labels {selector}: delete all but one of them"
                 ),
@@ -89,7 +89,7 @@ impl Configuration {
             .filter(|text| !text.is_empty() && !text.contains('\n'))
             .ok_or_else(|| {
                 Progress::failed(
-                    "InvalidConfiguration",
+                    Reason::InvalidConfiguration,
                     format!(
                         "the Secret {} must have one line of text in its key {key}: see the {}-operator",
                         self.source, self.name

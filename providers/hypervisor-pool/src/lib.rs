@@ -13,7 +13,7 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorSh
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Progress, Resource, Subject, Use, World,
+    Composer, Composition, Custom, Failure, Progress, Reason, Resource, Subject, Use, World,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
@@ -62,7 +62,7 @@ impl Composer for HypervisorPool {
                 true => share.compose(world, composition),
                 false => {
                     let message = format!("waits for the Namespace {}", share.namespace);
-                    let waiting = Progress::waiting("Starting", message);
+                    let waiting = Progress::waiting(Reason::Starting, message);
                     composition.conditions.set("AgentsReady", &waiting);
                 }
             }

@@ -3,7 +3,9 @@
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use c5c3_api::pool::PhysicalNetwork;
 use k8s_openapi::api::core::v1::Node;
-use provider_composer::{Composition, Custom, Failure, Live, Progress, Seen, Subject, World};
+use provider_composer::{
+    Composition, Custom, Failure, Live, Progress, Reason, Seen, Subject, World,
+};
 
 use crate::assignment::{self, assign};
 
@@ -53,7 +55,7 @@ impl<'a> Nodes<'a> {
             [..] => {
                 let names = pools.iter().map(|pool| pool.metadata.name.as_str());
                 return Err(Failure::new(
-                    "SeveralPools",
+                    Reason::SeveralPools,
                     format!(
                         "this cluster has the HypervisorPools {}, and a cluster is one pool: delete all but one of them",
                         names.collect::<Vec<_>>().join(", ")
@@ -133,7 +135,7 @@ impl<'a> Nodes<'a> {
         match self.refused() {
             Some(refused) if count == 0 => refused,
             _ => Progress::waiting(
-                "WaitingForNodes",
+                Reason::WaitingFor("Nodes"),
                 format!(
                     "{count} of {least} nodes are leased, {} are free: give more nodes the label {ROLE}=\"\"",
                     self.free
@@ -146,7 +148,7 @@ impl<'a> Nodes<'a> {
     pub fn refused(&self) -> Option<Progress> {
         (self.shares.len() > 1).then(|| {
             Progress::failed(
-                "SeveralShares",
+                Reason::SeveralShares,
                 format!(
                     "no further node is leased, since this cluster has the HypervisorShares {}, and this version doesn't \
                      divide a cluster: delete all but one of them; leased nodes stay as they are",
@@ -163,7 +165,7 @@ fn known<T>(seen: Seen<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
         Seen::Found(found) => Ok(found),
         Seen::Missing => Ok(Vec::new()),
         Seen::Unread(why) => Err(Failure::transient(
-            "LookupFailed",
+            Reason::LookupFailed,
             format!("the cluster's {what} can't be read, so nothing changes: {why}"),
         )),
     }

@@ -6,7 +6,7 @@ use c5c3_api::hypervisor::HypervisorShareSpec;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Failure, Key, Seen, Subject, World};
+use provider_composer::{Composition, Failure, Key, Reason, Seen, Subject, World};
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
@@ -63,14 +63,14 @@ impl<'a> Share<'a> {
                 Ok(found.pointer("/metadata/deletionTimestamp").is_none())
             }
             Seen::Found(_) => Err(Failure::new(
-                "NameTaken",
+                Reason::NameTaken,
                 format!(
                     "the Namespace {} exists and doesn't belong to this share: delete it, or give the share another name",
                     self.namespace
                 ),
             )),
             Seen::Unread(why) => Err(Failure::transient(
-                "LookupFailed",
+                Reason::LookupFailed,
                 format!("the Namespace {} can't be read: {why}", self.namespace),
             )),
         }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-use provider_composer::{Live, Progress, Seen, World};
+use provider_composer::{Live, Progress, Reason, Seen, World};
 
 use crate::pod::REQUIREMENTS;
 
@@ -14,7 +14,7 @@ pub fn rollout(namespace: &str, name: &str, world: &World<'_>) -> Progress {
     let set = match world.get::<DaemonSet>(namespace, name) {
         Seen::Found(set) => set,
         Seen::Missing => {
-            return Progress::waiting("Starting", format!("waits for the DaemonSet {name}"));
+            return Progress::waiting(Reason::Starting, format!("waits for the DaemonSet {name}"));
         }
         Seen::Unread(message) => return Progress::Unknown { message },
     };
@@ -27,7 +27,7 @@ pub fn rollout(namespace: &str, name: &str, world: &World<'_>) -> Progress {
         return Progress::Ready;
     }
     Progress::waiting(
-        "Starting",
+        Reason::Starting,
         format!(
             "waits for pods of the DaemonSet {name}: {ready} of {wanted} are ready, {updated} are up to date; see `kubectl \
              get pods -n {namespace} -l app.kubernetes.io/component={name} -o wide`"
@@ -54,7 +54,7 @@ pub fn requirements(namespace: &str, world: &World<'_>) -> Progress {
     };
     failures.truncate(NAMED);
     Progress::failed(
-        "RequirementMissing",
+        Reason::RequirementMissing,
         format!("{}{more}", failures.join("; ")),
     )
 }

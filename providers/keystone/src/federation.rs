@@ -2,7 +2,7 @@
 //! (<https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html>).
 
 use c5c3_api::keystone::{Federation, IdentityProvider};
-use provider_composer::{Progress, World};
+use provider_composer::{Progress, Reason, World};
 use provider_openstack::{
     Awaited, BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, ReverseProxy, Service, Values,
 };
@@ -60,7 +60,7 @@ impl<'a> Identities<'a> {
         // Apache would run the one as a program, and put something else in for the other.
         if secret.starts_with("exec:") || secret.contains("${") {
             return Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "key {} of Secret {} begins with exec: or has ${{ in it, which Apache reads as something else: have the \
                      identity provider make another secret",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composition, Generated, GeneratedValue, Key, Live, Progress, Retention, Seen, World,
+    Composition, Generated, GeneratedValue, Key, Live, Progress, Reason, Retention, Seen, World,
 };
 use provider_openstack::{Awaited, Service};
 
@@ -168,7 +168,7 @@ impl Keys {
         }
         let Some(ring) = shown else {
             return Progress::waiting(
-                "WaitingForKeys",
+                Reason::WaitingFor("Keys"),
                 format!(
                     "waits for Secret {} to be made",
                     self.purpose.single(service, 1)

@@ -9,7 +9,9 @@ mod rotation;
 
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
-use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
+use provider_composer::{
+    Composer, Composition, Failure, Progress, Reason, Resource, Subject, Use, World,
+};
 use provider_openstack::{
     Awaited, Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
     Program, Scale, Service, ServiceContext, Source, Workload, all, cache, progress, uses,
@@ -85,7 +87,7 @@ impl Composer for Keystone {
                 .and_then(|program| match &status.release {
                     Some(_) => Ok(program),
                     None => Err(Progress::waiting(
-                        "WaitingForDatabase",
+                        Reason::WaitingFor("Database"),
                         "waits for the database's tables",
                     )),
                 });

@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::Fernet;
 use jiff::SignedDuration;
-use provider_composer::{Composition, Failure, Progress, World};
+use provider_composer::{Composition, Failure, Progress, Reason, World};
 use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
 
 use crate::keyring::{Keyring, Rules, settled};
@@ -29,7 +29,7 @@ pub fn tokens(
     let schedule = Cron::of(&fernet.rotation_schedule);
     let schedule = schedule.filter(|schedule| schedule.after(world.now()).is_some()).ok_or_else(|| {
         Failure::new(
-            "InvalidSchedule",
+            Reason::Invalid,
             format!(
                 "fernet.rotationSchedule {:?} is never due: write minute, hour, day of the month, month and day of the week, \
                  for instance \"0 0 * * 0\"",
@@ -39,7 +39,7 @@ pub fn tokens(
     })?;
     if fernet.max_active_keys < 3 {
         return Err(Failure::new(
-            "Invalid",
+            Reason::Invalid,
             format!(
                 "fernet.maxActiveKeys is {}, and a key to come, one in use and one before it are 3: give at least 3",
                 fernet.max_active_keys
@@ -88,7 +88,7 @@ pub fn credentials(
 ) -> Result<Progress, Failure> {
     let Some(schedule) = Cron::parse(MONTHLY) else {
         return Err(Failure::new(
-            "NotComposed",
+            Reason::InternalError,
             format!("{MONTHLY} is no schedule"),
         ));
     };

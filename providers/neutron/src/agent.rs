@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Custom, Key, Progress, Seen, World};
+use provider_composer::{Composition, Custom, Key, Progress, Reason, Seen, World};
 use provider_openstack::{
     Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
 };
@@ -49,7 +49,10 @@ impl MetadataApi {
         let tls = match world.get::<Custom<NovaSpec>>(namespace, NOVA.name) {
             Seen::Found(nova) => nova.body.spec.common.tls,
             Seen::Missing => {
-                return Err(Progress::waiting("WaitingForNova", "waits for Nova nova"));
+                return Err(Progress::waiting(
+                    Reason::WaitingFor("Nova"),
+                    "waits for Nova nova",
+                ));
             }
             Seen::Unread(message) => return Err(Progress::Unknown { message }),
         };

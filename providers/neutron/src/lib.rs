@@ -6,7 +6,9 @@ mod ovn;
 
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::parts::{Component as Wanted, ServiceStatus};
-use provider_composer::{Composer, Composition, Failure, Progress, Resource, Subject, Use, World};
+use provider_composer::{
+    Composer, Composition, Failure, Progress, Reason, Resource, Subject, Use, World,
+};
 use provider_openstack::{
     Awaited, Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
     NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, Phase, Pods,
@@ -206,7 +208,9 @@ fn repair(
         awaited => {
             context.jobs.keep(&[REPAIR_TASK], composition);
             return Some(match progress(awaited) {
-                Progress::Ready => Progress::waiting("Starting", "waits for Neutron's database"),
+                Progress::Ready => {
+                    Progress::waiting(Reason::Starting, "waits for Neutron's database")
+                }
                 awaited => awaited,
             });
         }
@@ -239,7 +243,7 @@ fn agents(
         .is_some_and(|installed| installed != service.release);
     let ready = match all((ovn, &metadata)) {
         Ok(_) if upgrades && !context.is_rolled() => Err(Progress::waiting(
-            "WaitingForComponent",
+            Reason::WaitingFor("Component"),
             format!("waits until all of Neutron runs {}", service.image),
         )),
         ready => ready,

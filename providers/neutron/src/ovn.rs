@@ -2,13 +2,13 @@
 
 use c5c3_api::neutron;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use provider_composer::{Custom, Key, Progress, Seen, World};
+use provider_composer::{Custom, Key, Progress, Reason, Seen, World};
 use provider_openstack::{Awaited, Files, NEUTRON, Section, Service, Values, holds};
 
 /// The OVNCluster that is meant where none is named.
 const CLUSTER: &str = "ovn";
 /// Why OVN isn't used yet.
-const WAITING: &str = "WaitingForOVN";
+const WAITING: Reason = Reason::WaitingFor("OVN");
 /// The conditions of an OVNCluster whose databases answer.
 const SERVING: [&str; 2] = ["NorthboundReady", "SouthboundReady"];
 /// The files of Neutron's own certificate for OVN.

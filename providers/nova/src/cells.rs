@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use provider_composer::{Composition, Failure, Generated, Key, Progress, Resource, World};
+use provider_composer::{Composition, Failure, Generated, Key, Progress, Reason, Resource, World};
 use provider_openstack::manifest::{Manifest, cert_manager, mariadb, rabbitmq};
 use provider_openstack::{
     Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
@@ -51,7 +51,7 @@ pub struct State {
 /// # Errors
 /// Two cells have one name, a name is reserved, or the first cell is another one than before.
 pub fn check(spec: &NovaSpec, status: &NovaStatus) -> Result<(), Failure> {
-    let invalid = |message| Err(Failure::new("InvalidCells", message));
+    let invalid = |message| Err(Failure::new(Reason::Invalid, message));
     let mut names = BTreeSet::new();
     for cell in &spec.cells {
         let name = &cell.name;
@@ -188,7 +188,7 @@ pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), F
         let place = database.place();
         if let Some((other, _)) = seen.iter().find(|(_, seen)| *seen == place) {
             return Err(Failure::new(
-                "InvalidCells",
+                Reason::Invalid,
                 format!(
                     "{other} and {name} have one database, {place}: give each a database of its own"
                 ),

@@ -2,7 +2,7 @@
 
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
-use provider_composer::{Composition, Progress, World};
+use provider_composer::{Composition, Progress, Reason, World};
 use provider_openstack::{
     Awaited, Database, Jobs, Migration, NOVA, Phase, Schedule, Service, Source, Task,
 };
@@ -156,7 +156,7 @@ pub fn tables(migrations: &[Migration], service: &Service<'_>, jobs: &Jobs<'_>) 
     match done || service.installed.is_some() {
         true => Progress::Ready,
         false => Progress::waiting(
-            "WaitingForJob",
+            Reason::WaitingFor("Job"),
             format!("waits for Job {}", service.named(API_SYNC)),
         ),
     }

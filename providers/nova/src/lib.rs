@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::nova::{CellStatus, NovaSpec, NovaStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
-    Composer, Composition, Failure, Generated, GeneratedValue, Key, Progress, Resource, Retention,
-    Subject, Use, World,
+    Composer, Composition, Failure, Generated, GeneratedValue, Key, Progress, Reason, Resource,
+    Retention, Subject, Use, World,
 };
 use provider_openstack::{
     Awaited, Component, Files, KeystoneAccess, Messaging, Migrations, NOVA, NOVA_CONDUCTOR,
@@ -372,7 +372,7 @@ impl Recipe<'_> {
         for cell in cells::removed(self.service, self.spec, self.status, world) {
             cells::keep(&cell, self.service, composition);
             let progress = Progress::waiting(
-                "Removing",
+                Reason::Removing,
                 "is removed once Nova's databases can be reached",
             );
             self.states.push((cell, progress));
@@ -392,7 +392,7 @@ impl Recipe<'_> {
             .iter()
             .filter(|cell| !entered.contains(&cell.spec.name))
         {
-            let progress = Progress::waiting("Starting", "waits for Nova's databases");
+            let progress = Progress::waiting(Reason::Starting, "waits for Nova's databases");
             self.states.push((cell.spec.name.clone(), progress));
         }
         for (name, state) in &mut self.states {
@@ -419,7 +419,7 @@ impl Recipe<'_> {
             let progress = match self.service.common.image.fork {
                 Some(_) => Progress::Ready,
                 None => Progress::waiting(
-                    "NotInImage",
+                    Reason::NotInImage,
                     "upstream's Nova asks no external scheduler: use an image of SAP's Nova and set image.fork to sap, or set \
                      scheduler.externalScheduler.enabled to false",
                 ),

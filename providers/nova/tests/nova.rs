@@ -373,7 +373,7 @@ fn cells_that_exclude_each_other_are_refused(#[case] cells: Value, #[case] messa
     });
     let refused = refused.unwrap();
     assert_eq!(
-        (refused.reason(), refused.to_string().as_str()),
-        ("InvalidCells", message)
+        (refused.reason().name(), refused.to_string().as_str()),
+        ("Invalid", message)
     );
 }

@@ -6,7 +6,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{
-    Composition, Custom, Generated, GeneratedValue, Progress, Retention, Seen, World,
+    Composition, Custom, Generated, GeneratedValue, Progress, Reason, Retention, Seen, World,
 };
 
 use crate::awaited::Awaited;
@@ -146,7 +146,7 @@ fn found(service: &Service<'_>, world: &World<'_>) -> Awaited<String> {
         .map(|endpoint| format!("{endpoint}/v3"))
         .ok_or_else(|| {
             Progress::waiting(
-                "WaitingForKeystone",
+                Reason::WaitingFor("Keystone"),
                 format!("waits for Keystone {KEYSTONE} to have an endpoint"),
             )
         })

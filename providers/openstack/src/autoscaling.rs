@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
     MetricTarget, ResourceMetricSource,
 };
-use provider_composer::{Composition, Failure, World};
+use provider_composer::{Composition, Failure, Reason, World};
 
 use crate::component::Component;
 
@@ -21,7 +21,7 @@ impl Component<'_> {
         let (least, most) = (self.scale.replicas, autoscaling.max_replicas);
         if most < least {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 format!(
                     "autoscaling.maxReplicas is {most}, and replicas, which are the least, are {least}: give more, or fewer \
                      replicas"
@@ -30,7 +30,7 @@ impl Component<'_> {
         }
         if !self.scale.resources.requests.contains_key("cpu") {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 "autoscaling goes by the CPU that replicas request, and they request none: give resources.requests.cpu",
             ));
         }

@@ -1,6 +1,6 @@
 //! What has to be there first.
 
-use provider_composer::{Key, Progress, Seen, World};
+use provider_composer::{Key, Progress, Reason, Seen, World};
 
 /// Something that has to be there first: it, or how far it has come.
 pub type Awaited<T> = Result<T, Progress>;
@@ -54,7 +54,7 @@ pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
 ///
 /// # Errors
 /// It doesn't hold yet, for this reason, with what the object says itself.
-pub fn holds(key: &Key, type_: &str, reason: &str, world: &World<'_>) -> Awaited<()> {
+pub fn holds(key: &Key, type_: &str, reason: Reason, world: &World<'_>) -> Awaited<()> {
     let why = match world.condition(key, type_) {
         Seen::Found(Some(condition)) if condition.status == "True" => return Ok(()),
         Seen::Found(Some(condition)) if !condition.message.is_empty() => {

@@ -2,7 +2,7 @@
 
 use c5c3_api::parts::{Cache, CacheBackend};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use provider_composer::{Progress, Seen, World};
+use provider_composer::{Progress, Reason, Seen, World};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
@@ -44,7 +44,7 @@ pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited
                 .collect())
         }
         Seen::Missing => Err(Progress::waiting(
-            "WaitingForCache",
+            Reason::WaitingFor("Cache"),
             format!("waits for StatefulSet {name}"),
         )),
         Seen::Unread(message) => Err(Progress::Unknown { message }),

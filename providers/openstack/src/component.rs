@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::parts::{Autoscaling, Exposure, Resources};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 
 use crate::definition::{ComponentDefinition, ComponentKind, part};
 use crate::manifest::Manifest;
@@ -50,7 +50,7 @@ impl<'a> Component<'a> {
     ) -> Result<Self, Failure> {
         if scale.replicas == 0 {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 "replicas is 0, and then nothing would answer: give at least 1, or delete the resource",
             ));
         }

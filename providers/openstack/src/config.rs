@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 
 use crate::extra::Extra;
 use crate::mask::STARS;
@@ -88,7 +88,7 @@ impl Config {
             let unnamed = named.find(|name| !is_name(name));
             if let Some(option) = section.refused.first().or(unnamed) {
                 return Err(Failure::new(
-                    "InvalidConfiguration",
+                    Reason::InvalidConfiguration,
                     format!(
                         "[{}] {option:?} would have a line break or another control character, in its value or its name: \
                          remove it from the field of the resource, or the key of the Secret, that the value comes from",

@@ -1,7 +1,7 @@
 //! From what is observed to running components: the part of a recipe that is the same for every service.
 
 use c5c3_api::parts::ServiceStatus;
-use provider_composer::{Composition, Failure, Progress, ResourceKind, World};
+use provider_composer::{Composition, Failure, Progress, Reason, ResourceKind, World};
 
 use crate::awaited::{Awaited, progress};
 use crate::component::Component;
@@ -263,7 +263,7 @@ impl<'a> ServiceContext<'a> {
         });
         match before.next() {
             Some(other) if !observed.rollout.has(image) => Err(Progress::waiting(
-                "WaitingForComponent",
+                Reason::WaitingFor("Component"),
                 format!(
                     "waits until all pods of Deployment {} run {image}",
                     other.component.object

@@ -1,7 +1,7 @@
 //! Where a service keeps its data, and who it is there.
 
 use c5c3_api::parts;
-use provider_composer::{Composition, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Section;
@@ -21,7 +21,7 @@ const PORT: u16 = 3306;
 /// all of them there.
 pub const AUTHORITY: &str = "database-ca.crt";
 /// Why a database isn't used yet.
-const WAITING: &str = "WaitingForDatabase";
+const WAITING: Reason = Reason::WaitingFor("Database");
 /// Most connections of one service's user. Each process of each replica opens up to 25.
 const CONNECTIONS: u32 = 1000;
 
@@ -138,7 +138,7 @@ impl Database {
         match self.url().contains('%') {
             false => Ok(self),
             true => Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 "the database's user or password has a character that keystone-manage can't take: choose a password without \
                  @ and %, and a user without these, : and /",
             )),

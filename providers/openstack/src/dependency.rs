@@ -11,7 +11,7 @@ use c5c3_api::{
     parts::{Dependency, DependencyKind},
     placement::PlacementSpec,
 };
-use provider_composer::{Failure, Key, Progress, ResourceKind, Seen, World};
+use provider_composer::{Failure, Key, Progress, Reason, ResourceKind, Seen, World};
 use serde_json::Value;
 
 use crate::service::Service;
@@ -32,7 +32,7 @@ pub fn dependencies(
         if leads_back(&key(service.namespace, dependency), &mut path, world) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Err(Failure::new(
-                "DependencyCycle",
+                Reason::DependencyCycle,
                 format!(
                     "dependsOn goes in a circle, {}: take one of them out",
                     path.join(" -> ")
@@ -75,7 +75,7 @@ fn depends_on(object: &Value) -> Vec<Dependency> {
 
 fn unready(namespace: &str, dependency: &Dependency, world: &World<'_>) -> Option<Progress> {
     let key = key(namespace, dependency);
-    let reason = format!("WaitingFor{}", key.kind);
+    let reason = Reason::WaitingFor(key.kind.kind);
     match world.condition(&key, &dependency.condition) {
         Seen::Found(Some(condition)) if condition.status == "True" => None,
         Seen::Found(_) => {

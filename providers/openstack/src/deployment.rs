@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -323,7 +323,7 @@ fn progress(
     let deployment = match seen {
         Seen::Found(deployment) => deployment,
         Seen::Missing => {
-            return Progress::waiting("Starting", format!("waits for Deployment {name}"));
+            return Progress::waiting(Reason::Starting, format!("waits for Deployment {name}"));
         }
         Seen::Unread(message) => return Progress::Unknown { message },
     };
@@ -341,7 +341,7 @@ fn progress(
     let late = rolls.and_then(|it| it.last_update_time.as_ref()?.0.checked_add(START).ok());
     if stuck || late.is_some_and(|late| late <= now) {
         return Progress::failed(
-            "NotStarting",
+            Reason::NotStarting,
             format!(
                 "new pods of Deployment {name} don't become ready: see `kubectl describe pods -n {} -l \
                  {INSTANCE}={},{COMPONENT}={}` for why; older ones, if there are any, keep running",
@@ -357,8 +357,8 @@ fn progress(
     match holds("Available", "True") {
         Some(_) => Progress::Ready,
         // All of them were.
-        None if rolled.is_some() && ready == 0 => Progress::failing("Unavailable", message),
-        None => Progress::waiting("Starting", message),
+        None if rolled.is_some() && ready == 0 => Progress::failing(Reason::Unavailable, message),
+        None => Progress::waiting(Reason::Starting, message),
     }
 }
 

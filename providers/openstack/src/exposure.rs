@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
 
 use crate::awaited::Awaited;
 use crate::component::Component;
@@ -63,7 +63,7 @@ fn refused(annotations: &BTreeMap<String, String>) -> Option<Progress> {
         }
     })?;
     let message = format!("expose.ingress.annotations: {why}");
-    Some(Progress::failed("AnnotationNotAllowed", message))
+    Some(Progress::failed(Reason::AnnotationNotAllowed, message))
 }
 
 impl Service<'_> {
@@ -208,7 +208,7 @@ fn accepted(component: &Component<'_>, gateway: &parts::Gateway, world: &World<'
     let (name, gateway) = (&component.object, &gateway.name);
     let waiting = |why: &str| {
         Progress::waiting(
-            "WaitingForGateway",
+            Reason::WaitingFor("Gateway"),
             format!("waits for Gateway {gateway} to take HTTPRoute {name}{why}"),
         )
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::{Common, ExtraConfig};
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 
 use crate::config::is_name;
 use crate::mask::is_secret;
@@ -183,7 +183,7 @@ fn free(owned: &[Owned<'_>], section: &str, option: &str) -> Result<(), Failure>
     match owned.into_iter().find(|owned| owned.is(section, option)) {
         None => Ok(()),
         Some(owned) => Err(Failure::new(
-            "OwnedByOperator",
+            Reason::OwnedByOperator,
             format!(
                 "extraConfig sets [{section}] {option}, and the operator owns it: use {}, and leave it out of extraConfig",
                 owned.instead
@@ -193,7 +193,7 @@ fn free(owned: &[Owned<'_>], section: &str, option: &str) -> Result<(), Failure>
 }
 
 fn invalid(message: String) -> Failure {
-    Failure::new("InvalidConfiguration", message)
+    Failure::new(Reason::InvalidConfiguration, message)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which image a service runs, and which release it is of.
 
 use c5c3_api::parts::{Common, Image};
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 
 use crate::release::{Release, table::REGISTRY};
 
@@ -18,7 +18,7 @@ pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
         (Some(wanted), tagged) => {
             let wanted: Release = wanted.parse().map_err(|_| {
                 Failure::new(
-                    "Invalid",
+                    Reason::Invalid,
                     format!(
                         "release {wanted:?} is no OpenStack release: write for instance 2025.2"
                     ),
@@ -26,7 +26,7 @@ pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
             })?;
             if let Some(tagged) = tagged.filter(|tagged| *tagged != wanted) {
                 return Err(Failure::new(
-                    "ReleaseMismatch",
+                    Reason::ReleaseMismatch,
                     format!(
                         "release is {wanted}, and image.tag {} is of {tagged}: change one of them, or leave release out",
                         common.image.tag.as_deref().unwrap_or_default()
@@ -38,7 +38,7 @@ pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
         (None, Some(tagged)) => tagged,
         (None, None) => {
             return Err(Failure::new(
-                "ReleaseUnknown",
+                Reason::ReleaseUnknown,
                 format!(
                     "{} say which OpenStack release it is: give release, for instance 2025.2",
                     unsaid(&common.image)

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
 
 use crate::digest::digest;
 use crate::files;
@@ -135,7 +135,7 @@ impl<'a> Jobs<'a> {
             composition.wake_at(again);
         }
         Progress::failed(
-            "JobFailed",
+            Reason::JobFailed,
             format!(
                 "Job {name} failed ({message}): {}; it is tried again at {}, or as soon as what it uses changes",
                 self.hint(task, &name),
@@ -186,7 +186,10 @@ impl<'a> Jobs<'a> {
             composition.keep(key);
         }
         let name = &job.metadata.name;
-        Progress::waiting("WaitingForJob", format!("waits for Job {name}, which runs"))
+        Progress::waiting(
+            Reason::WaitingFor("Job"),
+            format!("waits for Job {name}, which runs"),
+        )
     }
 
     /// Says that a Job has failed, but is tried again at once.
@@ -196,7 +199,7 @@ impl<'a> Jobs<'a> {
         let name = &job.metadata.name;
         let (hint, tries) = (self.hint(task, name), TRIES + 1);
         Some(Progress::failing(
-            "JobFailing",
+            Reason::JobFailing,
             format!("Job {name} has failed {failed} of {tries} times, and is tried again: {hint}"),
         ))
     }
@@ -221,7 +224,7 @@ impl<'a> Jobs<'a> {
         let late = begun.and_then(|begun| begun.0.checked_add(START).ok());
         match late {
             Some(late) if late <= self.now => Progress::failed(
-                "NotStarting",
+                Reason::NotStarting,
                 format!(
                     "waits for Job {name}, whose pod doesn't start: is there an image {}, and room on a node? See `kubectl \
                      describe pods -n {} -l job-name={name}` for why; what runs goes on",
@@ -232,7 +235,7 @@ impl<'a> Jobs<'a> {
                 if let Some(late) = late {
                     composition.wake_at(late);
                 }
-                Progress::waiting("WaitingForJob", format!("waits for Job {name}"))
+                Progress::waiting(Reason::WaitingFor("Job"), format!("waits for Job {name}"))
             }
         }
     }

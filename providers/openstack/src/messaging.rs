@@ -2,7 +2,7 @@
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{Composition, Key, Progress, Resource, Seen, Use, World};
+use provider_composer::{Composition, Key, Progress, Reason, Resource, Seen, Use, World};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Config;
@@ -28,7 +28,7 @@ const AUTHORITY: &str = "messaging-ca.crt";
 /// The same of a RabbitMQ whose certificate is signed by a public authority, in every image.
 const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Why a bus isn't used yet.
-const WAITING: &str = "WaitingForMessaging";
+const WAITING: Reason = Reason::WaitingFor("Messaging");
 /// The folder of file locks: every container can write to it.
 const LOCK_PATH: &str = "/tmp";
 /// The environment variables of oslo.config for the two parts of the queue manager's names
@@ -230,7 +230,7 @@ impl Account {
         if elsewhere.is_none() {
             if key != IMPORTED[1] {
                 return Err(Progress::failed(
-                    "InvalidSecret",
+                    Reason::InvalidSecret,
                     format!(
                         "messaging.secretRef.key is {key}, and RabbitMQ's operator reads passwords under password: put it there \
                          in Secret {secret}, and leave key out"
@@ -286,7 +286,7 @@ fn managed(
     let made = Values::read(world, service.namespace, &name, "RabbitMQ's user")?;
     if made.required("password")? != password {
         return Err(Progress::failed(
-            "PasswordNotTaken",
+            Reason::PasswordNotTaken,
             format!(
                 "RabbitMQ's user has the password that it was made with, and its operator doesn't change it: delete User {} of \
                  rabbitmq.com, and it is made anew with the one that the Secret has now",

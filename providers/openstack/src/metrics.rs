@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Key, Progress, Seen, World};
+use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
 
 use crate::component::Component;
 use crate::manifest::Manifest;
@@ -62,7 +62,7 @@ impl Component<'_> {
         if let Seen::Unread(why) = world.object(&key) {
             composition.keep(key);
             return Some(Progress::waiting(
-                "NotMonitored",
+                Reason::NotMonitored,
                 format!(
                     "Prometheus isn't told where the metrics are: {why}; they are at Service {name}, port {PORT}, and the API \
                      serves all the same"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use provider_composer::{Composition, Failure, Progress};
+use provider_composer::{Composition, Failure, Progress, Reason};
 
 use crate::jobs::{Jobs, Task};
 use crate::pod::Program;
@@ -95,7 +95,7 @@ impl Migrations {
             }
             if service.installed.is_some() && jobs.another_release_contracts() {
                 return Err(Failure::new(
-                    "TooLateToGoBack",
+                    Reason::TooLateToGoBack,
                     format!(
                         "the database has begun to leave {} behind: ask for the newer release again, or restore a backup",
                         service.release

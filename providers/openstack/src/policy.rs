@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::PolicyOverrides;
 use k8s_openapi::api::core::v1::ConfigMap;
-use provider_composer::{Failure, Progress, Seen, World};
+use provider_composer::{Failure, Progress, Reason, Seen, World};
 
 use crate::awaited::Awaited;
 use crate::config::Config;
@@ -82,7 +82,7 @@ fn given(
         Seen::Found(map) => map.body,
         Seen::Missing => {
             return Ok(Err(Progress::waiting(
-                "WaitingForPolicy",
+                Reason::WaitingFor("Policy"),
                 format!("waits for ConfigMap {name} with policies"),
             )));
         }
@@ -156,7 +156,7 @@ fn references(rule: &str) -> impl Iterator<Item = &str> {
 }
 
 fn invalid(message: String) -> Failure {
-    Failure::new("InvalidPolicy", message)
+    Failure::new(Reason::InvalidPolicy, message)
 }
 
 /// A text as JSON has it, which YAML takes too.

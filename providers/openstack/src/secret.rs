@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Progress, Seen, World};
+use provider_composer::{Progress, Reason, Seen, World};
 
 use crate::awaited::Awaited;
 
@@ -37,7 +37,7 @@ impl Values {
                     .collect(),
             }),
             Seen::Missing => Err(Progress::waiting(
-                "WaitingForSecret",
+                Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name} with {purpose}"),
             )),
             Seen::Unread(message) => Err(Progress::Unknown { message }),
@@ -65,7 +65,7 @@ impl Values {
         match std::str::from_utf8(value) {
             Ok(text) if !text.chars().any(char::is_control) => Ok(Some(text)),
             _ => Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "key {key} of Secret {} is no text of one line: write it again without a line break",
                     self.name
@@ -84,7 +84,7 @@ impl Values {
         };
         port.parse().map(Some).map_err(|_| {
             Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "key port of Secret {} is no port: write a number from 1 to 65535",
                     self.name
@@ -125,7 +125,7 @@ impl Values {
 
     fn lacks(&self, key: &str) -> Progress {
         Progress::failed(
-            "InvalidSecret",
+            Reason::InvalidSecret,
             format!(
                 "Secret {} has no value under the key {key}: put it in",
                 self.name

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Failure, Owner, Resource, ResourceKind, Subject, Use};
+use provider_composer::{Failure, Owner, Reason, Resource, ResourceKind, Subject, Use};
 
 use crate::component::{Component, Scale};
 use crate::definition::ServiceDefinition;
@@ -67,7 +67,7 @@ impl<'a> Service<'a> {
     ) -> Result<Self, Failure> {
         if subject.name().contains('.') {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 "metadata.name has a dot, and a Service of this name would be another host: create the resource under a name \
                  of letters, digits and dashes",
             ));
@@ -76,7 +76,7 @@ impl<'a> Service<'a> {
         let installed = installed.and_then(|release| release.parse::<Release>().ok());
         if let Some(installed) = installed {
             installed.may_become(release).map_err(|message| {
-                Failure::new("ReleaseNotReachable", format!("release {message}"))
+                Failure::new(Reason::ReleaseNotReachable, format!("release {message}"))
             })?;
         }
         Ok(Self {

@@ -5,7 +5,8 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Live, Progress, Resource, Seen, Subject, Use, World,
+    Composer, Composition, Custom, Failure, Live, Progress, Reason, Resource, Seen, Subject, Use,
+    World,
 };
 
 use crate::network::{Database, Network};
@@ -61,14 +62,14 @@ fn registered(
             "no ovn-controller has registered as {system_id}: check that its pod runs on the node, and that \
              external-ids:system-id is {system_id}"
         );
-        let progress = Progress::waiting("NotRegistered", message);
+        let progress = Progress::waiting(Reason::NotRegistered, message);
         return (progress, OvnChassisStatus::default());
     };
     let heartbeat = Timestamp::from_millisecond(chassis.timestamp).ok();
     let heartbeat = heartbeat.filter(|_| chassis.timestamp > 0).map(second);
     let progress = match answer.is_alive(system_id, now) {
         Some(false) => Progress::failed(
-            "Silent",
+            Reason::Silent,
             format!(
                 "ovn-controller {system_id} does not carry out changes any more: check its pod on the node"
             ),
@@ -92,7 +93,7 @@ fn remove(
     world: &World<'_>,
     composition: &mut Composition,
 ) -> Result<(), Failure> {
-    let unread = |message: String| Failure::transient("LookupFailed", message);
+    let unread = |message: String| Failure::transient(Reason::LookupFailed, message);
     match world.get::<Node>("", &subject.spec.hostname) {
         Seen::Found(_) => return Ok(()),
         Seen::Unread(message) => return Err(unread(message)),
@@ -133,7 +134,7 @@ fn observe(namespace: &str, world: &World<'_>) -> Result<(Access, Answer), Progr
     };
     let [cluster] = clusters.as_slice() else {
         return Err(Progress::failed(
-            "NoCluster",
+            Reason::NoCluster,
             format!(
                 "namespace {namespace} has {} OVNClusters, and a node belongs to the only one: keep one",
                 clusters.len()
@@ -150,7 +151,7 @@ fn observe(namespace: &str, world: &World<'_>) -> Result<(Access, Answer), Progr
     let question = network.question(Database::Southbound, &pods, client.as_ref());
     let question = question.ok_or_else(|| {
         let message = "waits for a ready member of the southbound database";
-        Progress::waiting("WaitingForMembers", message)
+        Progress::waiting(Reason::WaitingFor("Members"), message)
     })?;
     match question.ask(world) {
         Seen::Found(answer) => Ok((question.access, answer)),

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Progress, Resource, Seen, Subject, Use, World,
+    Composer, Composition, Custom, Failure, Progress, Reason, Resource, Seen, Subject, Use, World,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
@@ -60,7 +60,7 @@ impl Composer for OvnCluster {
         if subject.name().contains('.') {
             let message = "metadata.name has a dot, and a Service of this name would be another host: create the \
                            OVNCluster under a name of letters, digits and dashes";
-            return Err(Failure::new("Invalid", message));
+            return Err(Failure::new(Reason::Invalid, message));
         }
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(world, composition);

@@ -4,7 +4,7 @@ use c5c3_api::parts::Resources;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
 use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
 
 use crate::encryption::{Encryption, FOLDER};
@@ -121,7 +121,10 @@ impl Network<'_> {
         let available = live.as_ref().is_some_and(|live| available(live) > 0);
         let progress = match available {
             true => Progress::Ready,
-            false => Progress::waiting("WaitingForPods", format!("waits for a ready pod of {key}")),
+            false => Progress::waiting(
+                Reason::WaitingFor("Pods"),
+                format!("waits for a ready pod of {key}"),
+            ),
         };
         let rolled = live.is_some_and(|live| is_rolled(&live, &image));
         (rolled.then_some(image), progress)

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Seen, World};
+use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
 use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
 
 use crate::encryption::{Encryption, FOLDER};
@@ -163,12 +163,12 @@ impl Network<'_> {
         );
         let reached = |needed: u32| match count >= needed {
             true => Progress::Ready,
-            false => Progress::waiting("WaitingForMembers", &message),
+            false => Progress::waiting(Reason::WaitingFor("Members"), &message),
         };
         let complete = match scale.replicas == wanted {
             true => reached(wanted),
             false => Progress::waiting(
-                "RemovingMembers",
+                Reason::RemovingMembers,
                 format!(
                     "member {}-{} of {} leaves the cluster",
                     self.service(database),

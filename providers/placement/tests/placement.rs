@@ -118,7 +118,7 @@ fn a_mistake_is_told_with_what_to_do(
     cluster.settle(&PLACEMENT, "placement");
     cluster.change::<Custom<PlacementSpec>>("placement", wrong);
     let failure = cluster.compose(&PLACEMENT, "placement").err().unwrap();
-    assert_eq!(failure.reason(), reason);
+    assert_eq!(failure.reason().to_string(), reason);
     assert!(failure.to_string().contains(message), "{failure}");
     let (status, said, _) = cluster.condition(&PLACEMENT, "placement", "Ready");
     assert_eq!((status.as_str(), said.as_str()), ("False", reason));

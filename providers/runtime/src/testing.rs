@@ -18,7 +18,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::{Client, Config};
 use prometheus_client::registry::Registry;
-use provider_composer::{Answer as Composed, Failure, Operator, ResourceKind, Use, World};
+use provider_composer::{Answer as Composed, Failure, Operator, Reason, ResourceKind, Use, World};
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -560,7 +560,7 @@ impl Operator for Things {
     }
 
     fn answer(&self, _: &Value, _: &World<'_>) -> Result<Composed, Failure> {
-        Err(Failure::new("Never", "nobody asks"))
+        Err(Failure::new(Reason::Invalid, "nobody asks"))
     }
 }
 

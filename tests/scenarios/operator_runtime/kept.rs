@@ -249,7 +249,7 @@ async fn objects_in_other_namespaces_are_refused(cluster: &Cluster) -> Result<()
     eventually("the refusal is reported", seconds(20), async || {
         let one = cluster.get(TRIAL, "default/one").await?;
         let ready = said(&one.data, "Ready")?;
-        ensure!(ready["reason"] == "NotComposed", "{ready}");
+        ensure!(ready["reason"] == "InternalError", "{ready}");
         cluster.gone(CONFIG_MAP, "kube-public/there").await
     })
     .await

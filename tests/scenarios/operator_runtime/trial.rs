@@ -7,8 +7,8 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress, Resource,
-    ResourceKind, Retention, Seen, Subject, Use, World,
+    Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress, Reason,
+    Resource, ResourceKind, Retention, Seen, Subject, Use, World,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -83,7 +83,7 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
         }
         if let Some(wrong) = annotations.get("fails") {
             return Err(Failure::new(
-                "Invalid",
+                Reason::Invalid,
                 format!("take the annotation fails away: {wrong}"),
             ));
         }
@@ -116,12 +116,14 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
             .map(|secret| has_password(secret.body))
         {
             Seen::Found(true) => Progress::Ready,
-            Seen::Found(false) => {
-                Progress::failed("NoPassword", format!("Secret {target} has no password"))
-            }
-            Seen::Missing => {
-                Progress::waiting("WaitingForSecret", format!("waits for Secret {target}"))
-            }
+            Seen::Found(false) => Progress::failed(
+                Reason::InvalidSecret,
+                format!("Secret {target} has no password"),
+            ),
+            Seen::Missing => Progress::waiting(
+                Reason::WaitingFor("Secret"),
+                format!("waits for Secret {target}"),
+            ),
             Seen::Unread(message) => Progress::Unknown { message },
         };
         composition.conditions.set("SourcesResolved", &made);
@@ -146,9 +148,9 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
                 Seen::Found(answer) if *answer == "done" => Progress::Ready,
                 Seen::Found(_) => {
                     composition.call(outside("do"));
-                    Progress::waiting("Calling", "calls trial")
+                    Progress::waiting(Reason::Waiting, "calls trial")
                 }
-                Seen::Missing => Progress::waiting("Missing", "trial knows nothing"),
+                Seen::Missing => Progress::waiting(Reason::Waiting, "trial knows nothing"),
                 Seen::Unread(message) => Progress::Unknown { message },
             };
             composition.conditions.set("TrialReady", &progress);
@@ -186,5 +188,5 @@ fn deployment() -> Result<Deployment, Failure> {
         },
     });
     serde_json::from_value(deployment)
-        .map_err(|error| Failure::new("NotComposed", error.to_string()))
+        .map_err(|error| Failure::new(Reason::InternalError, error.to_string()))
 }

@@ -8,6 +8,7 @@ pub mod hypervisor;
 mod shoot;
 pub mod storage;
 
+use c5c3_api::Reason;
 use function_protocol::{Fatal, Request, Response};
 
 use crate::composed::{Composed, Creation};
@@ -76,8 +77,8 @@ fn check_name(metadata: &Metadata, name: &str) -> Result<(), Fatal> {
 /// Says whether a pool gets the size that its spec asks for; `refusal` says why not.
 fn size_accepted(refusal: Option<String>, response: &mut Response) {
     let (accepted, reason) = match refusal {
-        None => (true, "SizeAccepted"),
-        Some(_) => (false, "TooFewWorkers"),
+        None => (true, Reason::SizeAccepted),
+        Some(_) => (false, Reason::TooFewWorkers),
     };
     let message = refusal.unwrap_or_default();
     transitions::set(response, "SizeAccepted", accepted, reason, message);

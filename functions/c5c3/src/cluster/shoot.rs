@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Ranges;
+use c5c3_api::{Ranges, Reason};
 use function_protocol::{Fatal, Response};
 
 use super::Cluster;
@@ -138,22 +138,22 @@ pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
     }
     let operation = shoot.status.last_operation.as_ref();
     let (holds, reason, message) = match (&shoot.problem, operation) {
-        (Some(problem), _) => (false, "NotApplied", problem.clone()),
+        (Some(problem), _) => (false, Reason::NotApplied, problem.clone()),
         (None, Some(operation)) if shoot.status.has_failed() => (
             false,
-            "Failed",
+            Reason::Failed,
             format!("Gardener gave up: {}", operation.description),
         ),
-        (None, Some(_)) if shoot.status.is_up() => (true, "Created", String::new()),
+        (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, String::new()),
         (None, Some(operation)) => (
             false,
-            "Creating",
+            Reason::Creating,
             format!(
                 "Gardener is at {} %: {}",
                 operation.progress, operation.description
             ),
         ),
-        (None, None) => (false, "Waiting", "Gardener hasn't begun".to_owned()),
+        (None, None) => (false, Reason::Waiting, "Gardener hasn't begun".to_owned()),
     };
     transitions::set(response, "ShootReady", holds, reason, message);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::storage_cluster::{Capacity, Health, Phase, default_machine_class};
-use c5c3_api::{StorageClusterSpec, StorageClusterStatus};
+use c5c3_api::{Reason, StorageClusterSpec, StorageClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
@@ -181,15 +181,19 @@ fn conditions(
 ) {
     if ceph.exists {
         let (holds, reason, message) = match (&ceph.problem, ceph.status.ceph.health.as_str()) {
-            (Some(problem), _) => (false, "NotApplied", problem.clone()),
-            (None, "HEALTH_ERR") => (false, "HealthError", "Ceph reports HEALTH_ERR".to_owned()),
+            (Some(problem), _) => (false, Reason::NotApplied, problem.clone()),
+            (None, "HEALTH_ERR") => (
+                false,
+                Reason::HealthError,
+                "Ceph reports HEALTH_ERR".to_owned(),
+            ),
             (None, _) if ceph.status.phase != "Ready" => (
                 false,
-                "Waiting",
+                Reason::Waiting,
                 "Rook hasn't made the CephCluster yet".to_owned(),
             ),
-            (None, "HEALTH_OK") => (true, "Ready", String::new()),
-            (None, health) => (true, "Ready", format!("Ceph reports {health}")),
+            (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
+            (None, health) => (true, Reason::Ready, format!("Ceph reports {health}")),
         };
         transitions::set(response, "CephReady", holds, reason, message);
     } else {
@@ -197,13 +201,19 @@ fn conditions(
     }
     match ceph_cluster::shortfall(spec, preset) {
         Some(shortfall) => {
-            transitions::set(response, "CapacityPlanned", false, "TooFewDisks", shortfall);
+            transitions::set(
+                response,
+                "CapacityPlanned",
+                false,
+                Reason::TooFewDisks,
+                shortfall,
+            );
         }
         None => transitions::set(
             response,
             "CapacityPlanned",
             true,
-            "EnoughDisks",
+            Reason::EnoughDisks,
             String::new(),
         ),
     }

@@ -1,7 +1,7 @@
 //! The clusters a claim names, and whether it may be served at all.
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, PoolName,
+    ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, PoolName, Reason,
     StorageClusterSpec,
 };
 use function_protocol::{Fatal, Request, Response};
@@ -125,9 +125,9 @@ impl Site {
     }
 
     /// What is wrong with the clusters, for people. Waiting to be admitted is only said where nothing else is wrong.
-    pub fn problems(&self) -> Vec<(&'static str, String)> {
+    pub fn problems(&self) -> Vec<(Reason, String)> {
         let of_pools = [problem(&self.control_plane)].into_iter();
-        let all: Vec<(bool, &'static str, String)> = of_pools
+        let all: Vec<(bool, Reason, String)> = of_pools
             .chain(self.hypervisors.iter().map(problem))
             .chain(self.storages.iter().map(problem))
             .flatten()
@@ -140,7 +140,7 @@ impl Site {
 }
 
 /// Whether a pool with a problem may be asked for, its reason and its explanation.
-fn problem<K: Pool>(pool: &Named<K>) -> Option<(bool, &'static str, String)> {
+fn problem<K: Pool>(pool: &Named<K>) -> Option<(bool, Reason, String)> {
     let reason = pool.problem.as_ref()?.reason();
     Some((pool.is_eligible(), reason, pool.explanation()?))
 }

@@ -1,11 +1,11 @@
 //! What the claim's owner sees: phase, endpoints, consumed pools, what is in Ceph, and conditions.
 
-use c5c3_api::OpenStackClusterStatus;
 use c5c3_api::control_plane::{ControlPlaneStatus, UpdatePhase};
 use c5c3_api::openstack_cluster::{
     CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources, ConsumedHypervisorPool,
     ConsumedPools, ConsumedStoragePool, Phase, ResourceStatus,
 };
+use c5c3_api::{OpenStackClusterStatus, Reason};
 use function_protocol::{Fatal, Readiness, Response};
 
 use super::Recipe;
@@ -85,31 +85,37 @@ impl Recipe<'_> {
     fn conditions(
         &self,
         findings: &Findings,
-        problems: &[(&'static str, String)],
+        problems: &[(Reason, String)],
         response: &mut Response,
     ) {
         match unsupported(&self.cluster.spec) {
             Some(message) => {
-                transitions::set(response, "ServicesSupported", false, "Unsupported", message);
+                transitions::set(
+                    response,
+                    "ServicesSupported",
+                    false,
+                    Reason::Unsupported,
+                    message,
+                );
             }
             None => transitions::set(
                 response,
                 "ServicesSupported",
                 true,
-                "Supported",
+                Reason::Supported,
                 String::new(),
             ),
         }
         match problems.first() {
             Some((reason, _)) => {
                 let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();
-                transitions::set(response, "PoolsReady", false, reason, sentences.join("; "));
+                transitions::set(response, "PoolsReady", false, *reason, sentences.join("; "));
             }
             None => transitions::set(
                 response,
                 "PoolsReady",
                 true,
-                "PoolsReady",
+                Reason::PoolsReady,
                 "every pool can be consumed".to_owned(),
             ),
         }
@@ -131,14 +137,22 @@ impl Recipe<'_> {
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);
         let (reason, message) = match (&control_plane.problem, ready) {
-            (Some(problem), _) => ("NotApplied", problem.clone()),
+            (Some(problem), _) => (Reason::NotApplied, problem.clone()),
             (None, Some(ready)) if !ready.reason.is_empty() => {
-                (ready.reason.as_str(), ready.message.clone())
+                let stalled = condition(&control_plane.status.conditions, "Stalled");
+                let is_stalled = stalled.is_some_and(|stalled| stalled.status == "True");
+                return transitions::repeat(
+                    response,
+                    "ControlPlaneReady",
+                    holds,
+                    ready,
+                    is_stalled,
+                );
             }
-            (None, _) if holds => ("Ready", String::new()),
+            (None, _) if holds => (Reason::Ready, String::new()),
             (None, _) => (
-                "Waiting",
-                "the c5c3-operator hasn't said that it is ready".to_owned(),
+                Reason::Waiting,
+                "the c5c3-operator hasn't reported whether it is ready".to_owned(),
             ),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
@@ -148,7 +162,7 @@ impl Recipe<'_> {
     fn retained(&self, retained: &[String], response: &mut Response) {
         let names = retained.join(",");
         if retained.is_empty() {
-            transitions::set(response, "Retained", false, "NothingRetained", names);
+            transitions::set(response, "Retained", false, Reason::NothingRetained, names);
             return;
         }
         let claim = &self.cluster.metadata;
@@ -158,13 +172,13 @@ impl Recipe<'_> {
             claim.claim_name(),
             claim.claim_namespace()
         );
-        transitions::set(response, "Retained", true, "DataRetained", message);
+        transitions::set(response, "Retained", true, Reason::DataRetained, message);
     }
 
     /// One part of the claim: ready once nothing in it is awaited.
     fn part(&self, response: &mut Response, type_: &str, waiting: &[String]) {
         if waiting.is_empty() {
-            transitions::set(response, type_, true, "Ready", String::new());
+            transitions::set(response, type_, true, Reason::Ready, String::new());
             return;
         }
         let more = match waiting.len().saturating_sub(SHOWN) {
@@ -174,9 +188,9 @@ impl Recipe<'_> {
         let shown = &waiting[..waiting.len().min(SHOWN)];
         let message = format!("waiting for {}{more}", shown.join(", "));
         let reason = if self.was_ready() {
-            "NotReady"
+            Reason::NotReady
         } else {
-            "Waiting"
+            Reason::Waiting
         };
         transitions::set(response, type_, false, reason, message);
     }

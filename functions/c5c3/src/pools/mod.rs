@@ -4,8 +4,9 @@ mod fetch;
 mod requests;
 
 use c5c3_api::{
-    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Sharing,
-    SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster, storage_cluster,
+    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Reason,
+    Sharing, SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster,
+    storage_cluster,
 };
 use function_protocol::{Fatal, Request, Response};
 use serde::de::DeserializeOwned;
@@ -193,19 +194,19 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// One word for a condition.
-    pub fn reason(&self) -> &'static str {
+    /// The reason of a condition.
+    pub fn reason(&self) -> Reason {
         match self {
-            Problem::Unread => "PoolUnread",
-            Problem::Missing { .. } => "PoolMissing",
-            Problem::Deleting => "PoolDeleting",
-            Problem::OtherRegion { .. } => "PoolInOtherRegion",
-            Problem::NotAllowed { .. } => "PoolNotAllowed",
-            Problem::Dedicated { .. } => "PoolDedicated",
-            Problem::AwaitingAdmission => "PoolAwaitingAdmission",
-            Problem::NetworkTaken { .. } => "PoolNetworkTaken",
-            Problem::Full { .. } => "PoolFull",
-            Problem::NotReady { .. } => "PoolNotReady",
+            Problem::Unread => Reason::PoolLookupFailed,
+            Problem::Missing { .. } => Reason::PoolMissing,
+            Problem::Deleting => Reason::PoolDeleting,
+            Problem::OtherRegion { .. } => Reason::PoolInOtherRegion,
+            Problem::NotAllowed { .. } => Reason::PoolNotAllowed,
+            Problem::Dedicated { .. } => Reason::PoolDedicated,
+            Problem::AwaitingAdmission => Reason::PoolAwaitingAdmission,
+            Problem::NetworkTaken { .. } => Reason::PoolNetworkTaken,
+            Problem::Full { .. } => Reason::PoolFull,
+            Problem::NotReady { .. } => Reason::PoolNotReady,
         }
     }
 }
@@ -228,7 +229,11 @@ impl<K: Pool> Named<K> {
     pub fn status(&self) -> String {
         match (&self.problem, &self.composite) {
             (Some(Problem::NotReady { phase }), _) => phase.clone(),
-            (Some(problem), _) => problem.reason().trim_start_matches("Pool").to_owned(),
+            (Some(problem), _) => problem
+                .reason()
+                .name()
+                .trim_start_matches("Pool")
+                .to_owned(),
             (None, Some(composite)) => K::phase(&composite.status).1,
             (None, None) => String::new(),
         }

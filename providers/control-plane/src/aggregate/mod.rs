@@ -6,7 +6,8 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus, Sec
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, Composition, Failure, Key, Owner, Progress, Resource, Seen, Subject, Use, World,
+    Composer, Composition, Failure, Key, Owner, Progress, Reason, Resource, Seen, Subject, Use,
+    World,
 };
 
 use crate::credentials::Sealed;
@@ -66,7 +67,7 @@ fn target_is_free(
         Seen::Missing => Ok(()),
         Seen::Found(sealed) if Owner::from_labels(&sealed.metadata.labels) == Some(owner) => Ok(()),
         Seen::Found(_) => Err(Progress::failed(
-            "SecretInTheWay",
+            Reason::NameTaken,
             format!(
                 "there is a Secret {name} that was made by somebody else: name another target, or delete that Secret"
             ),
@@ -102,7 +103,7 @@ fn taken(
     let pick = |key: &String| {
         let value = values.remove(key).ok_or_else(|| {
             Progress::failed(
-                "MissingKey",
+                Reason::InvalidSecret,
                 format!("Secret {name} has no key {key}: add it, or take it off spec.sources"),
             )
         })?;

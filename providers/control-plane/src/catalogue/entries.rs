@@ -1,6 +1,6 @@
 //! The catalogue itself: services and their endpoints. Keystone's own are made by its bootstrap.
 
-use provider_composer::{Failure, Progress};
+use provider_composer::{Failure, Progress, Reason};
 use provider_openstack::{KEYSTONE, ServiceDefinition};
 
 use super::first_unready;
@@ -70,7 +70,7 @@ fn place(
         return Ok(Progress::Ready);
     }
     let progress = Progress::waiting(
-        "WaitingForKeystone",
+        Reason::WaitingFor("Keystone"),
         format!("waits for endpoint {name} to be in region {region}"),
     );
     korc.change(Change::Place { endpoint, region })?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use c5c3_api::control_plane::CloudCredentialsRef;
-use provider_composer::{Composition, Failure, Key, Progress, Resource, Seen, World};
+use provider_composer::{Composition, Failure, Key, Progress, Reason, Resource, Seen, World};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,7 +99,7 @@ impl<'a> Korc<'a> {
         }
         let progress = match condition("Progressing") {
             Some(it) if is_final(&it.reason) => Progress::failed(
-                "RefusedByKORC",
+                Reason::RefusedByKORC,
                 format!(
                     "K-ORC gave up on {key}: {}; set right what it says, and delete {key} to have it tried again",
                     it.message
@@ -171,5 +171,8 @@ fn is_final(reason: &str) -> bool {
 }
 
 fn waiting(key: &Key, why: &str) -> Progress {
-    Progress::waiting("WaitingForKORC", format!("waits for {key} of K-ORC: {why}"))
+    Progress::waiting(
+        Reason::WaitingFor("KORC"),
+        format!("waits for {key} of K-ORC: {why}"),
+    )
 }

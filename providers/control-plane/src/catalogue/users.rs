@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use provider_composer::{Failure, Generated, Key, Progress, Seen};
+use provider_composer::{Failure, Generated, Key, Progress, Reason, Seen};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 
@@ -125,7 +125,7 @@ fn grant(
     Ok(match lacking.is_empty() {
         true => Progress::Ready,
         false => Progress::waiting(
-            "WaitingForKeystone",
+            Reason::WaitingFor("Keystone"),
             format!(
                 "waits for user {} to have the roles {} in project {PROJECT}",
                 user.name,
@@ -152,7 +152,7 @@ fn application_credential(
         (Err(message), _) | (_, Err(message)) => {
             let key = Key::of::<Made<User>>(namespace, user.name);
             return match korc.world.object(&key) {
-                Seen::Found(_) => Err(Failure::transient("Unread", message)),
+                Seen::Found(_) => Err(Failure::transient(Reason::LookupFailed, message)),
                 Seen::Missing | Seen::Unread(_) => Ok(Progress::Unknown { message }),
             };
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 use serde::Serialize;
 
 use super::Line;
@@ -114,7 +114,7 @@ impl Site {
         };
         // The error would quote what it could not write.
         let text = serde_saphyr::to_string(&clouds)
-            .map_err(|_| Failure::new("NotComposed", "a clouds.yaml can't be written"))?;
+            .map_err(|_| Failure::new(Reason::InternalError, "a clouds.yaml can't be written"))?;
         let mut values = BTreeMap::from([(CLOUDS_YAML.to_owned(), ByteString(text.into_bytes()))]);
         if let Some(ca) = &self.ca {
             values.insert(CA.to_owned(), ByteString(ca.clone().into_bytes()));

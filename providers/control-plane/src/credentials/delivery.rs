@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::SecretStore;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Failure, Owner, Progress, Resource, Seen, World};
+use provider_composer::{Composition, Failure, Owner, Progress, Reason, Resource, Seen, World};
 
 use super::Sealed;
 use crate::Recipe;
@@ -42,7 +42,7 @@ pub(crate) fn deliver(
         }
         Seen::Found(sealed) if !is_ours(recipe, &sealed) => {
             return Ok(Progress::failed(
-                "SecretInTheWay",
+                Reason::NameTaken,
                 format!(
                     "there is a Secret {written} that isn't this control plane's: delete or rename it, or set \
                      korc.enabled to false and keep the catalogue yourself"

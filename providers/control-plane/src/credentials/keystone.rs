@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use provider_composer::{Failure, Outside};
+use provider_composer::{Failure, Outside, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The driver that is meant.
@@ -91,8 +91,12 @@ impl Call {
 }
 
 fn outside(content: &impl Serialize) -> Result<Outside, Failure> {
-    let content = serde_json::to_string(content)
-        .map_err(|_| Failure::new("NotComposed", "a question to Keystone can't be written"))?;
+    let content = serde_json::to_string(content).map_err(|_| {
+        Failure::new(
+            Reason::InternalError,
+            "a question to Keystone can't be written",
+        )
+    })?;
     Ok(Outside {
         system: SYSTEM,
         content,

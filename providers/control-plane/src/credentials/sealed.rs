@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Metadata, Progress, Seen, World};
+use provider_composer::{Metadata, Progress, Reason, Seen, World};
 
 /// A secret text of one line.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Sealed {
         match Self::look(world, namespace, name) {
             Seen::Found(sealed) => Ok(sealed),
             Seen::Missing => Err(Progress::waiting(
-                "WaitingForSecret",
+                Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name}, {origin}"),
             )),
             Seen::Unread(message) => Err(Progress::Unknown { message }),
@@ -61,18 +61,18 @@ impl Sealed {
         let name = &self.name;
         let value = self.get(key).ok_or_else(|| {
             Progress::failed(
-                "MissingKey",
+                Reason::InvalidSecret,
                 format!("Secret {name} has no key {key}: add it"),
             )
         })?;
         match std::str::from_utf8(value) {
             Ok(text) if !text.trim().is_empty() => Ok(text),
             Ok(_) => Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!("{key} of Secret {name} is empty: give it a value"),
             )),
             Err(_) => Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!("{key} of Secret {name} is no text in UTF-8: write it anew"),
             )),
         }
@@ -83,7 +83,7 @@ impl Sealed {
         let text = self.text(key)?;
         if text.contains(|letter: char| letter.is_control()) {
             return Err(Progress::failed(
-                "InvalidSecret",
+                Reason::InvalidSecret,
                 format!(
                     "{key} of Secret {} has a line break or another control character in it: write it without, for \
                      instance with printf instead of echo",

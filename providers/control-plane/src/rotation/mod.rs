@@ -13,8 +13,8 @@ use c5c3_api::parts::NamedRef;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, Composition, Failure, Key, Progress, Resource, ResourceKind, Seen, Subject, Use,
-    World,
+    Composer, Composition, Failure, Key, Progress, Reason, Resource, ResourceKind, Seen, Subject,
+    Use, World,
 };
 
 use self::step::{Memory, Pace, Step, step};
@@ -97,7 +97,7 @@ fn target(
     let unknown = |message| Progress::Unknown { message };
     let missing = || {
         Progress::failed(
-            "UserNotFound",
+            Reason::UserNotFound,
             format!(
                 "there is no service user {name} in this namespace: set targetServiceUser to a User of K-ORC that a control \
                  plane has made, for instance glance"
@@ -114,7 +114,7 @@ fn target(
     match rotations.eldest() {
         Some(eldest) if eldest != subject.name() => {
             return Err(Progress::failed(
-                "AnotherRotation",
+                Reason::AnotherRotation,
                 format!(
                     "CredentialRotation {eldest} is of user {name} too, and is the elder: delete one of the two"
                 ),
@@ -146,7 +146,7 @@ fn pace(spec: &CredentialRotationSpec) -> Result<Pace, Progress> {
     let moment = |written: &String| {
         written.parse().map_err(|error| {
             Progress::failed(
-                "InvalidTime",
+                Reason::Invalid,
                 format!(
                     "replaceMadeBefore is {written:?} ({error}): write it as 2026-01-31T12:00:00Z"
                 ),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use provider_composer::Progress;
+use provider_composer::{Progress, Reason};
 
 use crate::credentials::{Credential, Standing, numbered};
 
@@ -75,20 +75,20 @@ impl Stage {
     pub(super) fn worded(self, user: &str) -> Progress {
         match self {
             Self::First => Progress::waiting(
-                "WaitingForCredential",
+                Reason::WaitingFor("Credential"),
                 format!(
                     "waits for the control plane to make the first application credential of user {user}"
                 ),
             ),
             Self::Making(number) => Progress::waiting(
-                "MakingCredential",
+                Reason::MakingCredential,
                 format!(
                     "waits for K-ORC to make ApplicationCredential {}; the present one stays in use",
                     numbered(user, number)
                 ),
             ),
             Self::TakingUp(number) => Progress::waiting(
-                "WaitingForService",
+                Reason::WaitingFor("Service"),
                 format!(
                     "waits for {user} to say in status.applicationCredential that all of it runs with \
                      ApplicationCredential {}; no other credential goes before that",

@@ -1,6 +1,6 @@
 //! Passwords of the services: made once, or given by whoever runs the server.
 
-use provider_composer::{Composition, Generated, Progress, Seen, World};
+use provider_composer::{Composition, Generated, Progress, Reason, Seen, World};
 
 use super::{ADMIN_CREDENTIALS, definition};
 use crate::catalogue;
@@ -131,7 +131,7 @@ impl Recipe<'_> {
             },
             (Seen::Missing, Origin::Made) => Progress::Ready,
             (Seen::Missing, Origin::Given(why)) => Progress::failed(
-                "MissingSecret",
+                Reason::WaitingFor("Secret"),
                 format!("{why}, and Secret {secret} is missing: make it, with the key {key}"),
             ),
             (Seen::Unread(message), _) => Progress::Unknown { message },

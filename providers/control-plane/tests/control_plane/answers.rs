@@ -166,7 +166,7 @@ fn a_brownfield_one_asks_for_its_passwords() {
     let (status, reason, message) = stage.condition("KeystoneReady");
     assert_eq!(
         (status.as_str(), reason.as_str()),
-        ("False", "MissingSecret")
+        ("False", "WaitingForSecret")
     );
     assert!(message.contains("keystone-db-credentials"), "{message}");
     assert!(stage.object(Node::Keystone).is_none());

@@ -138,7 +138,7 @@ fn one_that_was_refused_goes_without_touching_the_elder() {
     stage.cluster.put(&younger, &json!({ "spec": {} }));
     stage.cluster.settle(&crate::stage::OPERATOR, &younger);
     let status = &stage.cluster.get(&younger).unwrap()["status"];
-    assert_eq!(status["conditions"][0]["reason"], "NotAlone");
+    assert_eq!(status["conditions"][0]["reason"], "AnotherControlPlane");
     let message = status["conditions"][0]["message"].as_str().unwrap();
     assert!(message.contains("production"), "{message}");
 

@@ -38,7 +38,7 @@ fn infrastructure_can_be_without_keystone() {
 #[rstest]
 #[case::line_break(json!({ "password": ByteString(b"s3cret\n".to_vec()) }), "InvalidSecret", "line break")]
 #[case::empty(json!({ "password": ByteString(Vec::new()) }), "InvalidSecret", "empty")]
-#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "MissingKey", "no key password")]
+#[case::other_key(json!({ "passwort": ByteString(b"s3cret".to_vec()) }), "InvalidSecret", "no key password")]
 fn a_secret_that_cannot_be_used_is_named(
     #[case] data: serde_json::Value,
     #[case] expected: &str,

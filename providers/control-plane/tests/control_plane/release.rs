@@ -243,7 +243,7 @@ fn a_change_that_may_not_be_is_refused(#[case] from: &str, #[case] to: &str, #[c
     assert!(all(&stage, from));
     assert_eq!(phase(&stage), UpdatePhase::Idle);
     let (_, reason, message) = stage.condition("Ready");
-    assert_eq!(reason, "ReleaseRefused");
+    assert_eq!(reason, "ReleaseNotReachable");
     assert!(message.contains(why), "{message}");
     assert_eq!(
         stage.condition("KeystoneReady").0,
@@ -283,7 +283,7 @@ fn an_unknown_release_is_refused_with_those_that_are_known() {
     wants(&mut stage, "2031.1");
     stage.play();
     let (_, reason, message) = stage.condition("Ready");
-    assert_eq!(reason, "UnknownRelease");
+    assert_eq!(reason, "ReleaseUnknown");
     for tags in &RELEASES {
         assert!(message.contains(&tags.release.to_string()), "{message}");
     }

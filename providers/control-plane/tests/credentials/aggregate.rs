@@ -41,7 +41,7 @@ fn later_sources_win_and_only_listed_keys_are_taken() {
 
 #[rstest]
 #[case::missing_secret(json!([{ "secretRef": { "name": "three" } }]), "WaitingForSecret", "three")]
-#[case::missing_key(json!([{ "secretRef": { "name": "one" }, "keys": ["z"] }]), "MissingKey", "key z")]
+#[case::missing_key(json!([{ "secretRef": { "name": "one" }, "keys": ["z"] }]), "InvalidSecret", "key z")]
 fn a_source_that_is_not_there_leaves_the_target_as_it_was(
     #[case] sources: Value,
     #[case] reason: &str,
@@ -98,7 +98,7 @@ fn somebody_elses_target_is_never_overwritten() {
     let (mut stage, key) = aggregate(&both());
     stage.put_secret("sum", &[("mine", "x")]);
     let (_, reason, _) = look(&mut stage, &key);
-    assert_eq!(reason, "SecretInTheWay");
+    assert_eq!(reason, "NameTaken");
     assert_eq!(stage.value("sum", "mine").unwrap(), "x");
     assert_eq!(stage.value("sum", "a"), None);
 }

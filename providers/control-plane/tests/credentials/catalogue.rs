@@ -172,7 +172,10 @@ fn a_secret_that_cannot_be_read_takes_nothing_away(#[case] name: &str) {
     assert_eq!(shown(&stage), before);
     let control_plane = stage.control_plane.clone();
     let (status, reason, _) = stage.condition(&control_plane, "Ready");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "Unread"));
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "LookupFailed")
+    );
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn credentials_that_cannot_be_listed_take_nothing_away() {
     "WaitingForSecret",
     "keystone-admin-credentials, with the password"
 )]
-#[case::no_key(Some(vec![("user", "x")]), "MissingKey", "password")]
+#[case::no_key(Some(vec![("user", "x")]), "InvalidSecret", "password")]
 #[case::line_break(Some(vec![("password", "pa55word\n")]), "InvalidSecret", "line break")]
 #[case::empty(Some(vec![("password", "")]), "InvalidSecret", "empty")]
 fn a_password_that_is_no_good(
@@ -250,7 +253,7 @@ fn somebody_elses_secret_is_never_overwritten() {
         "mine"
     );
     let (_, reason, message) = stage.ready();
-    assert_eq!(reason, "SecretInTheWay");
+    assert_eq!(reason, "NameTaken");
     assert!(message.contains("glance-keystone-credentials"), "{message}");
 }
 

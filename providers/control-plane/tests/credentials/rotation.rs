@@ -148,10 +148,7 @@ fn a_time_that_is_none_is_told_and_changes_nothing() {
     stage.settle();
     assert_eq!(credentials(&stage), ["glance-1"]);
     let (scheduled, reason, message) = stage.condition(&rotation("glance"), "RotationScheduled");
-    assert_eq!(
-        (scheduled.as_str(), reason.as_str()),
-        ("False", "InvalidTime")
-    );
+    assert_eq!((scheduled.as_str(), reason.as_str()), ("False", "Invalid"));
     assert!(
         message.contains("replaceMadeBefore is \"yesterday\""),
         "{message}"

@@ -144,7 +144,7 @@ fn what_keystone_believes_is_not_the_users_to_say() {
         keystone["spec"]["extraConfig"] = json!({ "federation": { "assertion_prefix": "HTTP_" } });
     });
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
-    assert_eq!(failure.reason(), "OwnedByOperator");
+    assert_eq!(failure.reason().to_string(), "OwnedByOperator");
     let said = failure.to_string();
     assert!(said.contains("use federation.identityProvider"), "{said}");
     assert_eq!(pod(&cluster), before);

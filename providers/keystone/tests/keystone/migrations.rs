@@ -76,7 +76,7 @@ fn an_upgrade_can_be_taken_back_until_it_contracts() {
     }
     release(&mut cluster, "2025.2");
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
-    assert_eq!(failure.reason(), "TooLateToGoBack");
+    assert_eq!(failure.reason().to_string(), "TooLateToGoBack");
     assert!(tasks(&cluster).contains("db-contract"));
 }
 

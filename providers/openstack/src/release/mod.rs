@@ -5,7 +5,7 @@ pub mod table;
 use std::fmt;
 use std::str::FromStr;
 
-use provider_composer::Failure;
+use provider_composer::{Failure, Reason};
 
 use table::{RELEASES, Tags};
 
@@ -35,7 +35,7 @@ impl Release {
                 .map(|tags| tags.release.to_string())
                 .collect();
             Failure::new(
-                "UnknownRelease",
+                Reason::ReleaseUnknown,
                 format!(
                     "OpenStack {text} isn't known to this operator: choose one of {}, or a newer operator",
                     names.join(", ")

@@ -1,7 +1,7 @@
 //! Making an answer so: apply, generate, prune, call.
 
 use futures::{StreamExt, stream};
-use provider_composer::{Answer, Failure, Generated, Key, Owner, Seen};
+use provider_composer::{Answer, Failure, Generated, Key, Owner, Reason, Seen};
 use serde_json::{Value, json};
 use tracing::info;
 
@@ -61,8 +61,10 @@ impl Carrier {
             made.wrote = true;
             if let Err(error) = self.external(self.outsides.call(call)).await {
                 made.problems.push(match &error {
-                    DriverError::Unavailable(why) => Failure::transient("SystemUnavailable", why),
-                    DriverError::Refused(why) => Failure::new("SystemRefused", why),
+                    DriverError::Unavailable(why) => {
+                        Failure::transient(Reason::SystemUnavailable, why)
+                    }
+                    DriverError::Refused(why) => Failure::new(Reason::SystemRefused, why),
                 });
                 return Ok(made);
             }
@@ -98,7 +100,7 @@ impl Carrier {
             Step::Taken => return Ok(Err(taken(key))),
             Step::Unread(why) => {
                 return Ok(Err(Failure::transient(
-                    "NotApplied",
+                    Reason::NotApplied,
                     format!("{key} can't be applied: {why}"),
                 )));
             }
@@ -151,7 +153,7 @@ impl Carrier {
             Seen::Found(_) => return Ok(Ok(false)),
             Seen::Unread(why) => {
                 return Ok(Err(Failure::transient(
-                    "NotGenerated",
+                    Reason::NotApplied,
                     format!("{key} can't be made: {why}"),
                 )));
             }
@@ -168,7 +170,7 @@ impl Carrier {
         );
         let secret = match secret {
             Ok(secret) => secret,
-            Err(error) => return Ok(Err(Failure::new("NotGenerated", error.to_string()))),
+            Err(error) => return Ok(Err(Failure::new(Reason::NotApplied, error.to_string()))),
         };
         match self.api.create(subject.hold, manager, key, &secret).await {
             Ok(created) => {
@@ -253,7 +255,7 @@ fn taken(key: &Key) -> Failure {
         None => key.to_string(),
     };
     Failure::new(
-        "NameTaken",
+        Reason::NameTaken,
         format!(
             "{place} exists and was made by somebody else, so it is left alone; delete or rename it, or choose another name here"
         ),
@@ -267,7 +269,7 @@ fn shown(error: ApiError, key: &Key, done: &str) -> One {
         Some(_) => {
             let why = error.shown(key.kind);
             Ok(Err(Failure::new(
-                "NotApplied",
+                Reason::NotApplied,
                 format!("{key} can't be {done}: {why}"),
             )))
         }

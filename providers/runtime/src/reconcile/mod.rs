@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use provider_composer::{Answer, Ask, Failure, Key, Operator, Seen, World};
+use provider_composer::{Answer, Ask, Failure, Key, Operator, Reason, Seen, World};
 use ring::rand::SecureRandom;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -235,7 +235,7 @@ impl Carrier {
             }
             let mut answer = answer.unwrap_or_else(|_| {
                 error!(kind = %subject.key.kind, place = %subject.id.place, "the composer panicked");
-                Err(Failure::new("Panicked", "the operator failed on this resource, which is a mistake in it; see its log"))
+                Err(Failure::new(Reason::InternalError, "the operator failed on this resource, which is a mistake in it; see its log"))
             })?;
             if asks.iter().any(|ask| matches!(ask, Ask::Outside(_))) {
                 let again = Timestamp::now() + REMEMBERED;
@@ -243,7 +243,7 @@ impl Carrier {
             }
             if let Some(key) = subject.elsewhere(&answer) {
                 return Err(Failure::new(
-                    "NotComposed",
+                    Reason::InternalError,
                     format!(
                         "{key} would not be in the namespace of its owner, which is a mistake in the operator"
                     ),

@@ -20,9 +20,9 @@ impl Carrier {
         failure: &Failure,
     ) -> Result<(), ApiError> {
         let operator = subject.operator.name();
-        self.metrics.failed(operator, failure.reason());
+        self.metrics.failed(operator, failure.reason().name());
         let place = &subject.id.place;
-        info!(operator, kind = %subject.key.kind, %place, reason = failure.reason(), message = %failure, "not reconciled");
+        info!(operator, kind = %subject.key.kind, %place, reason = %failure.reason(), message = %failure, "not reconciled");
         let now = Timestamp::now();
         let (status, mut failed) = match answer {
             Some(answer) => (

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
-use provider_composer::{Answer, Failure, Metadata, Outside, Owner, ResourceKind, Use};
+use provider_composer::{Answer, Failure, Metadata, Outside, Owner, Reason, ResourceKind, Use};
 use serde_json::{Value, json};
 
 use super::*;
@@ -39,9 +39,12 @@ impl Operator for Keeper {
         let kept = world.keys(CONFIG_MAP, namespace, &[]).found();
         match resource["metadata"]["labels"]["fails"].as_str() {
             Some("transiently") => {
-                return Err(Failure::transient("Unread", "the API server restarts"));
+                return Err(Failure::transient(
+                    Reason::LookupFailed,
+                    "the API server restarts",
+                ));
             }
-            Some(_) => return Err(Failure::new("Invalid", "set spec.a")),
+            Some(_) => return Err(Failure::new(Reason::Invalid, "set spec.a")),
             None => {}
         }
         if resource["metadata"]["labels"]["asks"] == "yes" {
@@ -225,7 +228,7 @@ async fn only_what_needs_a_person_is_a_warning() {
         assert_eq!(
             told,
             [
-                ["Normal", "Unread", "Ready: the API server restarts"],
+                ["Normal", "LookupFailed", "Ready: the API server restarts"],
                 ["Warning", "Invalid", "Ready: set spec.a"],
             ]
         );

@@ -1,0 +1,244 @@
+//! The reasons of conditions: one for each fact, with what to do about it.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The reasons of a section of `docs/troubleshooting.md`.
+#[derive(Debug)]
+pub struct Section {
+    /// The heading of the section.
+    pub title: &'static str,
+    /// Each reason with the lines of its advice.
+    pub reasons: &'static [(Reason, &'static [&'static str])],
+}
+
+/// Declares [`Reason`] and [`SECTIONS`]. The documentation of a reason is the advice that users read.
+macro_rules! reasons {
+    ($($title:literal { $($(#[doc = $advice:literal])+ $name:ident,)+ })+) => {
+        /// Why a condition has its status: one reason for each fact.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $($($(#[doc = $advice])+ $name,)+)+
+            /// Nothing is wrong: the message names the object that is waited for. If it takes too long, look at that
+            /// object. The value follows `WaitingFor` in the condition, for instance `Keystone`.
+            WaitingFor(&'static str),
+        }
+
+        /// Every reason but [`Reason::WaitingFor`], by section.
+        pub const SECTIONS: &[Section] = &[$(Section {
+            title: $title,
+            reasons: &[$((Reason::$name, &[$($advice),+])),+],
+        }),+];
+
+        impl Reason {
+            /// Returns the variant's name: the reason without what `WaitingFor` waits for, as in the label of a metric.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(Self::$name => stringify!($name),)+)+
+                    Self::WaitingFor(_) => "WaitingFor",
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    "Any resource" {
+        /// The resource isn't valid: the message names the field and the values that it takes.
+        Invalid,
+        /// An object that the resource depends on could not be read, so nothing is changed: a CRD or a right is missing, or
+        /// the API server is unavailable.
+        LookupFailed,
+        /// An object of this name exists and has another owner, so it is left alone: rename or delete it, or choose another
+        /// name here. After a restore, [hand the objects over](operations.md#restore-claims-from-a-backup).
+        NameTaken,
+        /// The API server refused an object; the message is the server's: often a webhook, a quota, an expired kubeconfig, or
+        /// a CRD that is missing or too old.
+        NotApplied,
+        /// A Secret has no such key, or its value is empty or has a line break: `printf`, not `echo`, writes one without.
+        InvalidSecret,
+        /// The operator failed on this resource: report the message and the operator's log.
+        InternalError,
+        /// An external system can't be reached. The operator tries again.
+        SystemUnavailable,
+        /// An external system refused a request; the message is the system's. Correct what it names.
+        SystemRefused,
+    }
+    "A claim" {
+        /// The named cluster doesn't exist in that namespace: correct the name, or create the cluster.
+        PoolMissing,
+        /// Look at the pool: `kubectl describe hypervisorcluster NAME -n infrastructure`.
+        PoolNotReady,
+        /// Crossplane couldn't read the pool. It tries again with the next reconcile.
+        PoolLookupFailed,
+        /// A claim consumes pools of its own region only.
+        PoolInOtherRegion,
+        /// Ask the pool's owner to add your namespace to `sharing.allowedNamespaces`.
+        PoolNotAllowed,
+        /// The pool serves another claim exclusively: name another pool.
+        PoolDedicated,
+        /// The pool hasn't decided yet. Wait for its next reconcile, a minute at most.
+        PoolAwaitingAdmission,
+        /// The nodes' addresses of two clusters overlap: the message names both. Name another pool.
+        PoolNetworkTaken,
+        /// All nodes of the pool are promised to other claims: raise `maxWorkers`, or name another pool.
+        PoolFull,
+        /// The pool is being deleted and waits for its consumers: name another pool.
+        PoolDeleting,
+        /// The numbers in the message don't fit: raise the number of disks.
+        TooFewDisks,
+        /// The numbers in the message don't fit: raise the number of workers.
+        TooFewWorkers,
+        /// The claim enables services that this version doesn't support: disable those in the message.
+        Unsupported,
+        /// The message lists what the spec no longer wants and what is kept because it has data; it has the command that
+        /// deletes it.
+        DataRetained,
+        /// Something that was ready is not ready any more: the message names it.
+        NotReady,
+        /// Gardener gave up on the Shoot; the message is Gardener's.
+        Failed,
+        /// Ceph reports HEALTH_ERR: see `ceph status` in Rook's toolbox.
+        HealthError,
+    }
+    "A ControlPlane" {
+        /// This release can't follow the installed one: take the step that the message names.
+        ReleaseNotReachable,
+        /// This version of the operator doesn't know the release: choose one from the message, set `release` for an image
+        /// whose tag names none, or install a newer operator.
+        ReleaseUnknown,
+        /// The new release failed, and the last good one runs again: correct what the message names. Any change of the spec
+        /// starts the update again.
+        UpdateFailed,
+        /// Every other service needs Keystone: enable it, or disable those.
+        KeystoneDisabled,
+        /// An older ControlPlane has this namespace: use another namespace.
+        AnotherControlPlane,
+        /// K-ORC gave up on an object, as with a name that exists twice: correct what the message names, then delete that
+        /// object, and it is created again.
+        RefusedByKORC,
+        /// An annotation of `expose.ingress.annotations`, or its value, isn't allowed on an Ingress; the message names it and
+        /// the allowed ones.
+        AnnotationNotAllowed,
+    }
+    "A CredentialRotation or SecretAggregate" {
+        /// `targetServiceUser` must be the name of one of K-ORC's Users in this namespace, for instance `glance`.
+        UserNotFound,
+        /// An older CredentialRotation for the same user takes precedence: delete one of the two.
+        AnotherRotation,
+        /// K-ORC creates the next credential; the present one stays in use until then.
+        MakingCredential,
+    }
+    "An OpenStack service" {
+        /// The message names the option, and options with similar names. Running pods keep their configuration.
+        InvalidConfiguration,
+        /// The message names the rule, and what is wrong with it. Running pods keep their policies.
+        InvalidPolicy,
+        /// The operator sets this option from a field of the resource, which the message names: use that field.
+        OwnedByOperator,
+        /// `release` and the image's tag name different releases: correct one of them.
+        ReleaseMismatch,
+        /// The database no longer works with the older release: set the newer one again, or restore a backup.
+        TooLateToGoBack,
+        /// A Job failed, and is tried again within minutes: correct what its log says.
+        JobFailing,
+        /// A Job failed for good: the message has the Job and the usual cause. A change of what it uses starts it again at
+        /// once.
+        JobFailed,
+        /// New pods don't become ready: the image may be missing, or the database may refuse the password. Older pods keep
+        /// running.
+        NotStarting,
+        /// No pod is ready any more; most often the database is unavailable. The pods recover with it.
+        Unavailable,
+        /// The ServiceMonitor can't be created: prometheus-operator isn't installed. Nothing else waits for it.
+        NotMonitored,
+        /// Services wait for each other by `dependsOn`: the message has the cycle. Remove one dependency.
+        DependencyCycle,
+        /// The Secret's password has changed, and RabbitMQ's operator doesn't change a user's password: delete the User that
+        /// the message names, and it is created again with the new one.
+        PasswordNotTaken,
+        /// The image doesn't support a setting: use the image that the message names, or disable the setting.
+        NotInImage,
+    }
+    "An OVNCluster or OVNChassis" {
+        /// A node belongs to the only OVNCluster of its namespace: keep exactly one.
+        NoCluster,
+        /// The node's ovn-controller hasn't registered in the southbound database yet: check its pod on the node.
+        NotRegistered,
+        /// The node's ovn-controller doesn't apply changes any more: check its pod on the node.
+        Silent,
+    }
+    "A HypervisorShare" {
+        /// A cluster is one pool, and this one has several HypervisorPools: delete all but one.
+        SeveralPools,
+        /// This version doesn't divide a cluster between HypervisorShares: delete all but one. Leased nodes stay leased.
+        SeveralShares,
+        /// Several Secrets have the configuration of one agent: delete all but one.
+        Ambiguous,
+        /// A node lacks what the agents need: the message names the node and what to install.
+        RequirementMissing,
+    }
+    "Nothing to do" {
+        /// The resource or its part is ready.
+        Ready,
+        /// The claim is valid, and its names are free.
+        Accepted,
+        /// The size is valid.
+        SizeAccepted,
+        /// All enabled services are supported.
+        Supported,
+        /// Every pool can be consumed.
+        PoolsReady,
+        /// The storage cluster has enough disks.
+        EnoughDisks,
+        /// Nothing is kept that the spec no longer wants.
+        NothingRetained,
+        /// The Shoot runs.
+        Created,
+        /// Gardener creates the Shoot.
+        Creating,
+        /// The message says what is waited for.
+        Waiting,
+        /// It comes after what another condition waits for.
+        Pending,
+        /// Pods start.
+        Starting,
+        /// The control plane is installed for the first time.
+        Installing,
+        /// An update of the release waits for the present release to be ready.
+        Validating,
+        /// An update of the release has reached databases, message bus and caches.
+        UpdatingInfra,
+        /// An update of the release has reached Keystone.
+        UpdatingKeystone,
+        /// An update of the release has reached the other services.
+        UpdatingServices,
+        /// An update of the release checks the new release.
+        Verifying,
+        /// The last good release is being restored: the message says why.
+        RollingBack,
+        /// The message says what is left to delete.
+        Deleting,
+        /// Parts that the spec no longer wants are being removed.
+        Removing,
+        /// A member leaves the database cluster.
+        RemovingMembers,
+    }
+}
+
+impl Reason {
+    /// Returns the reason that a condition of another resource has; [`Reason::NotReady`] for one that isn't in this list.
+    pub fn reported(text: &str) -> Self {
+        let mut all = SECTIONS.iter().flat_map(|section| section.reasons);
+        all.find(|(reason, _)| reason.name() == text)
+            .map_or(Self::NotReady, |(reason, _)| *reason)
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WaitingFor(what) => write!(out, "WaitingFor{what}"),
+            _ => out.write_str(self.name()),
+        }
+    }
+}
