@@ -28,7 +28,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
         .collect())
 }
 
-/// The systems outside Kubernetes that operators ask and call.
+/// The external systems that operators ask and call.
 pub fn drivers() -> Vec<Box<dyn Driver>> {
     vec![
         Box::new(provider_keystone_driver::Keystone::default()),

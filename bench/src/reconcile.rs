@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use provider_composer::{Answer, Carried, Composer, Custom, Failure};
+use provider_composer::{Composed, Composer, Custom, Failure};
 use provider_control_plane_fixtures::Stage;
 use provider_glance::Glance;
 use provider_keystone::Keystone;
@@ -35,7 +35,7 @@ pub enum Case {
 }
 
 /// A reconcile that can be done again and again.
-type Again = Box<dyn Fn() -> Result<Answer, Failure>>;
+type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
     /// Reconciles it so many times.
@@ -54,7 +54,7 @@ impl Kind {
     ///
     /// # Errors
     /// It can't be composed.
-    pub fn answer(self, case: Case) -> Result<Answer> {
+    pub fn answer(self, case: Case) -> Result<Composed> {
         Ok(self.again(case)()?)
     }
 
@@ -78,7 +78,7 @@ fn control_plane(case: Case) -> Again {
 }
 
 fn service<C: Composer + Send + Sync + 'static>(composer: C, document: &str, case: Case) -> Again {
-    let operator = Carried(composer);
+    let operator = composer;
     let mut cluster = Cluster::with_infrastructure();
     cluster.keystone(true);
     let name = cluster.put_document::<Custom<C::Spec>>(document);

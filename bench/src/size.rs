@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Answer, Resource, ResourceKind};
+use provider_composer::{Composed, Resource, ResourceKind};
 
 /// How large what a service is composed of is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +16,21 @@ pub struct Size {
 }
 
 impl Size {
-    /// The size of an answer.
-    pub fn of(answer: &Answer) -> Self {
+    /// The size of what is composed.
+    pub fn of(composed: &Composed) -> Self {
         let largest = |kind: ResourceKind| {
-            let objects = answer.objects.iter().filter(|(key, _)| key.kind == kind);
+            let objects = composed
+                .desired
+                .objects
+                .iter()
+                .filter(|(key, _)| key.kind == kind);
             objects
                 .map(|(_, object)| object.to_string().len())
                 .max()
                 .unwrap_or_default()
         };
         Self {
-            objects: answer.objects.len() + answer.generated.len(),
+            objects: composed.desired.objects.len() + composed.desired.generated.len(),
             deployment: largest(Deployment::KIND),
             secret: largest(Secret::KIND),
         }

@@ -101,7 +101,7 @@ fn itself(given: &Manifest, spec: Value) -> Result<Manifest, NotAnObject> {
     }))
 }
 
-/// Labels or annotations, without those of Kubernetes itself, which aren't carried from a claim to its composite.
+/// Labels or annotations, without those of Kubernetes itself, which aren't reconciled from a claim to its composite.
 fn own(given: &Manifest, which: &str) -> Map<String, Value> {
     let entries = given.value()["metadata"][which].as_object();
     let is_reserved = |key: &str| {

@@ -5,10 +5,10 @@
 //! that they would be in. What runs is a list of [`Reconciler`]s: Crossplane with our function, provider-kubernetes, and
 //! the operators of foreign kinds as far as anybody waits for them.
 
-mod carrier;
 mod composite;
 mod compositions;
 mod control_plane;
+mod controller;
 mod crossplane;
 mod error;
 pub mod graph;

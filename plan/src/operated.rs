@@ -3,8 +3,8 @@
 use c5c3_api::Condition;
 use serde_json::Value;
 
-use crate::carrier::Carrier;
 use crate::control_plane;
+use crate::controller::Controller;
 use crate::graph::Graph;
 use crate::manifest::Manifest;
 use crate::operators;
@@ -33,10 +33,10 @@ pub struct Operated {
 
 impl Operated {
     /// What has come of a resource; nothing where no operator of ours works on it.
-    pub fn of(store: &Store, carrier: &Carrier<'_>, key: &Key) -> Option<Self> {
+    pub fn of(store: &Store, controller: &Controller<'_>, key: &Key) -> Option<Self> {
         let resource = store.get(key)?.clone();
-        let carried = carrier.carried.get(key)?;
-        let keys = || carried.steps.iter().flatten();
+        let reconciled = controller.reconciled.get(key)?;
+        let keys = || reconciled.steps.iter().flatten();
         let graph = control_plane::graph(&resource, |kind, name| {
             let mut made = store.made_by(key);
             let found = made.find(|(key, _)| key.kind == kind && key.name == name);
@@ -44,11 +44,11 @@ impl Operated {
         });
         Some(Self {
             graph,
-            operator: carried.operator,
+            operator: reconciled.operator,
             conditions: conditions(&resource),
-            failure: carried.failure.as_ref().map(ToString::to_string),
+            failure: reconciled.failure.as_ref().map(ToString::to_string),
             made: keys()
-                .filter_map(|key| object(store, carrier, key))
+                .filter_map(|key| object(store, controller, key))
                 .collect(),
             manifests: keys()
                 .filter_map(|key| store.get(key))
@@ -113,8 +113,8 @@ impl Operated {
     }
 }
 
-fn object(store: &Store, carrier: &Carrier<'_>, key: &Key) -> Option<PlannedObject> {
-    let operated = Operated::of(store, carrier, key).map(Box::new);
+fn object(store: &Store, controller: &Controller<'_>, key: &Key) -> Option<PlannedObject> {
+    let operated = Operated::of(store, controller, key).map(Box::new);
     Some(planned(store.get(key)?, operated))
 }
 

@@ -7,8 +7,8 @@ use c5c3_api::Condition;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::carrier::Carrier;
 use crate::composite::CLAIM_NAME;
+use crate::controller::Controller;
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane, Event};
 use crate::graph::Graph;
@@ -135,7 +135,7 @@ impl Plan {
     pub fn of(
         store: &Store,
         crossplane: &Crossplane<'_>,
-        carrier: &Carrier<'_>,
+        controller: &Controller<'_>,
         assumed: &BTreeSet<Key>,
         missing: Vec<Wanted>,
         assume_ready: bool,
@@ -145,7 +145,7 @@ impl Plan {
             .clone()
             .filter(|(_, composite)| !assumed.contains(&composite.claim));
         let mut planned: Vec<Planned> = given
-            .filter_map(|(_, composite)| Planned::of(store, carrier, composite))
+            .filter_map(|(_, composite)| Planned::of(store, controller, composite))
             .collect();
         planned.sort_by(|one, other| {
             let order =
@@ -161,18 +161,18 @@ impl Plan {
             });
         let mut assumed: Vec<Wanted> = assumed.collect();
         assumed.sort();
-        let given = carrier
-            .carried
+        let given = controller
+            .reconciled
             .keys()
             .filter(|key| store.origin(key) == *key);
         Self {
             planned,
             resources: given
-                .filter_map(|key| Operated::of(store, carrier, key))
+                .filter_map(|key| Operated::of(store, controller, key))
                 .collect(),
-            applied: applied(store, carrier),
-            looked_up: carrier.looked_up(),
-            listed: carrier.listed(),
+            applied: applied(store, controller),
+            looked_up: controller.looked_up(),
+            listed: controller.listed(),
             assume_ready,
             missing,
             assumed,
@@ -224,7 +224,7 @@ impl Planned {
         conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
     }
 
-    fn of(store: &Store, carrier: &Carrier<'_>, composite: &Composite) -> Option<Self> {
+    fn of(store: &Store, controller: &Controller<'_>, composite: &Composite) -> Option<Self> {
         let claim = store.get(&composite.claim)?.clone();
         let mut clusters: BTreeMap<String, Vec<PlannedObject>> = BTreeMap::new();
         let mut objects = BTreeMap::new();
@@ -240,7 +240,7 @@ impl Planned {
                 continue;
             }
             let (cluster, applied, target) = target(store, key, manifest);
-            let operated = Operated::of(store, carrier, applied);
+            let operated = Operated::of(store, controller, applied);
             let responsible = match &operated {
                 Some(operated) => Some(operated.operator),
                 None => operators::responsible(target),
@@ -299,14 +299,14 @@ fn target<'a>(
 }
 
 /// Everything that Crossplane or one of our operators applies in a cluster, and what was given for one.
-fn applied(store: &Store, carrier: &Carrier<'_>) -> Vec<Applied> {
+fn applied(store: &Store, controller: &Controller<'_>) -> Vec<Applied> {
     let objects = store.iter().filter(|(key, _)| key.cluster != MANAGEMENT);
     objects
         .filter_map(|(key, manifest)| {
             let operator = match store.maker(key) {
                 Some(maker) if maker.cluster == MANAGEMENT => None,
-                Some(maker) => Some(carrier.carried.get(maker)?.operator),
-                None => carrier.carried.contains_key(key).then_some(None)?,
+                Some(maker) => Some(controller.reconciled.get(maker)?.operator),
+                None => controller.reconciled.contains_key(key).then_some(None)?,
             };
             Some(Applied {
                 key: key.clone(),

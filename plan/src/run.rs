@@ -11,9 +11,9 @@ use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
-use crate::carrier::{Carrier, Keystone, Simulated, stored};
 use crate::composite::composite;
 use crate::compositions::Compositions;
+use crate::controller::{Controller, Keystone, Simulated, stored};
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane};
 use crate::input::{Files, Given};
@@ -83,7 +83,7 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
             let plan = Plan::of(
                 &run.store,
                 &run.crossplane,
-                &run.carrier,
+                &run.controller,
                 &assumed,
                 missing,
                 assume_ready,
@@ -118,7 +118,7 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
 }
 
 /// The systems outside Kubernetes that those operators ask and call.
-fn outside() -> BTreeMap<&'static str, Box<dyn Simulated>> {
+fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     let keystone: Box<dyn Simulated> = Box::new(Keystone::default());
     BTreeMap::from([(SYSTEM, keystone)])
 }
@@ -127,7 +127,7 @@ struct Run<'a> {
     settings: &'a Settings,
     store: Store,
     crossplane: Crossplane<'a>,
-    carrier: Carrier<'a>,
+    controller: Controller<'a>,
     /// Claims and resources of which what they compose becomes ready.
     coming_up: BTreeSet<Key>,
 }
@@ -152,11 +152,11 @@ impl<'a> Run<'a> {
             settings,
             store,
             crossplane,
-            carrier: Carrier {
+            controller: Controller {
                 operators,
                 now: settings.now,
-                outside: outside(),
-                carried: BTreeMap::new(),
+                external: external(),
+                reconciled: BTreeMap::new(),
             },
             coming_up: BTreeSet::new(),
         }
@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
     fn assume_secrets(&mut self) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
         while self.settings.assume_ready {
-            let missing = self.carrier.missing_secrets(&self.store);
+            let missing = self.controller.missing_secrets(&self.store);
             if missing.is_empty() {
                 break;
             }
@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
             &mut [
                 &mut self.crossplane,
                 &mut Provider,
-                &mut self.carrier,
+                &mut self.controller,
                 &mut operators,
             ],
         )

@@ -1,4 +1,4 @@
-//! Composers as their authors write them, and as they are carried.
+//! Composers as their authors write them, and as a runtime runs them.
 
 use c5c3_api::Reason;
 use c5c3_api::{Condition, CustomResource};
@@ -8,39 +8,39 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
-use crate::composition::Composition;
+use crate::composed::Composed;
 use crate::conditions::{Conditions, Progress};
+use crate::desired::DesiredState;
 use crate::failure::Failure;
 use crate::kind::ResourceKind;
+use crate::observed::ObservedState;
 use crate::subject::Subject;
-use crate::world::World;
 
-/// A pure function from a resource and the world around it to what should be.
+/// A pure function from a resource and the observed state around it to the desired state.
 pub trait Composer {
     /// The spec of the resources that it composes.
     type Spec: CustomResource<Status = Self::Status> + DeserializeOwned;
-    /// What it says of them. The conditions are put in after the others.
+    /// The status of the resources. The runtime adds the conditions.
     type Status: Serialize + DeserializeOwned + Default;
 
-    /// The operator's name, under which it applies: `keystone-operator`.
+    /// The operator's name and field manager, for instance `keystone-operator`.
     const OPERATOR: &'static str;
-    /// Whether deletion is more than deleting what was composed at once: then the subject stays, and is composed, until
-    /// nothing of it is left.
+    /// Whether deletion has an order. Then a finalizer keeps the subject, and it is composed, until none of its objects is
+    /// left.
     const ORDERED_DELETION: bool = false;
 
-    /// The kinds that it composes and looks at.
+    /// The kinds that it composes and reads.
     fn uses(&self) -> Vec<Use>;
 
-    /// Says what should be. On a failure nothing changes but the condition Ready.
+    /// Composes the desired state and the status. On a failure nothing changes but the condition Ready.
     ///
     /// # Errors
     /// The user has to change something; the failure says what.
     fn compose(
         &self,
         subject: &Subject<Self::Spec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<Self::Status, Failure>;
 }
 
@@ -56,16 +56,16 @@ pub struct Use {
 /// What a composer does with the objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Looks at them.
+    /// Reads them.
     Reads,
-    /// Looks at them, and sets labels on those that exist.
+    /// Reads them, and sets labels on those that exist.
     Labels,
-    /// Makes, changes and deletes them.
+    /// Creates, changes and deletes them.
     Composes,
 }
 
 impl Use {
-    /// Looks at the objects of a kind.
+    /// Reads the objects of a kind.
     pub const fn reads(kind: ResourceKind) -> Self {
         Self {
             kind,
@@ -73,7 +73,7 @@ impl Use {
         }
     }
 
-    /// Looks at the objects of a kind, and sets labels on them.
+    /// Reads the objects of a kind, and sets labels on them.
     pub const fn labels(kind: ResourceKind) -> Self {
         Self {
             kind,
@@ -81,7 +81,7 @@ impl Use {
         }
     }
 
-    /// Makes, changes and deletes the objects of a kind.
+    /// Creates, changes and deletes the objects of a kind.
     pub const fn composes(kind: ResourceKind) -> Self {
         Self {
             kind,
@@ -90,27 +90,25 @@ impl Use {
     }
 }
 
-/// A composer as it is carried: of whole resources, whatever their type.
+/// A composer as a runtime runs it: of whole resources, whatever their type. Every [`Composer`] is one.
 pub trait Operator: Send + Sync {
-    /// The operator's name, under which it applies.
+    /// The operator's name and field manager.
     fn name(&self) -> &'static str;
     /// The kind that it composes.
     fn subject(&self) -> ResourceKind;
-    /// Whether a subject that is being deleted stays until nothing of it is left.
+    /// Whether a finalizer keeps a subject that is being deleted until none of its objects is left.
     fn ordered_deletion(&self) -> bool;
-    /// The kinds that it composes and looks at.
+    /// The kinds that it composes and reads.
     fn uses(&self) -> Vec<Use>;
-    /// What should be for one resource, as the API server has it.
+    /// Composes one resource, as the API server has it.
     ///
     /// # Errors
     /// The user has to change something; the failure says what.
-    fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure>;
+    fn composed(&self, resource: &Value, observed: &ObservedState<'_>)
+    -> Result<Composed, Failure>;
 }
 
-/// Carries a composer.
-pub struct Carried<C>(pub C);
-
-impl<C: Composer + Send + Sync> Operator for Carried<C> {
+impl<C: Composer + Send + Sync> Operator for C {
     fn name(&self) -> &'static str {
         C::OPERATOR
     }
@@ -124,69 +122,72 @@ impl<C: Composer + Send + Sync> Operator for Carried<C> {
     }
 
     fn uses(&self) -> Vec<Use> {
-        self.0.uses()
+        Composer::uses(self)
     }
 
-    fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure> {
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
         let subject = Subject::<C::Spec>::deserialize(resource).map_err(|error| {
             Failure::new(
                 Reason::Invalid,
                 format!("the resource can't be understood: {error}"),
             )
         })?;
-        let mut composition = Composition::default();
-        let status = self.0.compose(&subject, world, &mut composition)?;
-        let mut status = composition.json("the status", &status);
-        if let Some(failure) = composition.failure.take() {
+        let mut desired = DesiredState::default();
+        let status = self.compose(&subject, observed, &mut desired)?;
+        let mut status = desired.json("the status", &status);
+        if let Some(failure) = desired.failure.take() {
             return Err(failure);
         }
-        let hold = std::mem::take(&mut composition.conditions);
-        let failed = hold.failed();
-        let conditions = hold.written(
+        let conditions_now = std::mem::take(&mut desired.conditions);
+        let failed = conditions_now.failed();
+        let conditions = conditions_now.written(
             &conditions(&resource["status"]),
             subject.metadata.generation,
-            world.now(),
+            observed.now(),
         );
         status["conditions"] = json!(conditions);
         status["observedGeneration"] = json!(subject.metadata.generation);
-        Ok(Answer::of(
-            C::OPERATOR,
-            &subject,
-            composition,
-            status,
-            failed,
-        ))
+        Ok(Composed::of(C::OPERATOR, &subject, desired, status, failed))
     }
 }
 
-/// The status of a resource that can't be composed: as it was, but for Ready, which says why.
-pub fn refused(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
+/// Returns the status of a resource that can't be composed: as it was, but for Ready, which has the failure.
+pub fn status_of_failure(resource: &Value, failure: &Failure, now: Timestamp) -> Value {
     let status = match resource.get("status") {
         Some(status @ Value::Object(_)) => status.clone(),
         _ => json!({}),
     };
-    hindered(resource, status, failure, now)
+    status_with_failure(resource, status, failure, now)
 }
 
-/// The status of a resource that was composed, but whose answer could not be made so: as answered, but for Ready, which
-/// says why.
-pub fn hindered(resource: &Value, mut status: Value, failure: &Failure, now: Timestamp) -> Value {
-    let mut now_holds = Conditions::from(conditions(&status));
+/// Returns the status of a resource whose desired state could not be applied: as composed, but for Ready, which has the
+/// failure.
+pub fn status_with_failure(
+    resource: &Value,
+    mut status: Value,
+    failure: &Failure,
+    now: Timestamp,
+) -> Value {
+    let mut conditions_now = Conditions::from(conditions(&status));
     let progress = match failure.is_transient() {
         true => Progress::waiting(failure.reason(), failure.to_string()),
         false => Progress::failed(failure.reason(), failure.to_string()),
     };
-    now_holds.set("Ready", &progress);
+    conditions_now.set("Ready", &progress);
     let generation = resource
         .pointer("/metadata/generation")
         .and_then(Value::as_i64);
     let previous = conditions(&resource["status"]);
-    status["conditions"] = json!(now_holds.written(&previous, generation, now));
+    status["conditions"] = json!(conditions_now.written(&previous, generation, now));
     status["observedGeneration"] = json!(generation);
     status
 }
 
-/// What a status says.
+/// The conditions of a status.
 fn conditions(status: &Value) -> Vec<Condition> {
     let written = status.get("conditions");
     written

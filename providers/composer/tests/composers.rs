@@ -1,4 +1,4 @@
-//! A small composer, carried over a world of a few objects.
+//! A small composer, run on a few objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Ask, Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress,
-    Reason, Resource, ResourceKind, Seen, Source, Subject, Use, World, refused,
+    Composer, Dependency, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup,
+    ObservedState, Operator, Progress, Reason, Resource, ResourceKind, Source, Subject, Use,
+    status_of_failure,
 };
 use serde_json::{Value, json};
 
@@ -27,8 +28,8 @@ impl Composer for Small {
     fn compose(
         &self,
         subject: &Subject<SecretAggregateSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<SecretAggregateStatus, Failure> {
         if subject.spec.target.name == "wrong" {
             return Err(Failure::new(Reason::Invalid, "choose another target"));
@@ -37,35 +38,34 @@ impl Composer for Small {
             data: Some(BTreeMap::from([("key".to_owned(), "value".to_owned())])),
             ..ConfigMap::default()
         };
-        composition.apply(subject.namespace(), "here", &map);
-        composition.apply("elsewhere", "there", &map);
-        composition.generate(subject.namespace(), "made", Generated::credentials("nova"));
-        let progress = match world.object(&Key::of::<Secret>(subject.namespace(), "waited-for")) {
-            Seen::Found(_) => Progress::Ready,
-            Seen::Missing => {
+        desired.apply(subject.namespace(), "here", &map);
+        desired.apply("elsewhere", "there", &map);
+        desired.generate(subject.namespace(), "made", Generated::credentials("nova"));
+        let progress = match observed.object(&Key::of::<Secret>(subject.namespace(), "waited-for"))
+        {
+            Lookup::Found(_) => Progress::Ready,
+            Lookup::Missing => {
                 Progress::waiting(Reason::WaitingFor("Secret"), "waits for Secret waited-for")
             }
-            Seen::Unread(message) => Progress::Unknown { message },
+            Lookup::Unknown(message) => Progress::Unknown { message },
         };
-        composition.conditions.set("SourcesResolved", &progress);
+        desired.conditions.set("SourcesResolved", &progress);
         if subject.spec.target.name == "unwritable" {
-            composition.json("the map", &BTreeMap::from([((1, 2), "three")]));
+            desired.json("the map", &BTreeMap::from([((1, 2), "three")]));
         }
         if subject.spec.target.name == "noted" {
-            composition.conditions.note("Noted", &progress);
-            composition
-                .conditions
-                .set("SourcesResolved", &Progress::Ready);
+            desired.conditions.note("Noted", &progress);
+            desired.conditions.set("SourcesResolved", &Progress::Ready);
         }
         Ok(SecretAggregateStatus::default())
     }
 }
 
-struct Objects(BTreeMap<Key, Seen<Arc<Value>>>);
+struct Objects(BTreeMap<Key, Lookup<Arc<Value>>>);
 
 impl Source for Objects {
-    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
-        self.0.get(key).cloned().unwrap_or(Seen::Missing)
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
+        self.0.get(key).cloned().unwrap_or(Lookup::Missing)
     }
 
     fn objects(
@@ -73,12 +73,12 @@ impl Source for Objects {
         _: ResourceKind,
         _: &str,
         _: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>> {
-        Seen::Found(Vec::new())
+    ) -> Lookup<Vec<Arc<Value>>> {
+        Lookup::Found(Vec::new())
     }
 
-    fn outside(&self, _: &Outside) -> Seen<Arc<Value>> {
-        Seen::Missing
+    fn external(&self, _: &ExternalRequest) -> Lookup<Arc<Value>> {
+        Lookup::Missing
     }
 }
 
@@ -98,7 +98,7 @@ fn subject(target: &str) -> Value {
     })
 }
 
-fn secret(seen: Seen<Arc<Value>>) -> Objects {
+fn secret(seen: Lookup<Arc<Value>>) -> Objects {
     Objects(BTreeMap::from([(
         Key::of::<Secret>("openstack", "waited-for"),
         seen,
@@ -107,11 +107,11 @@ fn secret(seen: Seen<Arc<Value>>) -> Objects {
 
 #[test]
 fn objects_show_whose_they_are() {
-    let source = secret(Seen::Missing);
-    let world = World::new(&source, NOW);
-    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let composed = Small.composed(&subject("sum"), &observed).unwrap();
 
-    let here = &answer.objects[&Key::of::<ConfigMap>("openstack", "here")];
+    let here = &composed.desired.objects[&Key::of::<ConfigMap>("openstack", "here")];
     assert_eq!(
         *here,
         json!({
@@ -142,22 +142,22 @@ fn objects_show_whose_they_are() {
             "data": { "key": "value" },
         })
     );
-    let there = &answer.objects[&Key::of::<ConfigMap>("elsewhere", "there")];
+    let there = &composed.desired.objects[&Key::of::<ConfigMap>("elsewhere", "there")];
     assert_eq!(there["metadata"]["namespace"], "elsewhere");
     assert!(
         there["metadata"].get("ownerReferences").is_none(),
         "an owner in another namespace would let the garbage collector delete the object"
     );
-    assert!(!answer.is_empty());
+    assert!(!composed.desired.is_empty());
 }
 
 #[test]
 fn ready_repeats_what_does_not_hold_and_keeps_its_time() {
-    let source = secret(Seen::Missing);
-    let world = World::new(&source, NOW);
-    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let composed = Small.composed(&subject("sum"), &observed).unwrap();
     assert_eq!(
-        answer.status["conditions"],
+        composed.status["conditions"],
         json!([
             {
                 "type": "SourcesResolved",
@@ -185,16 +185,16 @@ fn ready_repeats_what_does_not_hold_and_keeps_its_time() {
             },
         ])
     );
-    let asked = Ask::Object(Key::of::<Secret>("openstack", "waited-for"));
-    assert!(world.into_asks().contains(&asked));
+    let asked = Dependency::Object(Key::of::<Secret>("openstack", "waited-for"));
+    assert!(observed.into_dependencies().contains(&asked));
 }
 
 #[test]
 fn ready_does_not_wait_for_what_is_only_noted() {
-    let source = secret(Seen::Missing);
-    let world = World::new(&source, NOW);
-    let answer = Carried(Small).answer(&subject("noted"), &world).unwrap();
-    let said = answer.status["conditions"].as_array().unwrap().iter();
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let composed = Small.composed(&subject("noted"), &observed).unwrap();
+    let said = composed.status["conditions"].as_array().unwrap().iter();
     let said: Vec<(&str, &str)> = said
         .filter_map(|said| Some((said["type"].as_str()?, said["status"].as_str()?)))
         .collect();
@@ -210,26 +210,23 @@ fn ready_does_not_wait_for_what_is_only_noted() {
 
 #[test]
 fn what_is_unread_is_unknown_and_not_missing() {
-    let source = secret(Seen::Unread("secrets are forbidden".to_owned()));
-    let world = World::new(&source, NOW);
-    let answer = Carried(Small).answer(&subject("sum"), &world).unwrap();
-    assert_eq!(answer.status["conditions"][0]["status"], "Unknown");
+    let source = secret(Lookup::Unknown("secrets are forbidden".to_owned()));
+    let observed = ObservedState::new(&source, NOW);
+    let composed = Small.composed(&subject("sum"), &observed).unwrap();
+    assert_eq!(composed.status["conditions"][0]["status"], "Unknown");
     assert_eq!(
-        answer.status["conditions"][0]["message"],
+        composed.status["conditions"][0]["message"],
         "secrets are forbidden"
     );
 }
 
 #[test]
 fn a_resource_that_cannot_be_composed_keeps_its_status_but_for_ready() {
-    let source = secret(Seen::Missing);
+    let source = secret(Lookup::Missing);
     let now = NOW;
-    let world = World::new(&source, now);
-    let failure = Carried(Small)
-        .answer(&subject("wrong"), &world)
-        .err()
-        .unwrap();
-    let status = refused(&subject("wrong"), &failure, now);
+    let observed = ObservedState::new(&source, now);
+    let failure = Small.composed(&subject("wrong"), &observed).err().unwrap();
+    let status = status_of_failure(&subject("wrong"), &failure, now);
     assert_eq!(status["conditions"][0]["message"], "choose another target");
     assert_eq!(
         status["conditions"][0]["lastTransitionTime"],
@@ -244,26 +241,26 @@ fn a_condition_of_an_older_generation_says_nothing() {
         "metadata": { "name": "waited-for", "generation": 3 },
         "status": { "conditions": [{ "type": "Ready", "status": "True", "observedGeneration": 2 }] },
     });
-    let source = secret(Seen::Found(Arc::new(object)));
-    let world = World::new(&source, NOW);
+    let source = secret(Lookup::Found(Arc::new(object)));
+    let observed = ObservedState::new(&source, NOW);
     let key = Key::of::<Secret>("openstack", "waited-for");
-    assert_eq!(world.condition(&key, "Ready"), Seen::Found(None));
+    assert_eq!(observed.condition(&key, "Ready"), Lookup::Found(None));
 }
 
 #[test]
 fn nothing_secret_is_shown() {
-    let question = Outside {
+    let question = ExternalRequest {
         system: "keystone",
         content: "s3cret".to_owned(),
     };
-    assert_eq!(format!("{question:?}"), "Outside(keystone)");
+    assert_eq!(format!("{question:?}"), "ExternalRequest(keystone)");
 }
 
 #[test]
 fn composition_that_json_cannot_hold_fails_the_reconcile() {
-    let source = secret(Seen::Missing);
-    let world = World::new(&source, NOW);
-    let failure = Carried(Small).answer(&subject("unwritable"), &world).err();
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let failure = Small.composed(&subject("unwritable"), &observed).err();
     let message = "the map can't be written as JSON: key must be a string";
     assert_eq!(failure, Some(Failure::new(Reason::InternalError, message)));
 }
@@ -293,15 +290,15 @@ fn a_failure_stalls_until_it_is_corrected_and_a_transient_one_does_not() {
         ),
     ];
     for (failure, expected) in failures {
-        resource["status"] = refused(&resource, &failure, NOW);
+        resource["status"] = status_of_failure(&resource, &failure, NOW);
         assert_eq!(activity(&resource["status"]), expected);
         assert_eq!(resource["status"]["observedGeneration"], 2);
     }
-    let source = secret(Seen::Found(Arc::new(json!({}))));
-    let world = World::new(&source, NOW);
-    let answer = Carried(Small).answer(&resource, &world).unwrap();
-    assert_eq!(activity(&answer.status), []);
-    assert_eq!(answer.status["observedGeneration"], 2);
+    let source = secret(Lookup::Found(Arc::new(json!({}))));
+    let observed = ObservedState::new(&source, NOW);
+    let composed = Small.composed(&resource, &observed).unwrap();
+    assert_eq!(activity(&composed.status), []);
+    assert_eq!(composed.status["observedGeneration"], 2);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use provider_composer::{
-    Composer, Composition, Failure, Metadata, Progress, Reason, Resource, ResourceKind, Seen,
-    Subject, Use, World,
+    Composer, DesiredState, Failure, Lookup, Metadata, ObservedState, Progress, Reason, Resource,
+    ResourceKind, Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::table::Tags;
@@ -51,40 +51,40 @@ impl Composer for ControlPlaneComposer {
     fn compose(
         &self,
         subject: &Subject<ControlPlaneSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ControlPlaneStatus, Failure> {
         let recipe = Recipe::of(subject);
         if subject.is_deleted() {
-            return deletion::dissolve(&recipe, world, composition);
+            return deletion::dissolve(&recipe, observed, desired);
         }
-        alone(subject, world)?;
+        alone(subject, observed)?;
         recipe.graph.check()?;
-        recipe.network(composition);
-        recipe.authority(composition);
-        recipe.public_certificates(composition);
-        let mut survey = survey(&recipe, world, recipe.graph.steps());
-        catalogue(&recipe, &mut survey, world, composition)?;
-        let rollout = Rollout::decide(&recipe, &survey, world.now())?;
+        recipe.network(desired);
+        recipe.authority(desired);
+        recipe.public_certificates(desired);
+        let mut survey = survey(&recipe, observed, recipe.graph.steps());
+        catalogue(&recipe, &mut survey, observed, desired)?;
+        let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
-                compose(step, tags, &recipe, &mut survey, world, composition);
+                compose(step, tags, &recipe, &mut survey, observed, desired);
             }
         }
         if let Some(moment) = rollout.wake {
-            composition.wake_at(moment);
+            desired.requeue_at(moment);
         }
-        let conditions = &mut composition.conditions;
+        let conditions = &mut desired.conditions;
         Ok(status::write(&recipe, &rollout, &survey, conditions))
     }
 }
 
 /// Two control planes in one namespace would be one another's: the younger is refused.
-fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
-    let all = match world.list::<ControlPlane>(subject.namespace(), &[]) {
-        Seen::Found(all) => all,
-        Seen::Missing => Vec::new(),
-        Seen::Unread(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
+fn alone(subject: &ControlPlane, observed: &ObservedState<'_>) -> Result<(), Failure> {
+    let all = match observed.list::<ControlPlane>(subject.namespace(), &[]) {
+        Lookup::Found(all) => all,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
     };
     let age = |metadata: &Metadata| (metadata.creation_timestamp.clone(), metadata.name.clone());
     let elder = all
@@ -109,15 +109,15 @@ fn alone(subject: &ControlPlane, world: &World<'_>) -> Result<(), Failure> {
 fn catalogue(
     recipe: &Recipe<'_>,
     survey: &mut Survey,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let step = Node::Catalogue.step();
     let keystone =
-        blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe, world));
+        blocker(step, recipe, survey).filter(|_| !deletion::may_have_catalogue(recipe, observed));
     let progress = match keystone {
         Some(need) => held(step, need, survey),
-        None => catalogue::compose(recipe, world, composition)?,
+        None => catalogue::compose(recipe, observed, desired)?,
     };
     if recipe.graph.contains(step.node) {
         survey.insert(step.node, Sight::of_itself(progress));
@@ -131,8 +131,8 @@ fn compose(
     tags: &'static Tags,
     recipe: &Recipe<'_>,
     survey: &mut Survey,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) {
     let Some(sight) = survey.get(&step.node) else {
         return;
@@ -140,9 +140,9 @@ fn compose(
     if sight.is_taken {
         return;
     }
-    if let Seen::Unread(_) = sight.object {
+    if let Lookup::Unknown(_) = sight.object {
         for key in step.keys(recipe.namespace()) {
-            composition.keep(key);
+            desired.keep(key);
         }
         return;
     }
@@ -154,12 +154,12 @@ fn compose(
         return;
     }
     let secrets = [
-        recipe.passwords(step.node, world, composition),
-        recipe.credential(step, world),
+        recipe.passwords(step.node, observed, desired),
+        recipe.credential(step, observed),
     ];
     let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
-        recipe.node(step.node, tags, composition);
+        recipe.node(step.node, tags, desired);
     }
     if let Some(progress) = lacking {
         note(step, progress, survey);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
 use provider_composer::{
-    Access, Composition, Failure, Key, Owner, Progress, Reason, Resource, ResourceKind, Seen, World,
+    Access, DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
+    ResourceKind,
 };
 
 use crate::catalogue;
@@ -21,10 +22,10 @@ const KORC: &str = "openstack.k-orc.cloud";
 /// What is left can't be read.
 pub fn dissolve(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<ControlPlaneStatus, Failure> {
-    let survey = survey(recipe, world, GRAPH.iter());
+    let survey = survey(recipe, observed, GRAPH.iter());
     let mut left: BTreeSet<Node> = survey
         .into_iter()
         .filter_map(|(node, sight)| sight.may_exist().then_some(node))
@@ -32,22 +33,22 @@ pub fn dissolve(
     let is_needed =
         |node: Node, left: &BTreeSet<Node>| needed_by(node).any(|step| left.contains(&step.node));
     if is_needed(Node::Catalogue, &left) {
-        for key in ours(recipe, world, |_| true)? {
-            composition.keep(key);
+        for key in ours(recipe, observed, |_| true)? {
+            desired.keep(key);
         }
-    } else if catalogue::remains(recipe, world, composition) {
+    } else if catalogue::remains(recipe, observed, desired) {
         left.insert(Node::Catalogue);
     }
     for step in &GRAPH {
         if is_needed(step.node, &left) {
             for key in step.keys(recipe.namespace()) {
-                composition.keep(key);
+                desired.keep(key);
             }
         }
     }
     if !left.is_empty() {
-        recipe.network(composition);
-        recipe.authority(composition);
+        recipe.network(desired);
+        recipe.authority(desired);
     }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let message = format!(
@@ -55,19 +56,19 @@ pub fn dissolve(
         names.join(", ")
     );
     let progress = Progress::waiting(Reason::Deleting, message);
-    composition.conditions.set("Ready", &progress);
+    desired.conditions.set("Ready", &progress);
     Ok(recipe.subject.status.clone())
 }
 
 /// Whether anything of the catalogue may have been made.
-pub fn may_have_catalogue(recipe: &Recipe<'_>, world: &World<'_>) -> bool {
-    ours(recipe, world, |kind| kind.group == KORC).map_or(true, |keys| !keys.is_empty())
+pub fn may_have_catalogue(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
+    ours(recipe, observed, |kind| kind.group == KORC).map_or(true, |keys| !keys.is_empty())
 }
 
 /// What was composed of the catalogue's kinds.
 fn ours(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
     belongs: impl Fn(&ResourceKind) -> bool,
 ) -> Result<Vec<Key>, Failure> {
     let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
@@ -75,10 +76,10 @@ fn ours(
     let composed = uses.filter(|used| used.access == Access::Composes);
     let mut all = Vec::new();
     for kind in composed.map(|used| used.kind).filter(belongs) {
-        match world.keys(kind, recipe.namespace(), &owner.labels()) {
-            Seen::Found(keys) => all.extend(keys),
-            Seen::Missing => {}
-            Seen::Unread(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
+        match observed.keys(kind, recipe.namespace(), &owner.labels()) {
+            Lookup::Found(keys) => all.extend(keys),
+            Lookup::Missing => {}
+            Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
         }
     }
     Ok(all)

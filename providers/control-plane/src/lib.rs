@@ -16,7 +16,7 @@ pub mod services;
 mod status;
 mod survey;
 
-use provider_composer::{Carried, Operator};
+use provider_composer::Operator;
 
 pub use composer::ControlPlaneComposer;
 pub use recipe::{ControlPlane, Recipe};
@@ -24,8 +24,8 @@ pub use recipe::{ControlPlane, Recipe};
 /// Everything that the c5c3-operator carries.
 pub fn operators() -> Vec<Box<dyn Operator>> {
     vec![
-        Box::new(Carried(ControlPlaneComposer)),
-        Box::new(Carried(rotation::CredentialRotationComposer)),
-        Box::new(Carried(aggregate::SecretAggregateComposer)),
+        Box::new(ControlPlaneComposer),
+        Box::new(rotation::CredentialRotationComposer),
+        Box::new(aggregate::SecretAggregateComposer),
     ]
 }

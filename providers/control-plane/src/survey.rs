@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use provider_composer::{Key, Owner, Progress, Reason, Resource, STALLED, Seen, World};
+use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
 use serde_json::Value;
 
 use crate::graph::{Node, Step};
@@ -13,7 +13,7 @@ use crate::recipe::{ControlPlane, Recipe};
 #[derive(Clone, Debug)]
 pub struct Sight {
     /// Its first object, if that is this control plane's.
-    pub object: Seen<Arc<Value>>,
+    pub object: Lookup<Arc<Value>>,
     /// Whether there is an object of that name that isn't.
     pub is_taken: bool,
     /// How far it has come.
@@ -24,7 +24,7 @@ impl Sight {
     /// What says itself how it is.
     pub fn of_itself(progress: Progress) -> Self {
         Self {
-            object: Seen::Missing,
+            object: Lookup::Missing,
             is_taken: false,
             progress,
         }
@@ -43,8 +43,8 @@ impl Sight {
     /// A text of its first object.
     pub fn text(&self, pointer: &str) -> Option<&str> {
         match &self.object {
-            Seen::Found(object) => object.pointer(pointer)?.as_str(),
-            Seen::Missing | Seen::Unread(_) => None,
+            Lookup::Found(object) => object.pointer(pointer)?.as_str(),
+            Lookup::Missing | Lookup::Unknown(_) => None,
         }
     }
 
@@ -63,37 +63,40 @@ pub type Survey = BTreeMap<Node, Sight>;
 /// Looks at some nodes. The catalogue says itself how it is.
 pub fn survey<'a>(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
     steps: impl Iterator<Item = &'a Step>,
 ) -> Survey {
     let each = steps.filter_map(|step| {
         let key = step.keys(recipe.namespace()).next()?;
-        Some((step.node, sight(step, &key, recipe.subject, world)))
+        Some((step.node, sight(step, &key, recipe.subject, observed)))
     });
     each.collect()
 }
 
-fn sight(step: &Step, key: &Key, subject: &ControlPlane, world: &World<'_>) -> Sight {
+fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedState<'_>) -> Sight {
     let mut is_taken = false;
-    let (object, progress) = match world.object(key) {
-        Seen::Found(object) if is_ours(&object, subject) => {
-            let progress = progress(step, key, &object, world);
-            (Seen::Found(object), progress)
+    let (object, progress) = match observed.object(key) {
+        Lookup::Found(object) if is_ours(&object, subject) => {
+            let progress = progress(step, key, &object, observed);
+            (Lookup::Found(object), progress)
         }
-        Seen::Found(_) => {
+        Lookup::Found(_) => {
             is_taken = true;
             let message = format!(
                 "{key} exists already and isn't this ControlPlane's: delete it, or say in the ControlPlane that somebody \
                  else runs it"
             );
-            (Seen::Missing, Progress::failed(Reason::NameTaken, message))
+            (
+                Lookup::Missing,
+                Progress::failed(Reason::NameTaken, message),
+            )
         }
-        Seen::Missing => {
+        Lookup::Missing => {
             let message = format!("{key} is being made");
-            (Seen::Missing, waiting(step, message))
+            (Lookup::Missing, waiting(step, message))
         }
-        Seen::Unread(why) => (
-            Seen::Unread(why.clone()),
+        Lookup::Unknown(why) => (
+            Lookup::Unknown(why.clone()),
             Progress::Unknown { message: why },
         ),
     };
@@ -120,22 +123,27 @@ fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
 }
 
 /// How far an object has come, by what its own operator says of it.
-fn progress(step: &Step, key: &Key, object: &Value, world: &World<'_>) -> Progress {
+fn progress(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
     match step.node {
-        Node::RabbitMq => conditions(step, key, world, &["AllReplicasReady", "ClusterAvailable"]),
+        Node::RabbitMq => conditions(
+            step,
+            key,
+            observed,
+            &["AllReplicasReady", "ClusterAvailable"],
+        ),
         Node::Valkey => valkey(step, key, object),
         Node::Memcached => replicas(step, key, object),
-        _ => conditions(step, key, world, &["Ready"]),
+        _ => conditions(step, key, observed, &["Ready"]),
     }
 }
 
-fn conditions(step: &Step, key: &Key, world: &World<'_>, types: &[&str]) -> Progress {
+fn conditions(step: &Step, key: &Key, observed: &ObservedState<'_>, types: &[&str]) -> Progress {
     for type_ in types {
-        let condition = match world.condition(key, type_) {
-            Seen::Found(Some(condition)) if condition.status == "True" => continue,
-            Seen::Found(condition) => condition,
-            Seen::Missing => None,
-            Seen::Unread(message) => return Progress::Unknown { message },
+        let condition = match observed.condition(key, type_) {
+            Lookup::Found(Some(condition)) if condition.status == "True" => continue,
+            Lookup::Found(condition) => condition,
+            Lookup::Missing => None,
+            Lookup::Unknown(message) => return Progress::Unknown { message },
         };
         let Some(condition) = condition else {
             return waiting(step, format!("{key} hasn't said yet whether it is {type_}"));
@@ -147,8 +155,8 @@ fn conditions(step: &Step, key: &Key, world: &World<'_>, types: &[&str]) -> Prog
             &message
         };
         let message = format!("{key} isn't {type_}: {why}");
-        return match world.condition(key, STALLED) {
-            Seen::Found(Some(stalled)) if stalled.status == "True" => {
+        return match observed.condition(key, STALLED) {
+            Lookup::Found(Some(stalled)) if stalled.status == "True" => {
                 Progress::failed(Reason::reported(&reason), message)
             }
             _ => waiting(step, message),

@@ -2,7 +2,7 @@
 
 use c5c3_api::glance::{ImageBackend, ImageStorage};
 use c5c3_api::parts::Rbd;
-use provider_composer::{Composition, Progress, Reason, World};
+use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Files, Jobs, Program, Section, Service, Source, Task, Values, digest,
 };
@@ -44,11 +44,11 @@ impl Pool {
         service: &Service<'_>,
         field: &str,
         rbd: &Rbd,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
         let secret = &rbd.ceph_secret_ref.name;
         let values = Values::read(
-            world,
+            observed,
             service.namespace,
             secret,
             "Ceph's configuration and key",
@@ -131,17 +131,17 @@ pub fn connected(
     storage: &ImageStorage,
     stores: &[Awaited<Store>],
     jobs: &Jobs<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Option<Progress> {
     let mut all: Option<Progress> = None;
     for (described, store) in storage.stores().zip(stores) {
         let reached = match store {
             Ok(store) => match &store.place {
-                Place::Rbd(pool) => jobs.once(&pool.look(), composition),
+                Place::Rbd(pool) => jobs.once(&pool.look(), desired),
                 Place::File(_) | Place::S3(_) => continue,
             },
             Err(awaited) if described.backend == ImageBackend::Rbd => {
-                jobs.keep(&[CEPH], composition);
+                jobs.keep(&[CEPH], desired);
                 awaited.clone()
             }
             Err(_) => continue,

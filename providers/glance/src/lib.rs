@@ -10,7 +10,7 @@ use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::core::v1::{
     EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
 };
-use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
+use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
     Policy, Program, Scale, Service, ServiceContext, Source, Workload, all, progress, uses,
@@ -37,8 +37,8 @@ impl Composer for Glance {
     fn compose(
         &self,
         subject: &Subject<GlanceSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
         let scale = Scale {
@@ -52,18 +52,17 @@ impl Composer for Glance {
         let installed = subject.status.release.as_deref();
         let service = Service::of(&GLANCE, &owned, subject, installed, &spec.common)?;
         let (api, kind) = (service.api(scale)?, Subject::<GlanceSpec>::KIND);
-        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
-        let database = Database::resolve(&service, "", &spec.database, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
-        let stores = store::resolve(&service, &spec.storage, world, composition)?;
-        let connected = ceph::connected(&spec.storage, &stores, &context.jobs, composition);
+        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, observed, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let stores = store::resolve(&service, &spec.storage, observed, desired)?;
+        let connected = ceph::connected(&spec.storage, &stores, &context.jobs, desired);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
-        let workload =
-            parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, composition));
-        let status = context.run(progress(&database), workload, world, composition)?;
+        let workload = parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, desired));
+        let status = context.run(progress(&database), workload, observed, desired)?;
         if let Some(connected) = connected {
-            composition.conditions.set("CephConnected", &connected);
+            desired.conditions.set("CephConnected", &connected);
         }
         Ok(status)
     }
@@ -73,13 +72,13 @@ fn workload(
     service: &Service<'_>,
     cache: Option<&ImageCache>,
     (database, stores, access, policy): (&Database, &Vec<Store>, &KeystoneAccess, &Policy),
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Workload {
     let mut files = Files::default();
     let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
-    let files = files.compose(service, composition);
+    let files = files.compose(service, desired);
     let program = Program::default().mount("config", GLANCE.folder, files.source());
     let file = format!("{}/{CONFIG}", GLANCE.folder);
     let migration = |name, phase, after, command: &[&str]| {

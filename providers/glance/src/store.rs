@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use provider_composer::{Composition, Failure, Reason, World};
+use provider_composer::{DesiredState, Failure, ObservedState, Reason};
 use provider_openstack::{Awaited, Config, Files, Options, Program, Service, Source, Values};
 
 use crate::ceph::Pool;
@@ -66,11 +66,11 @@ pub struct Keys {
 pub fn resolve(
     service: &Service<'_>,
     storage: &ImageStorage,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<Vec<Awaited<Store>>, Failure> {
     let mut place = |field: &str, store, suffix: &str| {
-        Place::resolve(service, field, store, suffix, world, composition)
+        Place::resolve(service, field, store, suffix, observed, desired)
     };
     let usual = place("storage", &storage.store, "")?.map(|place| Store {
         id: name(storage.store.backend).to_owned(),
@@ -183,8 +183,8 @@ impl Place {
         field: &str,
         store: &ImageStore,
         suffix: &str,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<Awaited<Self>, Failure> {
         let undescribed = || {
             let backend = name(store.backend);
@@ -198,15 +198,15 @@ impl Place {
         match store.backend {
             ImageBackend::Rbd => {
                 let rbd = store.rbd.as_ref().ok_or_else(undescribed)?;
-                Ok(Pool::resolve(service, field, rbd, world).map(Self::Rbd))
+                Ok(Pool::resolve(service, field, rbd, observed).map(Self::Rbd))
             }
             ImageBackend::S3 => {
                 let bucket = store.s3.as_ref().ok_or_else(undescribed)?;
-                Ok(keys(service, bucket, world).map(Self::S3))
+                Ok(keys(service, bucket, observed).map(Self::S3))
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
-                let folder = folder(service, suffix, &volume, composition);
+                let folder = folder(service, suffix, &volume, desired);
                 Ok(Ok(Self::File(folder)))
             }
         }
@@ -222,9 +222,9 @@ fn name(backend: ImageBackend) -> &'static str {
     }
 }
 
-fn keys(service: &Service<'_>, bucket: &Bucket, world: &World<'_>) -> Awaited<Keys> {
+fn keys(service: &Service<'_>, bucket: &Bucket, observed: &ObservedState<'_>) -> Awaited<Keys> {
     let values = Values::read(
-        world,
+        observed,
         service.namespace,
         &bucket.secret_ref.name,
         "the keys to the bucket",
@@ -241,7 +241,7 @@ fn folder(
     service: &Service<'_>,
     suffix: &str,
     volume: &Volume<20>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Folder {
     let folder = Folder {
         volume: format!("images{suffix}"),
@@ -265,6 +265,6 @@ fn folder(
         }),
         ..PersistentVolumeClaim::default()
     };
-    composition.apply_lasting(service.namespace, &folder.claim, &claim);
+    desired.apply_unowned(service.namespace, &folder.claim, &claim);
     folder
 }

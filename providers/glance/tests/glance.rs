@@ -6,14 +6,14 @@ use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_glance::Glance;
 use provider_openstack::manifest::{Manifest, mariadb};
 use provider_openstack_fixtures::documents::{self, RBD};
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::json;
 
-const GLANCE: Carried<Glance> = Carried(Glance);
+const GLANCE: Glance = Glance;
 
 const FILE: &str = r#"
     backend: file

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Awaited, digest};
 
 /// Label of a Secret with configuration of agents: whose operator wrote it.
@@ -35,7 +35,7 @@ impl Configuration {
         name: &'static str,
         cell: Option<&str>,
         namespace: &str,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
         let mut labels = vec![(AGENTS, name)];
         labels.extend(cell.map(|cell| (CELL, cell)));
@@ -44,10 +44,10 @@ impl Configuration {
             .map(|(label, value)| format!("{label}={value}"))
             .collect();
         let selector = selector.join(",");
-        let found = match world.list::<Secret>(namespace, &labels) {
-            Seen::Found(found) => found,
-            Seen::Missing => Vec::new(),
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        let found = match observed.list::<Secret>(namespace, &labels) {
+            Lookup::Found(found) => found,
+            Lookup::Missing => Vec::new(),
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         let mut found = found.into_iter();
         match (found.next(), found.len()) {
@@ -122,7 +122,7 @@ impl Configuration {
     }
 
     /// Copies its files into the agents' namespace.
-    pub fn copy(&self, namespace: &str, composition: &mut Composition) {
+    pub fn copy(&self, namespace: &str, desired: &mut DesiredState) {
         let data = self.files();
         let data = data.map(|(key, value)| (key.clone(), ByteString(value.clone())));
         let secret = Secret {
@@ -130,6 +130,6 @@ impl Configuration {
             type_: Some("Opaque".to_owned()),
             ..Secret::default()
         };
-        composition.apply(namespace, self.name, &secret);
+        desired.apply(namespace, self.name, &secret);
     }
 }

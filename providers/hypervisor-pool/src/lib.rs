@@ -13,7 +13,8 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorSh
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Progress, Reason, Resource, Subject, Use, World,
+    Composer, Custom, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject,
+    Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
@@ -45,25 +46,25 @@ impl Composer for HypervisorPool {
     fn compose(
         &self,
         subject: &Subject<HypervisorShareSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<HypervisorShareStatus, Failure> {
-        let nodes = Nodes::observe(subject, world)?;
-        nodes.lease(composition);
+        let nodes = Nodes::observe(subject, observed)?;
+        nodes.lease(desired);
         let leased = nodes.progress();
-        composition.conditions.set("NodesLeased", &leased);
+        desired.conditions.set("NodesLeased", &leased);
         if let Some(refused) = nodes.refused() {
-            composition.conditions.note("FurtherNodesLeased", &refused);
+            desired.conditions.note("FurtherNodesLeased", &refused);
         }
         let hosts = nodes.hosts();
         if !hosts.is_empty() {
             let share = Share::of(subject, &nodes);
-            match share.namespace(world, composition)? {
-                true => share.compose(world, composition),
+            match share.namespace(observed, desired)? {
+                true => share.compose(observed, desired),
                 false => {
                     let message = format!("waits for the Namespace {}", share.namespace);
                     let waiting = Progress::waiting(Reason::Starting, message);
-                    composition.conditions.set("AgentsReady", &waiting);
+                    desired.conditions.set("AgentsReady", &waiting);
                 }
             }
         }

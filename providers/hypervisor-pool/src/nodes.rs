@@ -4,7 +4,7 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use c5c3_api::pool::PhysicalNetwork;
 use k8s_openapi::api::core::v1::Node;
 use provider_composer::{
-    Composition, Custom, Failure, Live, Progress, Reason, Seen, Subject, World,
+    Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
 };
 
 use crate::assignment::{self, assign};
@@ -35,9 +35,9 @@ impl<'a> Nodes<'a> {
     /// Nodes, shares or pools can't be read, or there are several pools.
     pub fn observe(
         subject: &'a Subject<HypervisorShareSpec>,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Result<Self, Failure> {
-        let all: Vec<Live<Node>> = known(world.list::<Node>("", &[]), "nodes")?
+        let all: Vec<Live<Node>> = known(observed.list::<Node>("", &[]), "nodes")?
             .into_iter()
             .filter(|node| {
                 let labels = &node.metadata.labels;
@@ -45,10 +45,13 @@ impl<'a> Nodes<'a> {
             })
             .collect();
         let shares = known(
-            world.list::<Subject<HypervisorShareSpec>>("", &[]),
+            observed.list::<Subject<HypervisorShareSpec>>("", &[]),
             "shares",
         )?;
-        let pools = known(world.list::<Custom<HypervisorPoolSpec>>("", &[]), "pools")?;
+        let pools = known(
+            observed.list::<Custom<HypervisorPoolSpec>>("", &[]),
+            "pools",
+        )?;
         let pool = match pools.as_slice() {
             [] => HypervisorPoolSpec::default(),
             [pool] => pool.body.spec.clone(),
@@ -118,10 +121,10 @@ impl<'a> Nodes<'a> {
     }
 
     /// Labels the share's nodes. The labels stay when the share is deleted.
-    pub fn lease(&self, composition: &mut Composition) {
+    pub fn lease(&self, desired: &mut DesiredState) {
         let control_plane = self.subject.spec.control_plane.as_str();
         for host in &self.hosts {
-            composition.label::<Node>("", host, &[(LEASE, control_plane)]);
+            desired.label::<Node>("", host, &[(LEASE, control_plane)]);
         }
     }
 
@@ -160,11 +163,11 @@ impl<'a> Nodes<'a> {
 }
 
 /// What was read; nothing is decided without it.
-fn known<T>(seen: Seen<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
+fn known<T>(seen: Lookup<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
     match seen {
-        Seen::Found(found) => Ok(found),
-        Seen::Missing => Ok(Vec::new()),
-        Seen::Unread(why) => Err(Failure::transient(
+        Lookup::Found(found) => Ok(found),
+        Lookup::Missing => Ok(Vec::new()),
+        Lookup::Unknown(why) => Err(Failure::transient(
             Reason::LookupFailed,
             format!("the cluster's {what} can't be read, so nothing changes: {why}"),
         )),

@@ -6,7 +6,7 @@ use c5c3_api::hypervisor::HypervisorShareSpec;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Failure, Key, Reason, Seen, Subject, World};
+use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Reason, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
@@ -45,8 +45,8 @@ impl<'a> Share<'a> {
     /// It belongs to someone else, or can't be read.
     pub fn namespace(
         &self,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<bool, Failure> {
         let labels = BTreeMap::from([(POD_SECURITY.to_owned(), "privileged".to_owned())]);
         let namespace = Namespace {
@@ -56,20 +56,20 @@ impl<'a> Share<'a> {
             },
             ..Namespace::default()
         };
-        let key = composition.apply("", &self.namespace, &namespace);
-        match world.object(&key) {
-            Seen::Missing => Ok(false),
-            Seen::Found(found) if is_owned(&found, self.subject.metadata.uid.as_deref()) => {
+        let key = desired.apply("", &self.namespace, &namespace);
+        match observed.object(&key) {
+            Lookup::Missing => Ok(false),
+            Lookup::Found(found) if is_owned(&found, self.subject.metadata.uid.as_deref()) => {
                 Ok(found.pointer("/metadata/deletionTimestamp").is_none())
             }
-            Seen::Found(_) => Err(Failure::new(
+            Lookup::Found(_) => Err(Failure::new(
                 Reason::NameTaken,
                 format!(
                     "the Namespace {} exists and doesn't belong to this share: delete it, or give the share another name",
                     self.namespace
                 ),
             )),
-            Seen::Unread(why) => Err(Failure::transient(
+            Lookup::Unknown(why) => Err(Failure::transient(
                 Reason::LookupFailed,
                 format!("the Namespace {} can't be read: {why}", self.namespace),
             )),
@@ -77,22 +77,22 @@ impl<'a> Share<'a> {
     }
 
     /// Composes everything in the namespace. What waits for its configuration stays as it is.
-    pub fn compose(&self, world: &World<'_>, composition: &mut Composition) {
-        let requirements = status::requirements(&self.namespace, world);
-        composition.conditions.set("HostsReady", &requirements);
+    pub fn compose(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+        let requirements = status::requirements(&self.namespace, observed);
+        desired.conditions.set("HostsReady", &requirements);
         let (spec, settings) = (&self.subject.spec, &self.subject.spec.agents);
         let source = spec.control_plane_namespace();
-        let find = |name, cell| Configuration::find(name, cell, &source, world);
+        let find = |name, cell| Configuration::find(name, cell, &source, observed);
         let ovn = find("ovn", None);
         let neutron = find("neutron", None);
         let nova = find("nova", Some(spec.cell()));
         for (name, configuration) in [("ovn", &ovn), ("neutron", &neutron), ("nova", &nova)] {
             match configuration {
-                Ok(configuration) => configuration.copy(&self.namespace, composition),
-                Err(_) => composition.keep(Key::of::<Secret>(&self.namespace, name)),
+                Ok(configuration) => configuration.copy(&self.namespace, desired),
+                Err(_) => desired.keep(Key::of::<Secret>(&self.namespace, name)),
             }
         }
-        self.certificate(composition);
+        self.certificate(desired);
         let files = libvirt::configuration(settings.issuer_ref.is_some());
         let providers = self.providers();
         let texts: Vec<&str> = files
@@ -102,8 +102,8 @@ impl<'a> Share<'a> {
             .map(|(_, text)| text.as_str())
             .collect();
         let libvirt = agents::libvirt(settings, &texts);
-        composition.apply(&self.namespace, LIBVIRT, &files);
-        composition.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
+        desired.apply(&self.namespace, LIBVIRT, &files);
+        desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
         let composed: [(&str, &str, Awaited<Agent>); 5] = [
             (
                 "openvswitch",
@@ -136,15 +136,15 @@ impl<'a> Share<'a> {
             let has = match agent {
                 Ok(agent) => {
                     let set = agent.daemon_set(name, self.selector());
-                    composition.apply(&self.namespace, name, &set);
-                    status::rollout(&self.namespace, name, world)
+                    desired.apply(&self.namespace, name, &set);
+                    status::rollout(&self.namespace, name, observed)
                 }
                 Err(_) => {
-                    composition.keep(Key::of::<DaemonSet>(&self.namespace, name));
+                    desired.keep(Key::of::<DaemonSet>(&self.namespace, name));
                     waits
                 }
             };
-            composition.conditions.set(condition, &has);
+            desired.conditions.set(condition, &has);
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Share<'a> {
     }
 
     /// Composes one certificate for all nodes of the share, by which they know each other and the consoles' proxy knows them.
-    fn certificate(&self, composition: &mut Composition) {
+    fn certificate(&self, desired: &mut DesiredState) {
         let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
             return;
         };
@@ -183,7 +183,7 @@ impl<'a> Share<'a> {
                 ..cert_manager::Certificate::default()
             },
         };
-        composition.apply(&self.namespace, CERTIFICATE, &certificate);
+        desired.apply(&self.namespace, CERTIFICATE, &certificate);
     }
 
     /// Nova's provider configuration: the traits of every node, which Placement has before the first server

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-use provider_composer::{Live, Progress, Reason, Seen, World};
+use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 
 use crate::pod::REQUIREMENTS;
 
@@ -10,13 +10,13 @@ use crate::pod::REQUIREMENTS;
 const NAMED: usize = 3;
 
 /// Whether an agent runs on every leased node, in its newest version.
-pub fn rollout(namespace: &str, name: &str, world: &World<'_>) -> Progress {
-    let set = match world.get::<DaemonSet>(namespace, name) {
-        Seen::Found(set) => set,
-        Seen::Missing => {
+pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Progress {
+    let set = match observed.get::<DaemonSet>(namespace, name) {
+        Lookup::Found(set) => set,
+        Lookup::Missing => {
             return Progress::waiting(Reason::Starting, format!("waits for the DaemonSet {name}"));
         }
-        Seen::Unread(message) => return Progress::Unknown { message },
+        Lookup::Unknown(message) => return Progress::Unknown { message },
     };
     let status = set.body.status.unwrap_or_default();
     let wanted = status.desired_number_scheduled;
@@ -36,11 +36,11 @@ pub fn rollout(namespace: &str, name: &str, world: &World<'_>) -> Progress {
 }
 
 /// Whether every node has what its agents need.
-pub fn requirements(namespace: &str, world: &World<'_>) -> Progress {
-    let pods = match world.list::<Pod>(namespace, &[]) {
-        Seen::Found(pods) => pods,
-        Seen::Missing => Vec::new(),
-        Seen::Unread(message) => return Progress::Unknown { message },
+pub fn requirements(namespace: &str, observed: &ObservedState<'_>) -> Progress {
+    let pods = match observed.list::<Pod>(namespace, &[]) {
+        Lookup::Found(pods) => pods,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(message) => return Progress::Unknown { message },
     };
     let mut failures: Vec<String> = pods.iter().filter_map(failure).collect();
     failures.sort();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, Secret};
-use provider_composer::{Answer, Carried, Custom, Key, Operator, Resource, Subject, World};
+use provider_composer::{Composed, Custom, Key, ObservedState, Operator, Resource, Subject};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::HypervisorPool;
 use provider_openstack_fixtures::shown;
 use serde_json::{Value, json};
 
-const OPERATOR: Carried<HypervisorPool> = Carried(HypervisorPool);
+const OPERATOR: HypervisorPool = HypervisorPool;
 const AGENTS: [&str; 5] = [
     "openvswitch",
     "ovn-controller",
@@ -89,15 +89,15 @@ fn cluster() -> Cluster {
     cluster
 }
 
-fn settle(cluster: &mut Cluster, name: &str) -> Answer {
+fn settle(cluster: &mut Cluster, name: &str) -> Composed {
     cluster.settle(&OPERATOR, &share_key(name));
     answer(cluster, name)
 }
 
-fn answer(cluster: &Cluster, name: &str) -> Answer {
+fn answer(cluster: &Cluster, name: &str) -> Composed {
     let share = Arc::new(cluster.get(&share_key(name)).unwrap().clone());
-    let world = World::new(cluster, cluster.now());
-    OPERATOR.answer(&share, &world).unwrap()
+    let observed = ObservedState::new(cluster, cluster.now());
+    OPERATOR.composed(&share, &observed).unwrap()
 }
 
 fn condition(cluster: &Cluster, share: &str, type_: &str) -> [String; 3] {

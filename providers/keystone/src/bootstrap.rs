@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};
-use provider_composer::{Composition, Progress, World};
+use provider_composer::{DesiredState, ObservedState, Progress};
 use provider_openstack::{Awaited, Jobs, Program, Service, Task, Values, digest};
 
 use crate::file;
@@ -17,12 +17,12 @@ pub fn bootstrap(
     spec: &KeystoneSpec,
     jobs: &Jobs<'_>,
     program: Awaited<&Program>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Progress {
     let reference = &spec.bootstrap.admin_password_secret_ref;
     let values = Values::read(
-        world,
+        observed,
         service.namespace,
         &reference.name,
         "the first user's password",
@@ -34,7 +34,7 @@ pub fn bootstrap(
     let (password, program) = match (password, program) {
         (Ok(password), Ok(program)) => (password, program),
         (Err(progress), _) | (_, Err(progress)) => {
-            jobs.keep(&[BOOTSTRAP], composition);
+            jobs.keep(&[BOOTSTRAP], desired);
             return progress;
         }
     };
@@ -72,5 +72,5 @@ pub fn bootstrap(
         often: "the database can't be reached, or has users that the resource names in another way"
             .to_owned(),
     };
-    jobs.once(&task, composition)
+    jobs.once(&task, desired)
 }

@@ -2,7 +2,7 @@
 //! (<https://docs.openstack.org/keystone/latest/admin/federation/configure_federation.html>).
 
 use c5c3_api::keystone::{Federation, IdentityProvider};
-use provider_composer::{Progress, Reason, World};
+use provider_composer::{ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, BEHIND, CERTIFICATE, Config, Files, KEYSTONE, Owned, ReverseProxy, Service, Values,
 };
@@ -47,7 +47,7 @@ impl<'a> Identities<'a> {
     pub fn resolve(
         service: &Service<'_>,
         federation: &'a Federation,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<Option<Self>> {
         let provider = federation.identity_provider.as_ref();
         let Some(provider) = provider.filter(|_| federation.enabled) else {
@@ -55,7 +55,7 @@ impl<'a> Identities<'a> {
         };
         let reference = &provider.client_secret_ref;
         let purpose = "the client's secret for the identity provider";
-        let values = Values::read(world, service.namespace, &reference.name, purpose)?;
+        let values = Values::read(observed, service.namespace, &reference.name, purpose)?;
         let secret = values.required(&reference.key)?;
         // Apache would run the one as a program, and put something else in for the other.
         if secret.starts_with("exec:") || secret.contains("${") {

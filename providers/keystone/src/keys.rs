@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composition, Generated, GeneratedValue, Key, Live, Progress, Reason, Retention, Seen, World,
+    DesiredState, Generated, GeneratedValue, Key, Live, Lookup, ObservedState, Progress, Reason,
+    Retention,
 };
 use provider_openstack::{Awaited, Service};
 
@@ -67,27 +68,28 @@ impl Keys {
     pub fn read(
         service: &Service<'_>,
         purpose: Purpose,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Self> {
         let mounted = purpose.mounted(service);
-        let singles = singles(service, purpose, world);
-        let (mounted, singles) = match (world.get::<Secret>(service.namespace, &mounted), singles) {
-            (Seen::Unread(message), singles) => {
-                hold(
-                    service,
-                    purpose,
-                    singles.found().unwrap_or_default(),
-                    composition,
-                );
-                return Err(Progress::Unknown { message });
-            }
-            (_, Seen::Unread(message)) => {
-                hold(service, purpose, BTreeMap::new(), composition);
-                return Err(Progress::Unknown { message });
-            }
-            (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
-        };
+        let singles = singles(service, purpose, observed);
+        let (mounted, singles) =
+            match (observed.get::<Secret>(service.namespace, &mounted), singles) {
+                (Lookup::Unknown(message), singles) => {
+                    hold(
+                        service,
+                        purpose,
+                        singles.found().unwrap_or_default(),
+                        desired,
+                    );
+                    return Err(Progress::Unknown { message });
+                }
+                (_, Lookup::Unknown(message)) => {
+                    hold(service, purpose, BTreeMap::new(), desired);
+                    return Err(Progress::Unknown { message });
+                }
+                (mounted, singles) => (mounted.found(), singles.found().unwrap_or_default()),
+            };
         let files = mounted.as_ref().map(files).unwrap_or_default();
         let ring = match mounted.as_ref().and_then(annotated) {
             Some(ring) => Some(ring),
@@ -96,7 +98,7 @@ impl Keys {
                     .into_keys()
                     .chain(singles.keys().copied())
                     .collect();
-                Keyring::restored(&known.into_iter().collect::<Vec<_>>(), world.now())
+                Keyring::restored(&known.into_iter().collect::<Vec<_>>(), observed.now())
             }
         };
         let mut values = singles;
@@ -128,10 +130,10 @@ impl Keys {
         self,
         service: &Service<'_>,
         rules: &Rules<'_>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Progress {
-        let now = world.now();
+        let now = observed.now();
         let next = match &self.ring {
             Some(ring) => ring.turned(rules, now),
             None => Keyring::first(now),
@@ -160,7 +162,7 @@ impl Keys {
                 labels: labels(service, self.purpose),
                 retention: self.purpose.retention(),
             };
-            composition.generate(
+            desired.generate(
                 service.namespace,
                 &self.purpose.single(service, *number),
                 generated,
@@ -176,20 +178,15 @@ impl Keys {
             );
         };
         if let Some(due) = ring.due(rules, now) {
-            composition.wake_at(due);
+            desired.requeue_at(due);
         }
-        let secret = self.mounted(service, &ring, composition);
-        composition.apply(service.namespace, &self.purpose.mounted(service), &secret);
+        let secret = self.mounted(service, &ring, desired);
+        desired.apply(service.namespace, &self.purpose.mounted(service), &secret);
         Progress::Ready
     }
 
-    fn mounted(
-        &self,
-        service: &Service<'_>,
-        ring: &Keyring,
-        composition: &mut Composition,
-    ) -> Secret {
-        let written = composition.json("the keys' times", ring).to_string();
+    fn mounted(&self, service: &Service<'_>, ring: &Keyring, desired: &mut DesiredState) -> Secret {
+        let written = desired.json("the keys' times", ring).to_string();
         let mut metadata = service.metadata(self.purpose.name());
         metadata.annotations = Some(BTreeMap::from([(KEYRING.to_owned(), written)]));
         let files = ring.files().into_iter();
@@ -218,8 +215,8 @@ fn labels(service: &Service<'_>, purpose: Purpose) -> BTreeMap<String, String> {
 fn singles(
     service: &Service<'_>,
     purpose: Purpose,
-    world: &World<'_>,
-) -> Seen<BTreeMap<u32, Vec<u8>>> {
+    observed: &ObservedState<'_>,
+) -> Lookup<BTreeMap<u32, Vec<u8>>> {
     let labels = labels(service, purpose);
     let labels: Vec<(&str, &str)> = labels
         .iter()
@@ -227,7 +224,7 @@ fn singles(
         .collect();
     let prefix = service.named(&format!("{}-key-", purpose.name()));
     let number = |secret: &Live<Secret>| secret.metadata.name.strip_prefix(&prefix)?.parse().ok();
-    world
+    observed
         .list::<Secret>(service.namespace, &labels)
         .map(|secrets| {
             let keys = secrets.into_iter().filter_map(|secret| {
@@ -242,13 +239,13 @@ fn hold(
     service: &Service<'_>,
     purpose: Purpose,
     singles: BTreeMap<u32, Vec<u8>>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) {
     let names = singles
         .into_keys()
         .map(|number| purpose.single(service, number));
     for name in names.chain([purpose.mounted(service)]) {
-        composition.keep(Key::of::<Secret>(service.namespace, &name));
+        desired.keep(Key::of::<Secret>(service.namespace, &name));
     }
 }
 

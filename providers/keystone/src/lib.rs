@@ -10,7 +10,7 @@ mod rotation;
 use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{
-    Composer, Composition, Failure, Progress, Reason, Resource, Subject, Use, World,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
     Awaited, Config, Database, Files, KEYSTONE, Migration, Migrations, Owned, Phase, Pods, Policy,
@@ -38,8 +38,8 @@ impl Composer for Keystone {
     fn compose(
         &self,
         subject: &Subject<KeystoneSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
         let scale = Scale {
@@ -52,34 +52,32 @@ impl Composer for Keystone {
         let installed = subject.status.release.as_deref();
         let service = Service::of(&KEYSTONE, &owned, subject, installed, &spec.common)?;
         let (api, kind) = (service.api(scale)?, Subject::<KeystoneSpec>::KIND);
-        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
-        let database = Database::resolve(&service, "", &spec.database, world, composition)
+        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, observed, desired)
             .and_then(Database::plain);
-        let identities = Identities::resolve(&service, &spec.federation, world);
+        let identities = Identities::resolve(&service, &spec.federation, observed);
         let configured = configured(
             &service,
             spec,
             &database,
             &identities,
             &context.policy,
-            world,
+            observed,
         );
         let config = configured
             .as_ref()
-            .map(|(_, files)| program(&service, files, composition));
+            .map(|(_, files)| program(&service, files, desired));
         let program = config.map_err(Clone::clone);
         let config = configured.as_ref().ok().map(|(config, _)| config);
-        let tokens = rotation::tokens(&service, &spec.fernet, config, world, composition)?;
+        let tokens = rotation::tokens(&service, &spec.fernet, config, observed, desired)?;
         let usable = program.as_ref().ok();
         let credentials =
-            rotation::credentials(&service, &context.jobs, usable, world, composition)?;
+            rotation::credentials(&service, &context.jobs, usable, observed, desired)?;
         let proxied = matches!(&identities, Ok(Some(_)));
         let workload = workload(&program, &database, [&tokens, &credentials], proxied);
-        let status = context.run(progress(&database), workload, world, composition)?;
-        composition.conditions.set("FernetKeysReady", &tokens);
-        composition
-            .conditions
-            .set("CredentialKeysReady", &credentials);
+        let status = context.run(progress(&database), workload, observed, desired)?;
+        desired.conditions.set("FernetKeysReady", &tokens);
+        desired.conditions.set("CredentialKeysReady", &credentials);
         let migrated =
             program
                 .as_ref()
@@ -92,8 +90,8 @@ impl Composer for Keystone {
                     )),
                 });
         let bootstrapped =
-            bootstrap::bootstrap(&service, spec, &context.jobs, migrated, world, composition);
-        composition.conditions.set("Bootstrapped", &bootstrapped);
+            bootstrap::bootstrap(&service, spec, &context.jobs, migrated, observed, desired);
+        desired.conditions.set("Bootstrapped", &bootstrapped);
         Ok(status)
     }
 }
@@ -105,9 +103,9 @@ fn configured(
     database: &Awaited<Database>,
     identities: &Awaited<Option<Identities<'_>>>,
     policy: &Awaited<Policy>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Awaited<(Config, Files)> {
-    let cache = cache(service, &spec.cache, world);
+    let cache = cache(service, &spec.cache, observed);
     let database = database.as_ref().map_err(Clone::clone)?;
     let (cache, policy) = (cache?, policy.as_ref().map_err(Clone::clone)?);
     let mut files = Files::default();
@@ -122,8 +120,8 @@ fn configured(
 }
 
 /// What every program of Keystone sees.
-fn program(service: &Service<'_>, files: &Files, composition: &mut Composition) -> Program {
-    let config = files.compose(service, composition);
+fn program(service: &Service<'_>, files: &Files, desired: &mut DesiredState) -> Program {
+    let config = files.compose(service, desired);
     let keys = |purpose: Purpose| Source::Secret(purpose.mounted(service));
     Program::default()
         .mount("config", KEYSTONE.folder, config.source())

@@ -2,7 +2,7 @@
 
 use c5c3_api::keystone::Fernet;
 use jiff::SignedDuration;
-use provider_composer::{Composition, Failure, Progress, Reason, World};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::{Config, Cron, Jobs, Program, Service, Task};
 
 use crate::keyring::{Keyring, Rules, settled};
@@ -23,11 +23,11 @@ pub fn tokens(
     service: &Service<'_>,
     fernet: &Fernet,
     config: Option<&Config>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let schedule = Cron::of(&fernet.rotation_schedule);
-    let schedule = schedule.filter(|schedule| schedule.after(world.now()).is_some()).ok_or_else(|| {
+    let schedule = schedule.filter(|schedule| schedule.after(observed.now()).is_some()).ok_or_else(|| {
         Failure::new(
             Reason::Invalid,
             format!(
@@ -46,7 +46,7 @@ pub fn tokens(
             ),
         ));
     }
-    let keys = match Keys::read(service, Purpose::Tokens, world, composition) {
+    let keys = match Keys::read(service, Purpose::Tokens, observed, desired) {
         Ok(keys) => keys,
         Err(progress) => return Ok(progress),
     };
@@ -60,8 +60,8 @@ pub fn tokens(
             most,
             spent: &spent,
         },
-        world,
-        composition,
+        observed,
+        desired,
     );
     Ok(progress)
 }
@@ -83,8 +83,8 @@ pub fn credentials(
     service: &Service<'_>,
     jobs: &Jobs<'_>,
     program: Option<&Program>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     let Some(schedule) = Cron::parse(MONTHLY) else {
         return Err(Failure::new(
@@ -92,15 +92,15 @@ pub fn credentials(
             format!("{MONTHLY} is no schedule"),
         ));
     };
-    let keys = match Keys::read(service, Purpose::Credentials, world, composition) {
+    let keys = match Keys::read(service, Purpose::Credentials, observed, desired) {
         Ok(keys) => keys,
         Err(progress) => return Ok(progress),
     };
     let turned = keys
         .ring()
-        .filter(|ring| ring.has_older() && ring.is_settled(world.now()));
+        .filter(|ring| ring.has_older() && ring.is_settled(observed.now()));
     let migrated = match (turned, program, service.installed) {
-        (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), composition),
+        (Some(ring), Some(program), Some(_)) => jobs.once(&migration(ring, program), desired),
         _ => Progress::Ready,
     };
     let done =
@@ -111,7 +111,7 @@ pub fn credentials(
         most: CREDENTIAL_KEYS,
         spent: &spent,
     };
-    let shown = keys.turn(service, &rules, world, composition);
+    let shown = keys.turn(service, &rules, observed, desired);
     Ok(match (&shown, &migrated) {
         // Old keys are still there while the Job works, so nothing is missing.
         (Progress::Ready, Progress::Failed { .. }) => migrated,

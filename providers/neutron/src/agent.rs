@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Custom, Key, Progress, Reason, Seen, World};
+use provider_composer::{Custom, DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
 };
@@ -42,23 +42,23 @@ impl MetadataApi {
     ///
     /// # Errors
     /// Nova's Secrets aren't there yet.
-    pub fn resolve(service: &Service<'_>, world: &World<'_>) -> Awaited<Self> {
+    pub fn resolve(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<Self> {
         let (namespace, name) = (service.namespace, NOVA.part(NOVA_METADATA.name));
         let purpose = "the secret of Nova's metadata API, which the nova-operator generates";
-        let values = Values::read(world, namespace, &name, purpose)?;
-        let tls = match world.get::<Custom<NovaSpec>>(namespace, NOVA.name) {
-            Seen::Found(nova) => nova.body.spec.common.tls,
-            Seen::Missing => {
+        let values = Values::read(observed, namespace, &name, purpose)?;
+        let tls = match observed.get::<Custom<NovaSpec>>(namespace, NOVA.name) {
+            Lookup::Found(nova) => nova.body.spec.common.tls,
+            Lookup::Missing => {
                 return Err(Progress::waiting(
                     Reason::WaitingFor("Nova"),
                     "waits for Nova nova",
                 ));
             }
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         let tls = tls
             .enabled
-            .then(|| authority(namespace, &name, &tls, world))
+            .then(|| authority(namespace, &name, &tls, observed))
             .transpose()?;
         Ok(Self {
             host: format!("{name}.{namespace}.svc.cluster.local"),
@@ -73,14 +73,14 @@ pub fn publish(
     service: &Service<'_>,
     ovn: &Ovn,
     metadata: &MetadataApi,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) {
     let mut files = Files::default();
     files.config(CONFIG, &ini(ovn, metadata));
     if let Some(Some(authority)) = &metadata.tls {
         files.text(AUTHORITY, authority);
     }
-    let mut values = files.contents(composition);
+    let mut values = files.contents(desired);
     values.insert("image".to_owned(), service.image.clone());
     let data = values.into_iter();
     let data: BTreeMap<String, ByteString> = data
@@ -92,12 +92,12 @@ pub fn publish(
         type_: Some("Opaque".to_owned()),
         ..Secret::default()
     };
-    composition.apply(service.namespace, &service.named("agent"), &secret);
+    desired.apply(service.namespace, &service.named("agent"), &secret);
 }
 
 /// Leaves the Secret as it is.
-pub fn keep(service: &Service<'_>, composition: &mut Composition) {
-    composition.keep(Key::of::<Secret>(
+pub fn keep(service: &Service<'_>, desired: &mut DesiredState) {
+    desired.keep(Key::of::<Secret>(
         service.namespace,
         &service.named("agent"),
     ));

@@ -7,7 +7,7 @@ mod ovn;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::parts::{Component as Wanted, ServiceStatus};
 use provider_composer::{
-    Composer, Composition, Failure, Progress, Reason, Resource, Subject, Use, World,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
     Awaited, Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
@@ -46,19 +46,19 @@ impl Composer for Neutron {
     fn compose(
         &self,
         subject: &Subject<NeutronSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
         let installed = subject.status.release.as_deref();
         let service = Service::of(&NEUTRON, &config::OWNED, subject, installed, &spec.common)?;
         let components = components(&service, spec)?;
         let kind = Subject::<NeutronSpec>::KIND;
-        let context = ServiceContext::of(&service, components, kind, world, composition)?;
-        let database = Database::resolve(&service, "", &spec.database, world, composition);
-        let bus = Messaging::resolve(&service, "", &spec.messaging, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
-        let ovn = Ovn::resolve(&service, &spec.ovn, world);
+        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, observed, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let ovn = Ovn::resolve(&service, &spec.ovn, observed);
         let parts = all((&database, &bus, &access, &ovn, &context.policy));
         let program = parts.map(|(database, bus, access, ovn, policy)| {
             let facts = Facts {
@@ -69,22 +69,20 @@ impl Composer for Neutron {
                 access,
                 ovn,
             };
-            program(&facts, policy, composition)
+            program(&facts, policy, desired)
         });
-        let repaired = repair(subject, &context, &program, composition);
+        let repaired = repair(subject, &context, &program, desired);
         let workload =
             all((&program, &database, &bus, &access, &ovn)).map(|parts| workload(spec, parts));
-        let status = context.run(progress(&database), workload, world, composition)?;
+        let status = context.run(progress(&database), workload, observed, desired)?;
         let worker = context.availability(NEUTRON_OVN_MAINTENANCE_WORKER.name);
-        let connected = ovn::connected(&service, &spec.ovn, &ovn, &worker, world);
-        let agents = agents(&service, &context, &ovn, world, composition);
-        composition
-            .conditions
-            .set("MessagingReady", &progress(&bus));
-        composition.conditions.set("OVNConnected", &connected);
-        composition.conditions.note("AgentsConfigured", &agents);
+        let connected = ovn::connected(&service, &spec.ovn, &ovn, &worker, observed);
+        let agents = agents(&service, &context, &ovn, observed, desired);
+        desired.conditions.set("MessagingReady", &progress(&bus));
+        desired.conditions.set("OVNConnected", &connected);
+        desired.conditions.note("AgentsConfigured", &agents);
         if let Some(repaired) = repaired {
-            composition.conditions.note("OVNRepaired", &repaired);
+            desired.conditions.note("OVNRepaired", &repaired);
         }
         Ok(status)
     }
@@ -125,13 +123,13 @@ fn scale<const REPLICAS: u32>(component: &Wanted<REPLICAS>) -> Scale<'_> {
 }
 
 /// A program of Neutron, with the files that all of them read.
-fn program(facts: &Facts<'_>, policy: &Policy, composition: &mut Composition) -> Program {
+fn program(facts: &Facts<'_>, policy: &Policy, desired: &mut DesiredState) -> Program {
     let mut files = Files::default();
     let mut config = facts.neutron_conf(&mut files);
     policy.configure(facts.service, &mut config, &mut files);
     files.config(CONFIG, &config);
     files.text(UWSGI, START_TIME);
-    let files = files.compose(facts.service, composition);
+    let files = files.compose(facts.service, desired);
     Program::default().mount("config", NEUTRON.folder, files.source())
 }
 
@@ -200,13 +198,13 @@ fn repair(
     subject: &Subject<NeutronSpec>,
     context: &ServiceContext<'_>,
     program: &Awaited<Program>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Option<Progress> {
     let asked = subject.metadata.annotations.get(REPAIR)?;
     let program = match program {
         Ok(program) if subject.status.release.is_some() => program,
         awaited => {
-            context.jobs.keep(&[REPAIR_TASK], composition);
+            context.jobs.keep(&[REPAIR_TASK], desired);
             return Some(match progress(awaited) {
                 Progress::Ready => {
                     Progress::waiting(Reason::Starting, "waits for Neutron's database")
@@ -226,7 +224,7 @@ fn repair(
         often: "OVN's northbound database can't be reached: see the condition OVNConnected"
             .to_owned(),
     };
-    Some(context.jobs.once(&task, composition))
+    Some(context.jobs.once(&task, desired))
 }
 
 /// Hands hypervisors what neutron-ovn-agent needs. In an upgrade they get it after all of Neutron runs the new image.
@@ -234,10 +232,10 @@ fn agents(
     service: &Service<'_>,
     context: &ServiceContext<'_>,
     ovn: &Awaited<Ovn>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Progress {
-    let metadata = MetadataApi::resolve(service, world);
+    let metadata = MetadataApi::resolve(service, observed);
     let upgrades = service
         .installed
         .is_some_and(|installed| installed != service.release);
@@ -250,11 +248,11 @@ fn agents(
     };
     match ready {
         Ok((ovn, metadata)) => {
-            agent::publish(service, ovn, metadata, composition);
+            agent::publish(service, ovn, metadata, desired);
             Progress::Ready
         }
         Err(awaited) => {
-            agent::keep(service, composition);
+            agent::keep(service, desired);
             awaited
         }
     }

@@ -2,7 +2,7 @@
 
 use c5c3_api::neutron;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use provider_composer::{Custom, Key, Progress, Reason, Seen, World};
+use provider_composer::{Custom, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Awaited, Files, NEUTRON, Section, Service, Values, holds};
 
 /// The OVNCluster that is meant where none is named.
@@ -48,12 +48,12 @@ impl Ovn {
     pub fn resolve(
         service: &Service<'_>,
         wanted: &neutron::Ovn,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
         let (northbound, southbound) = match (&wanted.nb_connection, &wanted.sb_connection) {
             (Some(northbound), Some(southbound)) => (northbound.clone(), southbound.clone()),
             (northbound, southbound) => {
-                let (own_northbound, own_southbound) = endpoints(service, wanted, world)?;
+                let (own_northbound, own_southbound) = endpoints(service, wanted, observed)?;
                 (
                     northbound.clone().unwrap_or(own_northbound),
                     southbound.clone().unwrap_or(own_southbound),
@@ -64,7 +64,7 @@ impl Ovn {
             .iter()
             .any(|one| one.contains("ssl:"));
         let client = encrypted
-            .then(|| client(service, wanted, world))
+            .then(|| client(service, wanted, observed))
             .transpose()?;
         Ok(Self {
             northbound,
@@ -120,7 +120,7 @@ pub fn connected(
     wanted: &neutron::Ovn,
     ovn: &Awaited<Ovn>,
     worker: &Progress,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Progress {
     let ovn = match ovn {
         Ok(ovn) => ovn,
@@ -130,7 +130,7 @@ pub fn connected(
         let key = cluster(service, wanted);
         let unready = SERVING
             .iter()
-            .find_map(|type_| holds(&key, type_, WAITING, world).err());
+            .find_map(|type_| holds(&key, type_, WAITING, observed).err());
         if let Some(unready) = unready {
             return unready;
         }
@@ -158,14 +158,14 @@ fn cluster(service: &Service<'_>, wanted: &neutron::Ovn) -> Key {
 fn endpoints(
     service: &Service<'_>,
     wanted: &neutron::Ovn,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Awaited<(String, String)> {
     let key = cluster(service, wanted);
     let namespace = key.namespace.as_deref().unwrap_or_default();
-    let endpoints = match world.get::<Custom<OvnClusterSpec>>(namespace, &key.name) {
-        Seen::Found(cluster) => cluster.body.status.endpoints.unwrap_or_default(),
-        Seen::Missing => return Err(Progress::waiting(WAITING, format!("waits for {key}"))),
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    let endpoints = match observed.get::<Custom<OvnClusterSpec>>(namespace, &key.name) {
+        Lookup::Found(cluster) => cluster.body.status.endpoints.unwrap_or_default(),
+        Lookup::Missing => return Err(Progress::waiting(WAITING, format!("waits for {key}"))),
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     endpoints
         .northbound
@@ -178,12 +178,16 @@ fn endpoints(
         })
 }
 
-fn client(service: &Service<'_>, wanted: &neutron::Ovn, world: &World<'_>) -> Awaited<[String; 3]> {
+fn client(
+    service: &Service<'_>,
+    wanted: &neutron::Ovn,
+    observed: &ObservedState<'_>,
+) -> Awaited<[String; 3]> {
     let usual = || format!("{}-client", cluster(service, wanted).name);
     let given = wanted.client_secret_ref.as_ref();
     let name = given.map_or_else(usual, |given| given.name.clone());
     let purpose = "ca.crt, tls.crt and tls.key of a client of OVN";
-    let values = Values::read(world, service.namespace, &name, purpose)?;
+    let values = Values::read(observed, service.namespace, &name, purpose)?;
     let text = |key| values.text(key).map(str::to_owned);
     Ok([text("ca.crt")?, text("tls.crt")?, text("tls.key")?])
 }

@@ -8,12 +8,12 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_neutron::Neutron;
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::{Value, json};
 
-const NEUTRON: Carried<Neutron> = Carried(Neutron);
+const NEUTRON: Neutron = Neutron;
 const NORTHBOUND: &str = "ssl:ovn-nb-0.ovn-nb.openstack.svc.cluster.local:6641";
 const SOUTHBOUND: &str = "ssl:ovn-sb-0.ovn-sb.openstack.svc.cluster.local:6642";
 

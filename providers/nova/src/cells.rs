@@ -8,7 +8,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service as KubernetesService;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use provider_composer::{Composition, Failure, Generated, Key, Progress, Reason, Resource, World};
+use provider_composer::{
+    DesiredState, Failure, Generated, Key, ObservedState, Progress, Reason, Resource,
+};
 use provider_openstack::manifest::{Manifest, cert_manager, mariadb, rabbitmq};
 use provider_openstack::{
     Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
@@ -112,8 +114,8 @@ pub fn scale<const REPLICAS: u32>(component: &parts::Component<REPLICAS>) -> Sca
 pub fn resolve<'a>(
     service: &Service<'_>,
     spec: &'a NovaSpec,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Vec<Cell<'a>> {
     let cells = spec.cells.iter().enumerate();
     let resolved = cells.map(|(index, cell)| {
@@ -134,12 +136,12 @@ pub fn resolve<'a>(
             ..spec.messaging.clone()
         });
         if index > 0 {
-            passwords(service, &cell.name, &database, &messaging, composition);
+            passwords(service, &cell.name, &database, &messaging, desired);
         }
         Cell {
             spec: cell,
-            database: Database::resolve(service, suffix, &database, world, composition),
-            bus: Messaging::resolve(service, &cell.name, &messaging, world, composition),
+            database: Database::resolve(service, suffix, &database, observed, desired),
+            bus: Messaging::resolve(service, &cell.name, &messaging, observed, desired),
         }
     });
     resolved.collect()
@@ -163,15 +165,15 @@ fn passwords(
     cell: &str,
     database: &parts::Database,
     messaging: &parts::Messaging,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) {
     if database.cluster_ref.is_some() && database.secret_ref.is_none() {
         let user = Generated::credentials(&NOVA.database_name(cell));
-        composition.generate(service.namespace, &NOVA.database_credentials(cell), user);
+        desired.generate(service.namespace, &NOVA.database_credentials(cell), user);
     }
     if messaging.cluster_ref.is_some() && messaging.secret_ref.is_none() {
         let user = Generated::credentials(&NOVA.part(cell));
-        composition.generate(service.namespace, &NOVA.bus_credentials(cell), user);
+        desired.generate(service.namespace, &NOVA.bus_credentials(cell), user);
     }
 }
 
@@ -210,7 +212,7 @@ impl Cell<'_> {
         api: &Database,
         tables: &Progress,
         jobs: &Jobs<'_>,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Awaited<State> {
         let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
         let database = database.map_err(Clone::clone)?;
@@ -218,7 +220,7 @@ impl Cell<'_> {
         let (service, name) = (facts.service, self.spec.name.clone());
         let files = facts
             .tasks(api, database, Some(bus))
-            .compose(service, composition);
+            .compose(service, desired);
         let place = database.place();
         let sync = Task {
             name: "cell-sync",
@@ -227,8 +229,8 @@ impl Cell<'_> {
             program: daemon(files.source()).command(manage(&["db", "sync", "--local_cell"])),
             often: format!("the database {place} can't be reached or refuses user or password"),
         };
-        let synced = jobs.once(&sync, composition);
-        let mapped = map(&name, &files, api, tables, jobs, composition);
+        let synced = jobs.once(&sync, desired);
+        let mapped = map(&name, &files, api, tables, jobs, desired);
         Ok(State {
             name,
             synced,
@@ -245,7 +247,7 @@ pub fn map(
     api: &Database,
     tables: &Progress,
     jobs: &Jobs<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Progress {
     if !tables.is_ready() {
         return tables.clone();
@@ -260,7 +262,7 @@ pub fn map(
             api.place()
         ),
     };
-    jobs.once(&task, composition)
+    jobs.once(&task, desired)
 }
 
 /// The cells that run and are no longer wanted, by the Deployments of their conductors and by Nova's status.
@@ -268,14 +270,14 @@ pub fn removed(
     service: &Service<'_>,
     spec: &NovaSpec,
     status: &NovaStatus,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> BTreeSet<String> {
     let labels = service.labels();
     let labels: Vec<(&str, &str)> = labels
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let found = world
+    let found = observed
         .keys(Deployment::KIND, service.namespace, &labels)
         .found();
     let suffix = format!("-{}", NOVA_CONDUCTOR.name);
@@ -296,7 +298,7 @@ pub fn delete(
     files: &provider_openstack::Mounted,
     service: &Service<'_>,
     jobs: &Jobs<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Progress {
     let task = Task {
         name: "cell-delete",
@@ -308,36 +310,36 @@ pub fn delete(
              put the cell back into cells"
         ),
     };
-    let progress = jobs.once(&task, composition);
+    let progress = jobs.once(&task, desired);
     if !progress.is_ready() {
-        keep(cell, service, composition);
+        keep(cell, service, desired);
     }
     progress
 }
 
 /// Leaves all that a cell consists of as it is.
-pub fn keep(cell: &str, service: &Service<'_>, composition: &mut Composition) {
+pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
     let namespace = service.namespace;
     for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {
         let name = service.named(&format!("{cell}-{component}"));
-        composition.keep(Key::of::<Deployment>(namespace, &name));
-        composition.keep(Key::of::<KubernetesService>(namespace, &name));
-        composition.keep(Key::of::<NetworkPolicy>(namespace, &name));
-        composition.keep(Key::of::<PodDisruptionBudget>(namespace, &name));
+        desired.keep(Key::of::<Deployment>(namespace, &name));
+        desired.keep(Key::of::<KubernetesService>(namespace, &name));
+        desired.keep(Key::of::<NetworkPolicy>(namespace, &name));
+        desired.keep(Key::of::<PodDisruptionBudget>(namespace, &name));
         let certificate = format!("{name}-tls");
-        composition.keep(Key::of::<Manifest<cert_manager::Certificate>>(
+        desired.keep(Key::of::<Manifest<cert_manager::Certificate>>(
             namespace,
             &certificate,
         ));
     }
     let name = service.named(cell);
-    composition.keep(Key::of::<Manifest<mariadb::Database>>(namespace, &name));
-    composition.keep(Key::of::<Manifest<mariadb::User>>(namespace, &name));
-    composition.keep(Key::of::<Manifest<mariadb::Grant>>(namespace, &name));
-    composition.keep(Key::of::<Manifest<rabbitmq::Vhost>>(namespace, &name));
-    composition.keep(Key::of::<Manifest<rabbitmq::User>>(namespace, &name));
-    composition.keep(Key::of::<Manifest<rabbitmq::Permission>>(namespace, &name));
-    compute::keep(service, cell, composition);
+    desired.keep(Key::of::<Manifest<mariadb::Database>>(namespace, &name));
+    desired.keep(Key::of::<Manifest<mariadb::User>>(namespace, &name));
+    desired.keep(Key::of::<Manifest<mariadb::Grant>>(namespace, &name));
+    desired.keep(Key::of::<Manifest<rabbitmq::Vhost>>(namespace, &name));
+    desired.keep(Key::of::<Manifest<rabbitmq::User>>(namespace, &name));
+    desired.keep(Key::of::<Manifest<rabbitmq::Permission>>(namespace, &name));
+    compute::keep(service, cell, desired);
 }
 
 /// A command of nova-manage.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Key};
+use provider_composer::{DesiredState, Key};
 use provider_openstack::{Config, Files, Messaging, NOVA, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
@@ -26,12 +26,12 @@ pub fn name(service: &Service<'_>, cell: &str) -> String {
 }
 
 /// Composes the Secret of a cell.
-pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, composition: &mut Composition) {
+pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut DesiredState) {
     let service = facts.service;
     let mut files = Files::default();
     let config = nova_conf(facts, cell, bus, &mut files);
     files.config(CONFIG, &config);
-    let mut values = files.contents(composition);
+    let mut values = files.contents(desired);
     values.insert("image".to_owned(), service.image.clone());
     let mut metadata = service.labelled(&format!("{cell}-compute"), AGENTS, NOVA.name);
     let labels = metadata.labels.get_or_insert_default();
@@ -46,12 +46,12 @@ pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, composition: &mut
         type_: Some("Opaque".to_owned()),
         ..Secret::default()
     };
-    composition.apply(service.namespace, &name(service, cell), &secret);
+    desired.apply(service.namespace, &name(service, cell), &secret);
 }
 
 /// Leaves the Secret of a cell as it is.
-pub fn keep(service: &Service<'_>, cell: &str, composition: &mut Composition) {
-    composition.keep(Key::of::<Secret>(service.namespace, &name(service, cell)));
+pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
+    desired.keep(Key::of::<Secret>(service.namespace, &name(service, cell)));
 }
 
 /// The configuration of nova-compute. The node adds `host` and `my_ip` in a second file, and `virt_type` where it has no KVM.

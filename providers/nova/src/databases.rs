@@ -2,7 +2,7 @@
 
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
-use provider_composer::{Composition, Progress, Reason, World};
+use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Database, Jobs, Migration, NOVA, Phase, Schedule, Service, Source, Task,
 };
@@ -33,8 +33,8 @@ impl Databases {
     pub fn resolve(
         service: &Service<'_>,
         spec: &NovaSpec,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Self> {
         let usual = NOVA.database_credentials("");
         let shared = spec.database.secret_ref.clone();
@@ -44,7 +44,7 @@ impl Databases {
                 secret_ref: shared.clone(),
                 ..server(spec, Some(name))
             };
-            Database::resolve(service, suffix, &wanted, world, composition)
+            Database::resolve(service, suffix, &wanted, observed, desired)
         };
         let api = resolve("api", &spec.database.api_database);
         let cell0 = resolve("cell0", &spec.database.cell_database);
@@ -77,7 +77,7 @@ pub fn check_upgrade(
     jobs: &Jobs<'_>,
     files: &Source,
     control: &Control<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Awaited<()> {
     let Some(installed) = service.installed.filter(|it| *it != service.release) else {
         return Ok(());
@@ -97,7 +97,7 @@ pub fn check_upgrade(
             service.release
         ),
     };
-    match jobs.once(&task, composition) {
+    match jobs.once(&task, desired) {
         Progress::Ready => Ok(()),
         awaited => Err(awaited),
     }
@@ -108,10 +108,10 @@ pub fn migrations(
     service: &Service<'_>,
     facts: &Facts<'_>,
     control: &Control<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Vec<Migration> {
     let files = facts.tasks(control.api, control.cell0, None);
-    let program = daemon(files.compose(service, composition).source());
+    let program = daemon(files.compose(service, desired).source());
     let migration = |name, phase, database: &Database, words: &[&str]| Migration {
         name,
         phase,
@@ -135,11 +135,11 @@ pub fn cell_migration(
     facts: &Facts<'_>,
     control: &Control<'_>,
     cell: &Cell<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Option<Migration> {
     let (database, bus) = (cell.database.as_ref().ok()?, cell.bus.as_ref().ok()?);
     let files = facts.tasks(control.api, database, Some(bus));
-    let program = daemon(files.compose(service, composition).source());
+    let program = daemon(files.compose(service, desired).source());
     Some(Migration {
         name: "cell-online",
         phase: Phase::Contract,
@@ -169,7 +169,7 @@ pub fn archive_name(service: &Service<'_>) -> String {
 
 /// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. A purge that
 /// finds nothing returns 3.
-pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, composition: &mut Composition) {
+pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, desired: &mut DesiredState) {
     let wanted = &spec.deleted_rows;
     let file = path();
     let days = |days: u16| format!("\"$(date --utc --date '-{days} days' +%F)\"");
@@ -187,5 +187,5 @@ pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, composition: &mu
         when: wanted.schedule.as_str().to_owned(),
         program: daemon(files).command(["sh".to_owned(), "-c".to_owned(), script]),
     };
-    jobs.on_schedule(&schedule, composition);
+    jobs.on_schedule(&schedule, desired);
 }

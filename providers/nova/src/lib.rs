@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::nova::{CellStatus, NovaSpec, NovaStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
-    Composer, Composition, Failure, Generated, GeneratedValue, Key, Progress, Reason, Resource,
-    Retention, Subject, Use, World,
+    Composer, DesiredState, Failure, Generated, GeneratedValue, Key, ObservedState, Progress,
+    Reason, Resource, Retention, Subject, Use,
 };
 use provider_openstack::{
     Awaited, Component, Files, KeystoneAccess, Messaging, Migrations, NOVA, NOVA_CONDUCTOR,
@@ -46,8 +46,8 @@ impl Composer for Nova {
     fn compose(
         &self,
         subject: &Subject<NovaSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<NovaStatus, Failure> {
         let (spec, status) = (&subject.spec, &subject.status);
         cells::check(spec, status)?;
@@ -55,22 +55,20 @@ impl Composer for Nova {
         let service = Service::of(&NOVA, &config::OWNED, subject, installed, &spec.common)?;
         let kind = Subject::<NovaSpec>::KIND;
         let components = components(&service, spec)?;
-        let context = ServiceContext::of(&service, components, kind, world, composition)?;
-        let databases = Databases::resolve(&service, spec, world, composition);
-        let bus = Messaging::resolve(&service, "", &spec.messaging, world, composition);
-        let cells = cells::resolve(&service, spec, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
-        let cache = servers(&service, spec, world);
-        let metadata = metadata(&service, world, composition);
+        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
+        let databases = Databases::resolve(&service, spec, observed, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
+        let cells = cells::resolve(&service, spec, observed, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let cache = servers(&service, spec, observed);
+        let metadata = metadata(&service, observed, desired);
         if let Ok(databases) = &databases {
             cells::distinct(
                 [("apiDatabase", &databases.api), ("cell0", &databases.cell0)],
                 &cells,
             )?;
         }
-        composition
-            .conditions
-            .set("MessagingReady", &progress(&bus));
+        desired.conditions.set("MessagingReady", &progress(&bus));
 
         let mut nova = Recipe {
             service: &service,
@@ -103,14 +101,14 @@ impl Composer for Nova {
                 metadata,
                 policy,
             };
-            nova.workload(&facts, &control, world, composition)
+            nova.workload(&facts, &control, observed, desired)
         });
         if workload.is_err() {
-            nova.keep(world, composition);
+            nova.keep(observed, desired);
         }
-        let service_status = context.run(progress(&databases), workload, world, composition)?;
-        nova.external_scheduler(composition);
-        let cells = nova.report(composition);
+        let service_status = context.run(progress(&databases), workload, observed, desired)?;
+        nova.external_scheduler(desired);
+        let cells = nova.report(desired);
         Ok(NovaStatus {
             service: service_status,
             cells,
@@ -139,9 +137,13 @@ fn components<'a>(
 }
 
 /// The members of the cache; none where no cache is wanted.
-fn servers(service: &Service<'_>, spec: &NovaSpec, world: &World<'_>) -> Awaited<Vec<String>> {
+fn servers(
+    service: &Service<'_>,
+    spec: &NovaSpec,
+    observed: &ObservedState<'_>,
+) -> Awaited<Vec<String>> {
     match &spec.cache {
-        Some(wanted) => cache(service, wanted, world),
+        Some(wanted) => cache(service, wanted, observed),
         None => Ok(Vec::new()),
     }
 }
@@ -149,8 +151,8 @@ fn servers(service: &Service<'_>, spec: &NovaSpec, world: &World<'_>) -> Awaited
 /// The secret that Neutron's agents prove themselves with to the metadata API. It is generated once.
 fn metadata(
     service: &Service<'_>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Awaited<String> {
     let name = service.named(NOVA_METADATA.name);
     let generated = Generated {
@@ -158,9 +160,9 @@ fn metadata(
         labels: service.identity(),
         retention: Retention::WhileWanted,
     };
-    composition.generate(service.namespace, &name, generated);
+    desired.generate(service.namespace, &name, generated);
     let values = Values::read(
-        world,
+        observed,
         service.namespace,
         &name,
         "the secret of the metadata API",
@@ -213,29 +215,29 @@ impl Recipe<'_> {
         &mut self,
         facts: &Facts<'_>,
         control: &Control<'_>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Workload> {
         let (service, jobs) = (self.service, &self.context.jobs);
         let mut files = facts.control(control);
-        let tasks = files.compose(service, composition).source();
-        databases::check_upgrade(service, jobs, &tasks, control, composition)?;
-        let mut migrations = databases::migrations(service, facts, control, composition);
+        let tasks = files.compose(service, desired).source();
+        databases::check_upgrade(service, jobs, &tasks, control, desired)?;
+        let mut migrations = databases::migrations(service, facts, control, desired);
         let tables = databases::tables(&migrations, service, jobs);
 
         // The pods outside cells read all mappings once, when they start.
         let mut mappings = BTreeMap::new();
         let mut awaited = Progress::Ready;
         let cell0 = facts.tasks(control.api, control.cell0, None);
-        let cell0 = cell0.compose(service, composition);
-        let mapped = cells::map("cell0", &cell0, control.api, &tables, jobs, composition);
+        let cell0 = cell0.compose(service, desired);
+        let mapped = cells::map("cell0", &cell0, control.api, &tables, jobs, desired);
         hold(&mut awaited, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
         let mut pods = Vec::new();
         for cell in self.cells {
             let name = &cell.spec.name;
-            let entered = cell.enter(facts, control.api, &tables, jobs, composition);
+            let entered = cell.enter(facts, control.api, &tables, jobs, desired);
             let reached = match &entered {
                 Ok(State { synced, mapped, .. }) if !synced.is_ready() || mapped.is_ready() => {
                     synced.clone()
@@ -251,20 +253,16 @@ impl Recipe<'_> {
             {
                 mappings.insert(state.name.clone(), state.mapping.clone());
             }
-            pods.extend(self.cell(facts, cell, entered, composition));
+            pods.extend(self.cell(facts, cell, entered, desired));
             if service.installed.is_some_and(|it| it != service.release) {
                 migrations.extend(databases::cell_migration(
-                    service,
-                    facts,
-                    control,
-                    cell,
-                    composition,
+                    service, facts, control, cell, desired,
                 ));
             }
             self.states.push((name.clone(), reached));
         }
-        for name in cells::removed(service, self.spec, self.status, world) {
-            let deleted = cells::delete(&name, &cell0, service, jobs, composition);
+        for name in cells::removed(service, self.spec, self.status, observed) {
+            let deleted = cells::delete(&name, &cell0, service, jobs, desired);
             if !deleted.is_ready() {
                 mappings.insert(name.clone(), "removed".to_owned());
                 self.states.push((name, deleted));
@@ -275,8 +273,8 @@ impl Recipe<'_> {
             .map(|(name, mapping)| format!("{name} {mapping}\n"))
             .collect();
         files.text("cells", mappings.concat());
-        pods.extend(self.control(control, &files, &awaited, composition));
-        databases::archive(self.spec, jobs, tasks, composition);
+        pods.extend(self.control(control, &files, &awaited, desired));
+        databases::archive(self.spec, jobs, tasks, desired);
         Ok(Workload {
             pods,
             migrations: Migrations(migrations),
@@ -300,9 +298,9 @@ impl Recipe<'_> {
         control: &Control<'_>,
         files: &Files,
         awaited: &Progress,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Vec<Pods> {
-        let files = files.compose(self.service, composition).source();
+        let files = files.compose(self.service, desired).source();
         let pods = |component: &str, program: Program| Pods {
             awaited: awaited.clone(),
             workers: workers(self.service.release),
@@ -332,13 +330,13 @@ impl Recipe<'_> {
         facts: &Facts<'_>,
         cell: &Cell<'_>,
         entered: Awaited<State>,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let (service, name) = (self.service, &cell.spec.name);
         let [conductor, proxy] =
             [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name].map(|part| format!("{name}-{part}"));
         let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &entered) else {
-            compute::keep(service, name, composition);
+            compute::keep(service, name, desired);
             let awaited = progress(&entered);
             return vec![
                 Pods::waiting(conductor, awaited.clone()),
@@ -346,11 +344,11 @@ impl Recipe<'_> {
             ];
         };
         match self.context.is_rolled() || service.installed.is_none() {
-            true => compute::publish(facts, name, bus, composition),
-            false => compute::keep(service, name, composition),
+            true => compute::publish(facts, name, bus, desired),
+            false => compute::keep(service, name, desired),
         }
         let files = facts.cell(name, database, bus);
-        let files = files.compose(service, composition).source();
+        let files = files.compose(service, desired).source();
         let pods = |component, program| Pods {
             awaited: state.synced.clone(),
             ..Pods::of(component, program)
@@ -365,12 +363,12 @@ impl Recipe<'_> {
     }
 
     /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.
-    fn keep(&mut self, world: &World<'_>, composition: &mut Composition) {
+    fn keep(&mut self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         for cell in self.cells {
-            compute::keep(self.service, &cell.spec.name, composition);
+            compute::keep(self.service, &cell.spec.name, desired);
         }
-        for cell in cells::removed(self.service, self.spec, self.status, world) {
-            cells::keep(&cell, self.service, composition);
+        for cell in cells::removed(self.service, self.spec, self.status, observed) {
+            cells::keep(&cell, self.service, desired);
             let progress = Progress::waiting(
                 Reason::Removing,
                 "is removed once Nova's databases can be reached",
@@ -381,11 +379,11 @@ impl Recipe<'_> {
             self.service.namespace,
             databases::archive_name(self.service),
         );
-        composition.keep(Key::of::<CronJob>(namespace, &name));
+        desired.keep(Key::of::<CronJob>(namespace, &name));
     }
 
     /// Sets `CellsReady`, and says how each cell is.
-    fn report(mut self, composition: &mut Composition) -> Vec<CellStatus> {
+    fn report(mut self, desired: &mut DesiredState) -> Vec<CellStatus> {
         let entered: BTreeSet<String> = self.states.iter().map(|(name, _)| name.clone()).collect();
         for cell in self
             .cells
@@ -402,7 +400,7 @@ impl Recipe<'_> {
                 }
             }
         }
-        composition.conditions.set("CellsReady", &sum(&self.states));
+        desired.conditions.set("CellsReady", &sum(&self.states));
         let states = self.states.into_iter();
         states
             .map(|(name, state)| CellStatus {
@@ -414,7 +412,7 @@ impl Recipe<'_> {
     }
 
     /// Says that nobody asks an external scheduler, where the image is of upstream's Nova, which has no option for it.
-    fn external_scheduler(&self, composition: &mut Composition) {
+    fn external_scheduler(&self, desired: &mut DesiredState) {
         if self.spec.scheduler.external_scheduler.enabled {
             let progress = match self.service.common.image.fork {
                 Some(_) => Progress::Ready,
@@ -424,9 +422,7 @@ impl Recipe<'_> {
                      scheduler.externalScheduler.enabled to false",
                 ),
             };
-            composition
-                .conditions
-                .note("ExternalSchedulerReady", &progress);
+            desired.conditions.note("ExternalSchedulerReady", &progress);
         }
     }
 }

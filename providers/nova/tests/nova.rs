@@ -4,12 +4,12 @@ use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_nova::Nova;
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::{Value, json};
 
-const NOVA: Carried<Nova> = Carried(Nova);
+const NOVA: Nova = Nova;
 
 /// Nova with message buses that are run externally, and all that it waits for.
 fn given() -> Cluster {

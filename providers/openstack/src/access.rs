@@ -6,7 +6,8 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::StatefulSet;
 use provider_composer::{
-    Composition, Custom, Generated, GeneratedValue, Progress, Reason, Retention, Seen, World,
+    Custom, DesiredState, Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason,
+    Retention,
 };
 
 use crate::awaited::Awaited;
@@ -53,27 +54,27 @@ impl KeystoneAccess {
     pub fn resolve(
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Self> {
         // First of all: what is awaited must not prune the key.
-        let tokens = TokenCache::resolve(service, world, composition);
+        let tokens = TokenCache::resolve(service, observed, desired);
         let auth_url = match &access.auth_url {
             Some(url) => url.clone(),
-            None => found(service, world)?,
+            None => found(service, observed)?,
         };
         let secret = match &access.app_credential_ref {
             Some(reference) => reference.secret_name.clone(),
             None => format!("{}-keystone-credentials", service.definition.name),
         };
         let values = Values::read(
-            world,
+            observed,
             service.namespace,
             &secret,
             "the application credential",
         )?;
         Ok(Self {
-            authority: authority(service, &auth_url, world)?,
+            authority: authority(service, &auth_url, observed)?,
             auth_url,
             region: access.region.clone(),
             id: values.required("application_credential_id")?.to_owned(),
@@ -136,11 +137,11 @@ impl KeystoneAccess {
 }
 
 /// The address of the Keystone of the same namespace, as its status says it.
-fn found(service: &Service<'_>, world: &World<'_>) -> Awaited<String> {
-    let endpoint = match world.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE) {
-        Seen::Found(keystone) => keystone.body.status.endpoint,
-        Seen::Missing => None,
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<String> {
+    let endpoint = match observed.get::<Custom<KeystoneSpec>>(service.namespace, KEYSTONE) {
+        Lookup::Found(keystone) => keystone.body.status.endpoint,
+        Lookup::Missing => None,
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     endpoint
         .map(|endpoint| format!("{endpoint}/v3"))
@@ -153,7 +154,11 @@ fn found(service: &Service<'_>, world: &World<'_>) -> Awaited<String> {
 }
 
 /// The issuer's certificate that stands beside Keystone's own, if its URL leads to one in the same namespace.
-fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaited<Option<String>> {
+fn authority(
+    service: &Service<'_>,
+    auth_url: &str,
+    observed: &ObservedState<'_>,
+) -> Awaited<Option<String>> {
     let Some((name, rest)) = auth_url
         .strip_prefix("https://")
         .and_then(|host| host.split_once('.'))
@@ -163,19 +168,19 @@ fn authority(service: &Service<'_>, auth_url: &str, world: &World<'_>) -> Awaite
     if !rest.starts_with(&format!("{}.svc", service.namespace)) {
         return Ok(None);
     }
-    let tls = match world.get::<Custom<KeystoneSpec>>(service.namespace, name) {
-        Seen::Found(keystone) => keystone.body.spec.common.tls,
-        Seen::Missing => return Ok(None),
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+    let tls = match observed.get::<Custom<KeystoneSpec>>(service.namespace, name) {
+        Lookup::Found(keystone) => keystone.body.spec.common.tls,
+        Lookup::Missing => return Ok(None),
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
-    tls::authority(service.namespace, name, &tls, world)
+    tls::authority(service.namespace, name, &tls, observed)
 }
 
 impl TokenCache {
     fn resolve(
         service: &Service<'_>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Option<Self>> {
         let secret = service.named("token-cache");
         let generated = Generated {
@@ -183,14 +188,14 @@ impl TokenCache {
             labels: service.identity(),
             retention: Retention::WhileWanted,
         };
-        composition.generate(service.namespace, &secret, generated);
-        let memcached = world.get::<StatefulSet>(service.namespace, MEMCACHED);
+        desired.generate(service.namespace, &secret, generated);
+        let memcached = observed.get::<StatefulSet>(service.namespace, MEMCACHED);
         if memcached.is_missing() {
             return Ok(None);
         }
-        let servers = cache(service, &parts::Cache::default(), world)?;
+        let servers = cache(service, &parts::Cache::default(), observed)?;
         let values = Values::read(
-            world,
+            observed,
             service.namespace,
             &secret,
             "the key of cached tokens",

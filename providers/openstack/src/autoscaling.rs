@@ -5,7 +5,7 @@ use k8s_openapi::api::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
     MetricTarget, ResourceMetricSource,
 };
-use provider_composer::{Composition, Failure, Reason, World};
+use provider_composer::{DesiredState, Failure, ObservedState, Reason};
 
 use crate::component::Component;
 
@@ -14,7 +14,7 @@ impl Component<'_> {
     ///
     /// # Errors
     /// The bounds exclude each other, or replicas request no CPU.
-    pub(crate) fn autoscale(&self, composition: &mut Composition) -> Result<(), Failure> {
+    pub(crate) fn autoscale(&self, desired: &mut DesiredState) -> Result<(), Failure> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return Ok(());
         };
@@ -60,17 +60,17 @@ impl Component<'_> {
             },
             ..HorizontalPodAutoscaler::default()
         };
-        composition.apply(self.service.namespace, &self.object, &autoscaler);
+        desired.apply(self.service.namespace, &self.object, &autoscaler);
         Ok(())
     }
 
     /// Replicas that the Deployment is to have: where an autoscaler chooses, those that it chose, within its bounds.
-    pub(crate) fn replicas(&self, world: &World<'_>) -> i32 {
+    pub(crate) fn replicas(&self, observed: &ObservedState<'_>) -> i32 {
         let least = count(self.scale.replicas);
         let Some(autoscaling) = self.scale.autoscaling else {
             return least;
         };
-        let deployment = world.get::<Deployment>(self.service.namespace, &self.object);
+        let deployment = observed.get::<Deployment>(self.service.namespace, &self.object);
         let chosen = deployment
             .found()
             .and_then(|deployment| deployment.body.spec.replicas);

@@ -1,6 +1,6 @@
 //! What has to be there first.
 
-use provider_composer::{Key, Progress, Reason, Seen, World};
+use provider_composer::{Key, Lookup, ObservedState, Progress, Reason};
 
 /// Something that has to be there first: it, or how far it has come.
 pub type Awaited<T> = Result<T, Progress>;
@@ -54,14 +54,14 @@ pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
 ///
 /// # Errors
 /// It doesn't hold yet, for this reason, with what the object says itself.
-pub fn holds(key: &Key, type_: &str, reason: Reason, world: &World<'_>) -> Awaited<()> {
-    let why = match world.condition(key, type_) {
-        Seen::Found(Some(condition)) if condition.status == "True" => return Ok(()),
-        Seen::Found(Some(condition)) if !condition.message.is_empty() => {
+pub fn holds(key: &Key, type_: &str, reason: Reason, observed: &ObservedState<'_>) -> Awaited<()> {
+    let why = match observed.condition(key, type_) {
+        Lookup::Found(Some(condition)) if condition.status == "True" => return Ok(()),
+        Lookup::Found(Some(condition)) if !condition.message.is_empty() => {
             format!(": {}", condition.message)
         }
-        Seen::Found(_) | Seen::Missing => String::new(),
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        Lookup::Found(_) | Lookup::Missing => String::new(),
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     Err(Progress::waiting(reason, format!("waits for {key}{why}")))
 }

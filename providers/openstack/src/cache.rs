@@ -2,7 +2,7 @@
 
 use c5c3_api::parts::{Cache, CacheBackend};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use provider_composer::{Progress, Reason, Seen, World};
+use provider_composer::{Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
@@ -17,7 +17,11 @@ const PORT: u16 = 11211;
 ///
 /// # Errors
 /// The StatefulSet isn't there yet.
-pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited<Vec<String>> {
+pub fn cache(
+    service: &Service<'_>,
+    cache: &Cache,
+    observed: &ObservedState<'_>,
+) -> Awaited<Vec<String>> {
     if !cache.servers.is_empty() {
         let servers = cache.servers.iter().map(|server| match server.port() {
             Some(_) => server.to_string(),
@@ -29,8 +33,8 @@ pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited
         .cluster_ref
         .as_ref()
         .map_or(MEMCACHED, |cluster| &cluster.name);
-    match world.get::<StatefulSet>(service.namespace, name) {
-        Seen::Found(set) => {
+    match observed.get::<StatefulSet>(service.namespace, name) {
+        Lookup::Found(set) => {
             let spec = set.body.spec;
             let headless = spec.service_name.unwrap_or_else(|| name.to_owned());
             let members = 0..spec.replicas.unwrap_or(1);
@@ -43,11 +47,11 @@ pub fn cache(service: &Service<'_>, cache: &Cache, world: &World<'_>) -> Awaited
                 })
                 .collect())
         }
-        Seen::Missing => Err(Progress::waiting(
+        Lookup::Missing => Err(Progress::waiting(
             Reason::WaitingFor("Cache"),
             format!("waits for StatefulSet {name}"),
         )),
-        Seen::Unread(message) => Err(Progress::Unknown { message }),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
 }
 

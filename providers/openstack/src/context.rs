@@ -1,7 +1,7 @@
-//! From what is observed to running components: the part of a recipe that is the same for every service.
+//! From the observed state to running components: the part of a recipe that is the same for every service.
 
 use c5c3_api::parts::ServiceStatus;
-use provider_composer::{Composition, Failure, Progress, Reason, ResourceKind, World};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind};
 
 use crate::awaited::{Awaited, progress};
 use crate::component::Component;
@@ -17,19 +17,19 @@ use crate::tls::Certificate;
 /// Annotation of pods: the application credential that they run with.
 const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
 
-/// What is observed of a service: its Jobs, components and dependencies.
+/// The state state of a service: its Jobs, components and dependencies.
 pub struct ServiceContext<'a> {
     /// Its Jobs.
     pub jobs: Jobs<'a>,
     /// Who may do what.
     pub policy: Awaited<Policy>,
     service: &'a Service<'a>,
-    components: Vec<Observed<'a>>,
+    components: Vec<ComponentState<'a>>,
     dependencies: Progress,
 }
 
 /// A component, and how far it has come.
-struct Observed<'a> {
+struct ComponentState<'a> {
     component: Component<'a>,
     rollout: Rollout,
     certificate: Awaited<Option<Certificate>>,
@@ -47,19 +47,19 @@ pub struct Workload {
     pub application_credential: Option<String>,
 }
 
-impl<'a> Observed<'a> {
+impl<'a> ComponentState<'a> {
     fn of(
         component: Component<'a>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<Self, Failure> {
-        component.connect(composition);
-        component.autoscale(composition)?;
-        let certificate = Certificate::resolve(&component, world, composition);
+        component.connect(desired);
+        component.autoscale(desired)?;
+        let certificate = Certificate::resolve(&component, observed, desired);
         Ok(Self {
-            exposed: component.expose(&certificate, world, composition),
-            rollout: Rollout::of(&component, world, composition),
-            monitored: component.monitor(world, composition),
+            exposed: component.expose(&certificate, observed, desired),
+            rollout: Rollout::of(&component, observed, desired),
+            monitored: component.monitor(observed, desired),
             certificate,
             component,
         })
@@ -75,18 +75,18 @@ impl<'a> ServiceContext<'a> {
         service: &'a Service<'a>,
         components: Vec<Component<'a>>,
         subject: ResourceKind,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<Self, Failure> {
-        let policy = Policy::resolve(service, world)?;
+        let policy = Policy::resolve(service, observed)?;
         let components = components.into_iter();
-        let components = components.map(|one| Observed::of(one, world, composition));
+        let components = components.map(|one| ComponentState::of(one, observed, desired));
         Ok(Self {
             components: components.collect::<Result<_, _>>()?,
-            jobs: Jobs::of(service, world),
+            jobs: Jobs::of(service, observed),
             policy,
             service,
-            dependencies: dependencies(service, subject, world)?,
+            dependencies: dependencies(service, subject, observed)?,
         })
     }
 
@@ -105,8 +105,8 @@ impl<'a> ServiceContext<'a> {
     pub fn availability(&self, component: &str) -> Progress {
         let mut all = self.components.iter();
         let found = all.find(|one| one.component.name == component);
-        let observed = found.map(|one| (&one.certificate, &one.rollout.progress));
-        match observed {
+        let state = found.map(|one| (&one.certificate, &one.rollout.progress));
+        match state {
             None => Progress::Ready,
             Some((Err(awaited), rolled)) if !rolled.is_ready() => awaited.clone(),
             Some((_, rolled)) => rolled.clone(),
@@ -122,8 +122,8 @@ impl<'a> ServiceContext<'a> {
         &self,
         database: Progress,
         workload: Awaited<Workload>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let service = self.service;
         if !service.common.depends_on.is_empty() {
@@ -131,7 +131,7 @@ impl<'a> ServiceContext<'a> {
                 true => Progress::Ready,
                 false => self.dependencies.clone(),
             };
-            composition.conditions.set("DependenciesReady", &started);
+            desired.conditions.set("DependenciesReady", &started);
         }
         let workload = workload.and_then(|workload| match self.may_start() {
             true => Ok(workload),
@@ -140,10 +140,10 @@ impl<'a> ServiceContext<'a> {
         let schema = match &workload {
             Ok(workload) => {
                 let (rolled, migrations) = (self.is_rolled(), &workload.migrations);
-                migrations.compose(service, &self.jobs, rolled, composition)?
+                migrations.compose(service, &self.jobs, rolled, desired)?
             }
             Err(awaited) => {
-                self.jobs.keep_migrations(composition);
+                self.jobs.keep_migrations(desired);
                 Schema {
                     progress: match service.installed {
                         Some(_) => Progress::Ready,
@@ -158,12 +158,12 @@ impl<'a> ServiceContext<'a> {
             Progress::Ready => schema.progress.clone(),
             awaited => awaited,
         };
-        composition.conditions.set("DatabaseReady", &database);
+        desired.conditions.set("DatabaseReady", &database);
         let workload = workload.and_then(|workload| match schema.serves {
             true => Ok(workload),
             false => Err(schema.progress.clone()),
         });
-        self.roll(&workload, world, composition);
+        self.roll(&workload, observed, desired);
         Ok(ServiceStatus {
             endpoint: Some(service.endpoint()),
             release: schema.release.map(|release| release.to_string()),
@@ -173,11 +173,16 @@ impl<'a> ServiceContext<'a> {
     }
 
     /// Rolls each component as far as it may go now, and sets its condition.
-    fn roll(&self, workload: &Awaited<Workload>, world: &World<'_>, composition: &mut Composition) {
+    fn roll(
+        &self,
+        workload: &Awaited<Workload>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
         let mut conditions: Vec<(&str, Progress)> = Vec::new();
-        for observed in &self.components {
-            let reached = self.reach(observed, workload, world, composition);
-            let type_ = observed.component.definition.condition;
+        for state in &self.components {
+            let reached = self.reach(state, workload, observed, desired);
+            let type_ = state.component.definition.condition;
             // Components of several cells share a condition: the first that isn't ready says why.
             match conditions.iter_mut().find(|(other, _)| *other == type_) {
                 Some((_, other)) if other.is_ready() => *other = reached,
@@ -186,34 +191,34 @@ impl<'a> ServiceContext<'a> {
             }
         }
         for (type_, reached) in conditions {
-            composition.conditions.set(type_, &reached);
+            desired.conditions.set(type_, &reached);
         }
         let exposed = self
             .components
             .iter()
             .filter_map(|one| one.exposed.as_ref());
         if let Some(exposed) = first_unready(exposed) {
-            composition.conditions.set("Exposed", exposed);
+            desired.conditions.set("Exposed", exposed);
         }
         let monitored = self.components.iter();
         let monitored = monitored.filter_map(|one| one.monitored.as_ref());
         if let Some(monitored) = first_unready(monitored) {
-            composition.conditions.note("Monitored", monitored);
+            desired.conditions.note("Monitored", monitored);
         }
     }
 
     fn reach(
         &self,
-        observed: &Observed<'_>,
+        state: &ComponentState<'_>,
         workload: &Awaited<Workload>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Progress {
-        let Observed {
+        let ComponentState {
             component, rollout, ..
-        } = observed;
-        let ready = match (workload, &observed.certificate) {
-            (Ok(workload), Ok(certificate)) => self.turn(observed).and_then(|()| {
+        } = state;
+        let ready = match (workload, &state.certificate) {
+            (Ok(workload), Ok(certificate)) => self.may_roll(state).and_then(|()| {
                 let mut pods = workload.pods.iter();
                 let pods = pods.find(|pods| pods.component == component.name);
                 let pods = pods.ok_or_else(|| Progress::Unknown {
@@ -235,8 +240,8 @@ impl<'a> ServiceContext<'a> {
                     component,
                     annotations,
                     certificate.as_ref(),
-                    world,
-                    composition,
+                    observed,
+                    desired,
                 );
                 match component.definition.kind {
                     ComponentKind::Wsgi { .. } => rollout.reached(&workload.migrations.databases()),
@@ -244,7 +249,7 @@ impl<'a> ServiceContext<'a> {
                 }
             }
             Err(awaited) => {
-                Rollout::keep(component, world, composition);
+                Rollout::keep(component, observed, desired);
                 awaited
             }
         }
@@ -252,17 +257,17 @@ impl<'a> ServiceContext<'a> {
 
     /// Whether a component may get the wanted image: it has it already, or all components before it run it. Before the first
     /// release is installed nothing older runs, and all start at once.
-    fn turn(&self, observed: &Observed<'_>) -> Awaited<()> {
+    fn may_roll(&self, state: &ComponentState<'_>) -> Awaited<()> {
         if self.service.installed.is_none() {
             return Ok(());
         }
         let image = &self.service.image;
-        let after = observed.component.definition.after;
+        let after = state.component.definition.after;
         let mut before = self.components.iter().filter(|other| {
             after.contains(&other.component.definition.name) && !other.rollout.is_done_with(image)
         });
         match before.next() {
-            Some(other) if !observed.rollout.has(image) => Err(Progress::waiting(
+            Some(other) if !state.rollout.has(image) => Err(Progress::waiting(
                 Reason::WaitingFor("Component"),
                 format!(
                     "waits until all pods of Deployment {} run {image}",

@@ -1,7 +1,7 @@
 //! Where a service keeps its data, and who it is there.
 
 use c5c3_api::parts;
-use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Section;
@@ -52,8 +52,8 @@ impl Database {
         service: &Service<'_>,
         suffix: &str,
         wanted: &parts::Database,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Self> {
         let object = part(service.name, suffix);
         let usual = service.definition.database_name(suffix);
@@ -61,7 +61,7 @@ impl Database {
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let name = wanted.database.as_deref().unwrap_or(&usual);
         let values = Values::read(
-            world,
+            observed,
             service.namespace,
             &secret,
             "user and password of the database",
@@ -69,7 +69,7 @@ impl Database {
         let account = match Account::of(&usual, &values, key) {
             Ok(account) => account,
             Err(progress) => {
-                keep(service, &object, composition);
+                keep(service, &object, desired);
                 return Err(progress);
             }
         };
@@ -90,9 +90,9 @@ impl Database {
                     name,
                     &account.user,
                     key,
-                    composition,
+                    desired,
                 );
-                managed(service, &object, cluster, world)
+                managed(service, &object, cluster, observed)
             }
         };
         server.map(|server| Self {
@@ -200,20 +200,20 @@ fn managed(
     service: &Service<'_>,
     object: &str,
     cluster: &str,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Awaited<DatabaseServer> {
-    let server = match world.get::<Manifest<MariaDb>>(service.namespace, cluster) {
-        Seen::Found(server) => server.body.spec,
-        Seen::Missing => {
+    let server = match observed.get::<Manifest<MariaDb>>(service.namespace, cluster) {
+        Lookup::Found(server) => server.body.spec,
+        Lookup::Missing => {
             return Err(Progress::waiting(
                 WAITING,
                 format!("waits for MariaDB {cluster}"),
             ));
         }
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     for key in keys(service, object, cluster) {
-        holds(&key, "Ready", WAITING, world)?;
+        holds(&key, "Ready", WAITING, observed)?;
     }
     // MaxScale's listener speaks TLS only where the operator enforces it in MariaDB.
     let proxied = server.max_scale_ref.is_some() || server.max_scale.enabled;
@@ -221,7 +221,7 @@ fn managed(
         true => {
             let purpose = "the certificates that MariaDB's is signed by";
             let bundle = format!("{cluster}-ca-bundle");
-            let bundle = Values::read(world, service.namespace, &bundle, purpose)?;
+            let bundle = Values::read(observed, service.namespace, &bundle, purpose)?;
             Some(bundle.text("ca.crt")?.to_owned())
         }
         false => None,
@@ -262,9 +262,9 @@ fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
     ]
 }
 
-fn keep(service: &Service<'_>, object: &str, composition: &mut Composition) {
+fn keep(service: &Service<'_>, object: &str, desired: &mut DesiredState) {
     for key in own(service, object) {
-        composition.keep(key);
+        desired.keep(key);
     }
 }
 
@@ -274,7 +274,7 @@ fn compose(
     database: &str,
     user: &str,
     password: SecretKey,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) {
     let server = Named {
         name: cluster.to_owned(),
@@ -288,7 +288,7 @@ fn compose(
         collate: "utf8mb4_general_ci".to_owned(),
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest("database", wanted));
+    desired.apply(namespace, name, &service.manifest("database", wanted));
     let wanted = mariadb::User {
         maria_db_ref: server.clone(),
         name: user.to_owned(),
@@ -297,7 +297,7 @@ fn compose(
         max_user_connections: CONNECTIONS,
         cleanup_policy: skip.clone(),
     };
-    composition.apply(namespace, name, &service.manifest("database", wanted));
+    desired.apply(namespace, name, &service.manifest("database", wanted));
     let wanted = mariadb::Grant {
         maria_db_ref: server,
         privileges: vec!["ALL PRIVILEGES".to_owned()],
@@ -307,7 +307,7 @@ fn compose(
         host: "%".to_owned(),
         cleanup_policy: skip,
     };
-    composition.apply(namespace, name, &service.manifest("database", wanted));
+    desired.apply(namespace, name, &service.manifest("database", wanted));
 }
 
 /// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it

@@ -11,7 +11,7 @@ use c5c3_api::{
     parts::{Dependency, DependencyKind},
     placement::PlacementSpec,
 };
-use provider_composer::{Failure, Key, Progress, Reason, ResourceKind, Seen, World};
+use provider_composer::{Failure, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
 use serde_json::Value;
 
 use crate::service::Service;
@@ -23,13 +23,13 @@ use crate::service::Service;
 pub fn dependencies(
     service: &Service<'_>,
     subject: ResourceKind,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<Progress, Failure> {
     let own = Key::new(subject, service.namespace, service.name);
     let wanted = &service.common.depends_on;
     for dependency in wanted {
         let mut path = vec![own.clone()];
-        if leads_back(&key(service.namespace, dependency), &mut path, world) {
+        if leads_back(&key(service.namespace, dependency), &mut path, observed) {
             let path: Vec<String> = path.iter().map(ToString::to_string).collect();
             return Err(Failure::new(
                 Reason::DependencyCycle,
@@ -42,22 +42,22 @@ pub fn dependencies(
     }
     let unready = wanted
         .iter()
-        .find_map(|dependency| unready(service.namespace, dependency, world));
+        .find_map(|dependency| unready(service.namespace, dependency, observed));
     Ok(unready.unwrap_or(Progress::Ready))
 }
 
 /// Whether what is waited for waits for the first of the path. The path then leads there.
-fn leads_back(key: &Key, path: &mut Vec<Key>, world: &World<'_>) -> bool {
+fn leads_back(key: &Key, path: &mut Vec<Key>, observed: &ObservedState<'_>) -> bool {
     let returns = path.first() == Some(key);
     let known = path.contains(key);
     path.push(key.clone());
     if returns {
         return true;
     }
-    if !known && let Seen::Found(object) = world.object(key) {
+    if !known && let Lookup::Found(object) = observed.object(key) {
         let namespace = key.namespace.as_deref().unwrap_or_default();
         for next in depends_on(&object) {
-            if leads_back(&self::key(namespace, &next), path, world) {
+            if leads_back(&self::key(namespace, &next), path, observed) {
                 return true;
             }
         }
@@ -73,20 +73,24 @@ fn depends_on(object: &Value) -> Vec<Dependency> {
         .unwrap_or_default()
 }
 
-fn unready(namespace: &str, dependency: &Dependency, world: &World<'_>) -> Option<Progress> {
+fn unready(
+    namespace: &str,
+    dependency: &Dependency,
+    observed: &ObservedState<'_>,
+) -> Option<Progress> {
     let key = key(namespace, dependency);
     let reason = Reason::WaitingFor(key.kind.kind);
-    match world.condition(&key, &dependency.condition) {
-        Seen::Found(Some(condition)) if condition.status == "True" => None,
-        Seen::Found(_) => {
+    match observed.condition(&key, &dependency.condition) {
+        Lookup::Found(Some(condition)) if condition.status == "True" => None,
+        Lookup::Found(_) => {
             let what = format!("waits for {key} to be {}", dependency.condition);
             Some(Progress::waiting(reason, what))
         }
-        Seen::Missing => Some(Progress::waiting(
+        Lookup::Missing => Some(Progress::waiting(
             reason,
             format!("waits for {key}, which isn't there"),
         )),
-        Seen::Unread(message) => Some(Progress::Unknown { message }),
+        Lookup::Unknown(message) => Some(Progress::Unknown { message }),
     }
 }
 

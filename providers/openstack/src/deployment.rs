@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -93,8 +93,8 @@ impl Pods {
         component: &Component<'_>,
         annotation: Option<(&str, &str)>,
         certificate: Option<&Certificate>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) {
         let (labels, service) = (component.selector(), component.service);
         let mut program = self.program.clone();
@@ -148,7 +148,7 @@ impl Pods {
         let deployment = Deployment {
             metadata: component.metadata(),
             spec: DeploymentSpec {
-                replicas: Some(component.replicas(world)),
+                replicas: Some(component.replicas(observed)),
                 revision_history_limit: Some(2),
                 progress_deadline_seconds: Some(600),
                 selector: selector(&labels),
@@ -172,7 +172,7 @@ impl Pods {
             },
             ..Deployment::default()
         };
-        composition.apply(service.namespace, &component.object, &deployment);
+        desired.apply(service.namespace, &component.object, &deployment);
     }
 
     /// Gives a container the ports and probes of its kind.
@@ -242,11 +242,15 @@ impl Pods {
 
 impl Rollout {
     /// The rollout of a component. Until all its pods are of one revision, the files of every revision are kept.
-    pub fn of(component: &Component<'_>, world: &World<'_>, composition: &mut Composition) -> Self {
+    pub fn of(
+        component: &Component<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Self {
         let service = component.service;
-        let seen = world.get::<Deployment>(service.namespace, &component.object);
+        let seen = observed.get::<Deployment>(service.namespace, &component.object);
         let (done, image, annotations) = match &seen {
-            Seen::Found(deployment) => (
+            Lookup::Found(deployment) => (
                 is_done(deployment),
                 image(deployment),
                 annotations(deployment),
@@ -255,15 +259,15 @@ impl Rollout {
         };
         match &seen {
             // While its pods change, those of any revision may start again; after that only those of the last one do.
-            Seen::Found(deployment) if done => {
+            Lookup::Found(deployment) if done => {
                 for key in files::of(service, deployment) {
-                    composition.keep(key);
+                    desired.keep(key);
                 }
             }
-            _ => keep_files(service, world, composition),
+            _ => keep_files(service, observed, desired),
         }
         Self {
-            progress: progress(component, seen, world.now(), composition),
+            progress: progress(component, seen, observed.now(), desired),
             image,
             done,
             annotations,
@@ -271,10 +275,14 @@ impl Rollout {
     }
 
     /// Leaves the component as it is, with the files that it needs.
-    pub fn keep(component: &Component<'_>, world: &World<'_>, composition: &mut Composition) {
+    pub fn keep(
+        component: &Component<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
         let service = component.service;
-        composition.keep(Key::of::<Deployment>(service.namespace, &component.object));
-        keep_files(service, world, composition);
+        desired.keep(Key::of::<Deployment>(service.namespace, &component.object));
+        keep_files(service, observed, desired);
     }
 
     /// Whether the Deployment has this image, though some pods may not yet.
@@ -307,25 +315,25 @@ fn pods_reach(message: &str, database: &str) -> String {
     )
 }
 
-fn keep_files(service: &Service<'_>, world: &World<'_>, composition: &mut Composition) {
-    for key in files::found(service, world) {
-        composition.keep(key);
+fn keep_files(service: &Service<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    for key in files::found(service, observed) {
+        desired.keep(key);
     }
 }
 
 fn progress(
     component: &Component<'_>,
-    seen: Seen<Live<Deployment>>,
+    seen: Lookup<Live<Deployment>>,
     now: Timestamp,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Progress {
     let (name, service) = (&component.object, component.service);
     let deployment = match seen {
-        Seen::Found(deployment) => deployment,
-        Seen::Missing => {
+        Lookup::Found(deployment) => deployment,
+        Lookup::Missing => {
             return Progress::waiting(Reason::Starting, format!("waits for Deployment {name}"));
         }
-        Seen::Unread(message) => return Progress::Unknown { message },
+        Lookup::Unknown(message) => return Progress::Unknown { message },
     };
     let status = deployment.body.status.unwrap_or_default();
     let conditions = status.conditions.unwrap_or_default();
@@ -350,7 +358,7 @@ fn progress(
         );
     }
     if let Some(late) = late {
-        composition.wake_at(late);
+        desired.requeue_at(late);
     }
     let (ready, wanted) = (status.ready_replicas.unwrap_or(0), component.scale.replicas);
     let message = format!("waits for pods of Deployment {name}: {ready} of {wanted} are ready");

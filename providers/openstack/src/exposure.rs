@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::{
     IngressServiceBackend, IngressSpec, IngressTLS, ServiceBackendPort,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::component::Component;
@@ -81,18 +81,18 @@ impl Component<'_> {
     pub(crate) fn expose(
         &self,
         certificate: &Awaited<Option<Certificate>>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Option<Progress> {
         let (Some(exposure), Some(port)) = (self.expose, self.definition.port()) else {
             return None;
         };
         if let Some(ingress) = &exposure.ingress {
             if let Some(refused) = refused(&ingress.annotations) {
-                composition.keep(Key::of::<Ingress>(self.service.namespace, &self.object));
+                desired.keep(Key::of::<Ingress>(self.service.namespace, &self.object));
                 return Some(refused);
             }
-            composition.apply(
+            desired.apply(
                 self.service.namespace,
                 &self.object,
                 &self.ingress(exposure, ingress),
@@ -112,9 +112,9 @@ impl Component<'_> {
                 }],
             }],
         };
-        composition.apply(self.service.namespace, &self.object, &self.manifest(spec));
-        self.trust(certificate, composition);
-        Some(accepted(self, gateway, world))
+        desired.apply(self.service.namespace, &self.object, &self.manifest(spec));
+        self.trust(certificate, desired);
+        Some(accepted(self, gateway, observed))
     }
 
     fn ingress(&self, exposure: &Exposure, said: &parts::Ingress) -> Ingress {
@@ -159,17 +159,17 @@ impl Component<'_> {
     }
 
     /// Has Gateways speak TLS to the API where it does, and know whose certificate it has.
-    fn trust(&self, certificate: &Awaited<Option<Certificate>>, composition: &mut Composition) {
+    fn trust(&self, certificate: &Awaited<Option<Certificate>>, desired: &mut DesiredState) {
         let authority = format!("{}-authority", self.object);
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,
             Ok(None) => return,
             Err(_) => {
-                composition.keep(Key::of::<Manifest<BackendTlsPolicy>>(
+                desired.keep(Key::of::<Manifest<BackendTlsPolicy>>(
                     self.service.namespace,
                     &self.object,
                 ));
-                composition.keep(Key::of::<ConfigMap>(self.service.namespace, &authority));
+                desired.keep(Key::of::<ConfigMap>(self.service.namespace, &authority));
                 return;
             }
         };
@@ -190,7 +190,7 @@ impl Component<'_> {
                     data: Some(BTreeMap::from([("ca.crt".to_owned(), text.clone())])),
                     ..ConfigMap::default()
                 };
-                composition.apply(self.service.namespace, &authority, &map);
+                desired.apply(self.service.namespace, &authority, &map);
                 validation.ca_certificate_refs = vec![target("ConfigMap", &authority)];
             }
             None => validation.well_known = Some("System".to_owned()),
@@ -199,12 +199,16 @@ impl Component<'_> {
             target_refs: vec![target("Service", &self.object)],
             validation,
         };
-        composition.apply(self.service.namespace, &self.object, &self.manifest(spec));
+        desired.apply(self.service.namespace, &self.object, &self.manifest(spec));
     }
 }
 
 /// Whether the Gateway takes the route.
-fn accepted(component: &Component<'_>, gateway: &parts::Gateway, world: &World<'_>) -> Progress {
+fn accepted(
+    component: &Component<'_>,
+    gateway: &parts::Gateway,
+    observed: &ObservedState<'_>,
+) -> Progress {
     let (name, gateway) = (&component.object, &gateway.name);
     let waiting = |why: &str| {
         Progress::waiting(
@@ -212,10 +216,10 @@ fn accepted(component: &Component<'_>, gateway: &parts::Gateway, world: &World<'
             format!("waits for Gateway {gateway} to take HTTPRoute {name}{why}"),
         )
     };
-    let route = match world.get::<Routed>(component.service.namespace, name) {
-        Seen::Found(route) => route,
-        Seen::Missing => return waiting(""),
-        Seen::Unread(message) => return Progress::Unknown { message },
+    let route = match observed.get::<Routed>(component.service.namespace, name) {
+        Lookup::Found(route) => route,
+        Lookup::Missing => return waiting(""),
+        Lookup::Unknown(message) => return Progress::Unknown { message },
     };
     let mut said = route
         .body

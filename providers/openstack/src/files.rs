@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{Composition, Failure, Key, Live, Resource, World};
+use provider_composer::{DesiredState, Failure, Key, Live, ObservedState, Resource};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -73,16 +73,16 @@ impl Files {
 
     /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that can't be
     /// written fails the reconcile.
-    pub fn contents(&self, composition: &mut Composition) -> BTreeMap<String, String> {
+    pub fn contents(&self, desired: &mut DesiredState) -> BTreeMap<String, String> {
         if let Some(failure) = &self.refused {
-            composition.fail(failure.clone());
+            desired.fail(failure.clone());
         }
         self.texts.clone()
     }
 
     /// Composes the object, with what the readiness probe asks. A configuration file that can't be written fails the reconcile.
-    pub fn compose(&self, service: &Service<'_>, composition: &mut Composition) -> Mounted {
-        let mut texts = self.contents(composition);
+    pub fn compose(&self, service: &Service<'_>, desired: &mut DesiredState) -> Mounted {
+        let mut texts = self.contents(desired);
         texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
         let parts = texts
             .iter()
@@ -101,7 +101,7 @@ impl Files {
                     type_: Some("Opaque".to_owned()),
                     ..Secret::default()
                 };
-                composition.apply(service.namespace, &name, &secret);
+                desired.apply(service.namespace, &name, &secret);
             }
             false => {
                 let map = ConfigMap {
@@ -110,7 +110,7 @@ impl Files {
                     immutable: Some(true),
                     ..ConfigMap::default()
                 };
-                composition.apply(service.namespace, &name, &map);
+                desired.apply(service.namespace, &name, &map);
             }
         }
         Mounted {
@@ -143,14 +143,14 @@ pub fn shown(secret: &Secret) -> BTreeMap<String, String> {
 }
 
 /// The objects with files of a service, those of older revisions too: pods that run still need them when they start again.
-pub(crate) fn found(service: &Service<'_>, world: &World<'_>) -> Vec<Key> {
+pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Vec<Key> {
     let mut labels = service.labels();
     labels.insert(FILES.to_owned(), PURPOSE.to_owned());
     let labels: Vec<(&str, &str)> = labels
         .iter()
         .map(|(label, value)| (label.as_str(), value.as_str()))
         .collect();
-    let keys = |kind| world.keys(kind, service.namespace, &labels).found();
+    let keys = |kind| observed.keys(kind, service.namespace, &labels).found();
     let kinds = [Secret::KIND, ConfigMap::KIND];
     kinds.into_iter().filter_map(keys).flatten().collect()
 }

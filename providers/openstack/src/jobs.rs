@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 
 use crate::digest::digest;
 use crate::files;
@@ -64,12 +64,12 @@ pub struct Jobs<'a> {
     now: Timestamp,
     /// Files that they may need as long as they run.
     files: Vec<Key>,
-    seen: Seen<Vec<Live<Job>>>,
+    seen: Lookup<Vec<Live<Job>>>,
 }
 
 impl<'a> Jobs<'a> {
     /// Looks at the Jobs of a service.
-    pub fn of(service: &'a Service<'a>, world: &World<'_>) -> Self {
+    pub fn of(service: &'a Service<'a>, observed: &ObservedState<'_>) -> Self {
         let labels = service.labels();
         let labels: Vec<(&str, &str)> = labels
             .iter()
@@ -77,9 +77,9 @@ impl<'a> Jobs<'a> {
             .collect();
         Self {
             service,
-            now: world.now(),
-            files: files::found(service, world),
-            seen: world.list::<Job>(service.namespace, &labels),
+            now: observed.now(),
+            files: files::found(service, observed),
+            seen: observed.list::<Job>(service.namespace, &labels),
         }
     }
 
@@ -101,38 +101,38 @@ impl<'a> Jobs<'a> {
 
     /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew after some
     /// time, or as soon as it would be another one, because what it uses has changed; one that runs is never broken off.
-    pub fn once(&self, task: &Task, composition: &mut Composition) -> Progress {
-        if let Seen::Unread(message) = &self.seen {
+    pub fn once(&self, task: &Task, desired: &mut DesiredState) -> Progress {
+        if let Lookup::Unknown(message) = &self.seen {
             return Progress::Unknown {
                 message: message.clone(),
             };
         }
         let mut same = self.found().filter(|job| is_for(job, task));
         if let Some(done) = same.clone().find(|job| has(job, "Complete")) {
-            composition.keep(self.key(done));
+            desired.keep(self.key(done));
             return Progress::Ready;
         }
         if let Some(running) = same.find(|job| runs(job)) {
-            let waits = self.waits(running, composition);
+            let waits = self.waits(running, desired);
             return self.fails(task, running).unwrap_or(waits);
         }
         let mut others = self.found().filter(|job| is_kin(job, task) && runs(job));
-        if let Some(other) = others.find(|job| !composition.wants(&self.key(job))) {
-            return self.waits(other, composition);
+        if let Some(other) = others.find(|job| !desired.wants(&self.key(job))) {
+            return self.waits(other, desired);
         }
-        let job = self.job(task, composition);
+        let job = self.job(task, desired);
         let name = job.metadata.name.clone().unwrap_or_default();
         let found = self.found().find(|job| job.metadata.name == name);
         let Some((message, since)) = found.and_then(failure) else {
-            composition.apply(self.service.namespace, &name, &job);
+            desired.apply(self.service.namespace, &name, &job);
             let fails = found.and_then(|job| self.fails(task, job));
-            return fails.unwrap_or_else(|| self.starts(&name, found, composition));
+            return fails.unwrap_or_else(|| self.starts(&name, found, desired));
         };
         // Without it the Job goes, and the next time it is made anew.
         let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
         if again > self.now {
-            composition.keep(Key::of::<Job>(self.service.namespace, &name));
-            composition.wake_at(again);
+            desired.keep(Key::of::<Job>(self.service.namespace, &name));
+            desired.requeue_at(again);
         }
         Progress::failed(
             Reason::JobFailed,
@@ -145,33 +145,33 @@ impl<'a> Jobs<'a> {
     }
 
     /// Leaves the Jobs of some tasks as they are.
-    pub fn keep(&self, tasks: &[&str], composition: &mut Composition) {
+    pub fn keep(&self, tasks: &[&str], desired: &mut DesiredState) {
         let kept = |job: &&Live<Job>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
         for job in self.found().filter(kept) {
-            composition.keep(self.key(job));
+            desired.keep(self.key(job));
         }
     }
 
     /// Leaves all Jobs that migrate a database as they are.
-    pub fn keep_migrations(&self, composition: &mut Composition) {
+    pub fn keep_migrations(&self, desired: &mut DesiredState) {
         for job in self.found().filter(|job| label(job, PHASE).is_some()) {
-            composition.keep(self.key(job));
+            desired.keep(self.key(job));
         }
     }
 
     /// Leaves the Jobs that have synced or contracted a database as they are: they tell that there is nothing left to do.
-    pub fn keep_done(&self, composition: &mut Composition) {
+    pub fn keep_done(&self, desired: &mut DesiredState) {
         let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
         let done = |job: &&Live<Job>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
         for job in self.found().filter(done) {
-            composition.keep(self.key(job));
+            desired.keep(self.key(job));
         }
     }
 
     fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
         let found = match &self.seen {
-            Seen::Found(jobs) => jobs.as_slice(),
-            Seen::Missing | Seen::Unread(_) => &[],
+            Lookup::Found(jobs) => jobs.as_slice(),
+            Lookup::Missing | Lookup::Unknown(_) => &[],
         };
         found.iter()
     }
@@ -181,9 +181,9 @@ impl<'a> Jobs<'a> {
     }
 
     /// Leaves a Job that runs to its end, with the files that it needs.
-    fn waits(&self, job: &Live<Job>, composition: &mut Composition) -> Progress {
+    fn waits(&self, job: &Live<Job>, desired: &mut DesiredState) -> Progress {
         for key in self.files.iter().cloned().chain([self.key(job)]) {
-            composition.keep(key);
+            desired.keep(key);
         }
         let name = &job.metadata.name;
         Progress::waiting(
@@ -213,12 +213,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// Says what a Job that doesn't run yet waits for; of a pod that doesn't start, a Job says nothing by itself.
-    fn starts(
-        &self,
-        name: &str,
-        job: Option<&Live<Job>>,
-        composition: &mut Composition,
-    ) -> Progress {
+    fn starts(&self, name: &str, job: Option<&Live<Job>>, desired: &mut DesiredState) -> Progress {
         let status = job.and_then(|job| job.body.status.as_ref());
         let begun = status.and_then(|status| status.start_time.as_ref());
         let late = begun.and_then(|begun| begun.0.checked_add(START).ok());
@@ -233,7 +228,7 @@ impl<'a> Jobs<'a> {
             ),
             late => {
                 if let Some(late) = late {
-                    composition.wake_at(late);
+                    desired.requeue_at(late);
                 }
                 Progress::waiting(Reason::WaitingFor("Job"), format!("waits for Job {name}"))
             }
@@ -241,7 +236,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// Runs a program on a schedule, by a CronJob. It must do no harm when it is run again.
-    pub fn on_schedule(&self, schedule: &Schedule, composition: &mut Composition) {
+    pub fn on_schedule(&self, schedule: &Schedule, desired: &mut DesiredState) {
         let service = self.service;
         let job = CronJob {
             metadata: service.metadata(schedule.name),
@@ -260,10 +255,10 @@ impl<'a> Jobs<'a> {
             },
             status: None,
         };
-        composition.apply(service.namespace, &service.named(schedule.name), &job);
+        desired.apply(service.namespace, &service.named(schedule.name), &job);
     }
 
-    fn job(&self, task: &Task, composition: &mut Composition) -> Job {
+    fn job(&self, task: &Task, desired: &mut DesiredState) -> Job {
         let mut metadata = self.service.labelled(task.name, TASK, task.name);
         let labels = metadata.labels.get_or_insert_default();
         labels.insert(PURPOSE.to_owned(), digest([task.purpose.as_str()]));
@@ -273,7 +268,7 @@ impl<'a> Jobs<'a> {
             labels.insert(DATABASE.to_owned(), digest([database.as_str()]));
         }
         let spec = self.spec(task.name, &task.program);
-        let content = composition.json(task.name, &spec).to_string();
+        let content = desired.json(task.name, &spec).to_string();
         let name = format!(
             "{}-{}",
             task.name,

@@ -1,4 +1,4 @@
-//! What all OpenStack services share, as pure functions over a [`World`](provider_composer::World): configuration as
+//! What all OpenStack services share, as pure functions over a [`ObservedState`](provider_composer::ObservedState): configuration as
 //! oslo.config reads it, database, API, migrations, certificates, policies.
 //!
 //! A service's composer is a recipe over a [`Service`]. What has to be there first is [`Awaited`]: it is there, or it is

@@ -2,7 +2,9 @@
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use provider_composer::{Composition, Key, Progress, Reason, Resource, Seen, Use, World};
+use provider_composer::{
+    DesiredState, Key, Lookup, ObservedState, Progress, Reason, Resource, Use,
+};
 
 use crate::awaited::{Awaited, holds};
 use crate::config::Config;
@@ -85,18 +87,18 @@ impl Messaging {
         service: &Service<'_>,
         suffix: &str,
         wanted: &parts::Messaging,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Self> {
         let (object, usual) = (part(service.name, suffix), service.definition.part(suffix));
         let secret = service.definition.bus_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let vhost = wanted.vhost.as_deref().unwrap_or(&usual);
-        let account = match Account::of((service, &usual), wanted, &secret, key, world) {
+        let account = match Account::of((service, &usual), wanted, &secret, key, observed) {
             Ok(account) => account,
             Err(progress) => {
                 for key in own(service, &object) {
-                    composition.keep(key);
+                    desired.keep(key);
                 }
                 return Err(progress);
             }
@@ -110,9 +112,9 @@ impl Messaging {
                     cluster,
                     (vhost, &account.user),
                     &secret,
-                    composition,
+                    desired,
                 );
-                managed((service, &object), cluster, &account.password, world)
+                managed((service, &object), cluster, &account.password, observed)
             }
         };
         server.map(|server| Self {
@@ -199,10 +201,10 @@ impl Account {
         wanted: &parts::Messaging,
         secret: &str,
         key: &str,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
         let purpose = "user and password of the message bus";
-        let values = Values::read(world, service.namespace, secret, purpose)?;
+        let values = Values::read(observed, service.namespace, secret, purpose)?;
         let encryption = match values.authority()? {
             Some(authority) => Encryption::Authority(authority.to_owned()),
             None => Encryption::None,
@@ -273,17 +275,17 @@ fn managed(
     (service, object): (&Service<'_>, &str),
     cluster: &str,
     password: &str,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Awaited<Server> {
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
-    holds(&bus, "ClusterAvailable", WAITING, world)?;
-    let encryption = encryption(service, cluster, world)?;
+    holds(&bus, "ClusterAvailable", WAITING, observed)?;
+    let encryption = encryption(service, cluster, observed)?;
     for key in own(service, object) {
-        holds(&key, "Ready", WAITING, world)?;
+        holds(&key, "Ready", WAITING, observed)?;
     }
     // What the user was made with; the Secret may have changed since.
     let name = format!("{object}-user-credentials");
-    let made = Values::read(world, service.namespace, &name, "RabbitMQ's user")?;
+    let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user")?;
     if made.required("password")? != password {
         return Err(Progress::failed(
             Reason::PasswordNotTaken,
@@ -302,17 +304,21 @@ fn managed(
 }
 
 /// Whether a RabbitMQ of this cluster has a certificate.
-fn encryption(service: &Service<'_>, cluster: &str, world: &World<'_>) -> Awaited<Encryption> {
-    let tls = match world.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster) {
-        Seen::Found(cluster) => cluster.body.spec.tls,
-        Seen::Missing => ClusterTls::default(),
-        Seen::Unread(message) => return Err(Progress::Unknown { message }),
+fn encryption(
+    service: &Service<'_>,
+    cluster: &str,
+    observed: &ObservedState<'_>,
+) -> Awaited<Encryption> {
+    let tls = match observed.get::<Manifest<RabbitmqCluster>>(service.namespace, cluster) {
+        Lookup::Found(cluster) => cluster.body.spec.tls,
+        Lookup::Missing => ClusterTls::default(),
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     let Some(secret) = tls.secret_name.filter(|name| !name.is_empty()) else {
         return Ok(Encryption::None);
     };
     let purpose = "RabbitMQ's certificate";
-    let values = Values::read(world, service.namespace, &secret, purpose)?;
+    let values = Values::read(observed, service.namespace, &secret, purpose)?;
     Ok(match values.authority()? {
         Some(authority) => Encryption::Authority(authority.to_owned()),
         None => Encryption::Public,
@@ -333,7 +339,7 @@ fn compose(
     cluster: &str,
     (vhost, user): (&str, &str),
     secret: &str,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) {
     let named = |name: &str| Named {
         name: name.to_owned(),
@@ -343,12 +349,12 @@ fn compose(
         name: vhost.to_owned(),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest("messaging", wanted));
+    desired.apply(namespace, name, &service.manifest("messaging", wanted));
     let wanted = User {
         import_credentials_secret: named(secret),
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest("messaging", wanted));
+    desired.apply(namespace, name, &service.manifest("messaging", wanted));
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
@@ -361,5 +367,5 @@ fn compose(
         },
         rabbitmq_cluster_reference: named(cluster),
     };
-    composition.apply(namespace, name, &service.manifest("messaging", wanted));
+    desired.apply(namespace, name, &service.manifest("messaging", wanted));
 }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Key, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;
 use crate::manifest::Manifest;
@@ -32,8 +32,8 @@ impl Component<'_> {
     /// the service serves all the same.
     pub(crate) fn monitor(
         &self,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Option<Progress> {
         if !self.is_monitored() {
             return None;
@@ -56,11 +56,11 @@ impl Component<'_> {
             }),
             ..KubernetesService::default()
         };
-        composition.apply(namespace, &name, &service);
+        desired.apply(namespace, &name, &service);
 
         let key = Key::of::<Manifest<ServiceMonitor>>(namespace, &self.object);
-        if let Seen::Unread(why) = world.object(&key) {
-            composition.keep(key);
+        if let Lookup::Unknown(why) = observed.object(&key) {
+            desired.keep(key);
             return Some(Progress::waiting(
                 Reason::NotMonitored,
                 format!(
@@ -78,7 +78,7 @@ impl Component<'_> {
                 port: METRICS.to_owned(),
             }],
         };
-        composition.apply(namespace, &self.object, &self.manifest(spec));
+        desired.apply(namespace, &self.object, &self.manifest(spec));
         Some(Progress::Ready)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use provider_composer::{Composition, Failure, Progress, Reason};
+use provider_composer::{DesiredState, Failure, Progress, Reason};
 
 use crate::jobs::{Jobs, Task};
 use crate::pod::Program;
@@ -77,7 +77,7 @@ impl Migrations {
         service: &Service<'_>,
         jobs: &Jobs<'_>,
         rolled: bool,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Result<Schema, Failure> {
         let upgrade_from = service
             .installed
@@ -90,7 +90,7 @@ impl Migrations {
                 && contract.iter().all(contracted)
             {
                 // An upgrade is complete: there is nothing left to do for this image.
-                run(&contract, service, jobs, composition);
+                run(&contract, service, jobs, desired);
                 return Ok(Schema::at(service.release));
             }
             if service.installed.is_some() && jobs.another_release_contracts() {
@@ -102,10 +102,10 @@ impl Migrations {
                     ),
                 ));
             }
-            let progress = run(&self.phase(Phase::Sync), service, jobs, composition);
+            let progress = run(&self.phase(Phase::Sync), service, jobs, desired);
             let serves = progress.is_ready();
             if !serves {
-                jobs.keep_done(composition);
+                jobs.keep_done(desired);
             }
             let synced = Some(service.release).filter(|_| serves);
             return Ok(Schema {
@@ -115,8 +115,8 @@ impl Migrations {
             });
         };
         // Whoever takes it back finds nothing left to do: the older program doesn't know the newer schema.
-        jobs.keep_done(composition);
-        let progress = run(&self.upgrade(), service, jobs, composition);
+        jobs.keep_done(desired);
+        let progress = run(&self.upgrade(), service, jobs, desired);
         if !progress.is_ready() || !rolled {
             return Ok(Schema {
                 serves: progress.is_ready(),
@@ -124,7 +124,7 @@ impl Migrations {
                 release: Some(installed),
             });
         }
-        let progress = run(&contract, service, jobs, composition);
+        let progress = run(&contract, service, jobs, desired);
         let release = match progress.is_ready() {
             true => service.release,
             false => installed,
@@ -188,7 +188,7 @@ fn run(
     tasks: &[&Migration],
     service: &Service<'_>,
     jobs: &Jobs<'_>,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Progress {
     let mut done = BTreeSet::new();
     let mut all = Progress::Ready;
@@ -198,7 +198,7 @@ fn run(
         if !after.into_iter().all(|name| done.contains(name)) {
             continue;
         }
-        let progress = jobs.once(&task.task(service), composition);
+        let progress = jobs.once(&task.task(service), desired);
         if progress.is_ready() {
             done.insert(task.name);
         } else if all.is_ready() {

@@ -6,7 +6,7 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 
 use crate::component::Component;
 use crate::metrics;
@@ -15,7 +15,7 @@ use crate::pod::selector;
 impl Component<'_> {
     /// Wants what the API is reached by: a Service, a NetworkPolicy that lets nothing else through, and a
     /// PodDisruptionBudget.
-    pub(crate) fn connect(&self, composition: &mut Composition) {
+    pub(crate) fn connect(&self, desired: &mut DesiredState) {
         let (labels, namespace) = (self.selector(), self.service.namespace);
         let port = self.definition.port().map(i32::from);
         if let Some(port) = port {
@@ -33,7 +33,7 @@ impl Component<'_> {
                 }),
                 ..KubernetesService::default()
             };
-            composition.apply(namespace, &self.object, &service);
+            desired.apply(namespace, &self.object, &service);
         }
         let metrics = self.is_monitored().then_some(metrics::PORT);
         let ports = port.into_iter().chain(metrics.map(i32::from));
@@ -55,7 +55,7 @@ impl Component<'_> {
                 ..NetworkPolicySpec::default()
             }),
         };
-        composition.apply(namespace, &self.object, &network);
+        desired.apply(namespace, &self.object, &network);
         let budget = PodDisruptionBudget {
             metadata: self.metadata(),
             spec: Some(PodDisruptionBudgetSpec {
@@ -65,6 +65,6 @@ impl Component<'_> {
             }),
             ..PodDisruptionBudget::default()
         };
-        composition.apply(namespace, &self.object, &budget);
+        desired.apply(namespace, &self.object, &budget);
     }
 }

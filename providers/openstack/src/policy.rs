@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::PolicyOverrides;
 use k8s_openapi::api::core::v1::ConfigMap;
-use provider_composer::{Failure, Progress, Reason, Seen, World};
+use provider_composer::{Failure, Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::config::Config;
@@ -26,11 +26,14 @@ impl Policy {
     ///
     /// # Errors
     /// A rule is none: oslo.policy would deny everything that it decides.
-    pub fn resolve(service: &Service<'_>, world: &World<'_>) -> Result<Awaited<Self>, Failure> {
+    pub fn resolve(
+        service: &Service<'_>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Awaited<Self>, Failure> {
         let Some(overrides) = &service.common.policy_overrides else {
             return Ok(Ok(Self::default()));
         };
-        let (mut rules, awaited) = match given(service, overrides, world)? {
+        let (mut rules, awaited) = match given(service, overrides, observed)? {
             Ok(rules) => (rules, None),
             Err(awaited) => (BTreeMap::new(), Some(awaited)),
         };
@@ -72,21 +75,21 @@ impl Policy {
 fn given(
     service: &Service<'_>,
     overrides: &PolicyOverrides,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<Awaited<BTreeMap<String, String>>, Failure> {
     let Some(reference) = &overrides.config_map_ref else {
         return Ok(Ok(BTreeMap::new()));
     };
     let name = &reference.name;
-    let map = match world.get::<ConfigMap>(service.namespace, name) {
-        Seen::Found(map) => map.body,
-        Seen::Missing => {
+    let map = match observed.get::<ConfigMap>(service.namespace, name) {
+        Lookup::Found(map) => map.body,
+        Lookup::Missing => {
             return Ok(Err(Progress::waiting(
                 Reason::WaitingFor("Policy"),
                 format!("waits for ConfigMap {name} with policies"),
             )));
         }
-        Seen::Unread(message) => return Ok(Err(Progress::Unknown { message })),
+        Lookup::Unknown(message) => return Ok(Err(Progress::Unknown { message })),
     };
     let text = map.data.unwrap_or_default().remove(FILE);
     let text = text.ok_or_else(|| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Progress, Reason, Seen, World};
+use provider_composer::{Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 
@@ -23,9 +23,14 @@ impl Values {
     ///
     /// # Errors
     /// It isn't there, or can't be read.
-    pub fn read(world: &World<'_>, namespace: &str, name: &str, purpose: &str) -> Awaited<Self> {
-        match world.get::<Secret>(namespace, name) {
-            Seen::Found(secret) => Ok(Self {
+    pub fn read(
+        observed: &ObservedState<'_>,
+        namespace: &str,
+        name: &str,
+        purpose: &str,
+    ) -> Awaited<Self> {
+        match observed.get::<Secret>(namespace, name) {
+            Lookup::Found(secret) => Ok(Self {
                 name: name.to_owned(),
                 uid: secret.metadata.uid.unwrap_or_default(),
                 data: secret
@@ -36,11 +41,11 @@ impl Values {
                     .map(|(key, value)| (key, value.0))
                     .collect(),
             }),
-            Seen::Missing => Err(Progress::waiting(
+            Lookup::Missing => Err(Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name} with {purpose}"),
             )),
-            Seen::Unread(message) => Err(Progress::Unknown { message }),
+            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
     }
 

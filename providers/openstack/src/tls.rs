@@ -1,6 +1,6 @@
 //! The certificate of a service's API.
 
-use provider_composer::{Composition, World};
+use provider_composer::{DesiredState, ObservedState};
 
 use crate::awaited::Awaited;
 use crate::component::Component;
@@ -24,8 +24,8 @@ impl Certificate {
     /// The certificate of a component, if its endpoint is encrypted. Cert-manager makes and renews it where there is an issuer.
     pub fn resolve(
         component: &Component<'_>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Option<Self>> {
         let service = component.service;
         let tls = &service.common.tls;
@@ -48,14 +48,23 @@ impl Certificate {
                 issuer_ref: issuer.clone(),
                 ..cert_manager::Certificate::default()
             };
-            composition.apply(namespace, &secret, &component.manifest(spec));
+            desired.apply(namespace, &secret, &component.manifest(spec));
         }
-        read(service, secret, world).map(Some)
+        read(service, secret, observed).map(Some)
     }
 }
 
-fn read(service: &Service<'_>, secret: String, world: &World<'_>) -> Awaited<Certificate> {
-    let values = Values::read(world, service.namespace, &secret, "the API's certificate")?;
+fn read(
+    service: &Service<'_>,
+    secret: String,
+    observed: &ObservedState<'_>,
+) -> Awaited<Certificate> {
+    let values = Values::read(
+        observed,
+        service.namespace,
+        &secret,
+        "the API's certificate",
+    )?;
     values.text("tls.key")?;
     let digest = digest([values.text("tls.crt")?]);
     let authority = values.authority()?.map(str::to_owned);
@@ -75,11 +84,11 @@ pub fn authority(
     namespace: &str,
     object: &str,
     tls: &c5c3_api::parts::Tls,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Awaited<Option<String>> {
     let name = secret(object, tls);
     let values = Values::read(
-        world,
+        observed,
         namespace,
         &name,
         &format!("the certificate of {object}"),

@@ -6,11 +6,11 @@ use c5c3_api::neutron::NeutronSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_openstack_fixtures::{Cluster, Complete, shown};
 use serde_json::{Value, json};
 
-const NEUTRON: Carried<Complete> = Carried(Complete);
+const NEUTRON: Complete = Complete;
 
 /// The service, with message buses that are run externally.
 fn given() -> Cluster {

@@ -2,13 +2,13 @@
 
 use c5c3_api::neutron::NeutronSpec;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::rabbitmq::{Permission, RabbitmqCluster, User, Vhost};
 use provider_openstack_fixtures::{Cluster, Talks};
 use serde_json::{Value, json};
 
-const NEUTRON: Carried<Talks> = Carried(Talks);
+const NEUTRON: Talks = Talks;
 const SECRET: &str = "neutron-rabbitmq-credentials";
 
 fn given(messaging: Value, secret: &[(&str, &str)]) -> Cluster {

@@ -1,6 +1,6 @@
 //! The list of all operators, for whoever runs, plans or packages them.
 
-use provider_composer::{Carried, Operator};
+use provider_composer::Operator;
 use provider_glance::Glance;
 use provider_hypervisor_pool::HypervisorPool;
 use provider_keystone::Keystone;
@@ -12,20 +12,20 @@ use provider_placement::Placement;
 /// Every operator that there is.
 pub fn operators() -> Vec<Box<dyn Operator>> {
     let mut all = control_plane_operators();
-    all.push(Box::new(Carried(HypervisorPool)));
+    all.push(Box::new(HypervisorPool));
     all
 }
 
 /// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
 pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
     let services: [Box<dyn Operator>; 7] = [
-        Box::new(Carried(Keystone)),
-        Box::new(Carried(Glance)),
-        Box::new(Carried(Placement)),
-        Box::new(Carried(Neutron)),
-        Box::new(Carried(Nova)),
-        Box::new(Carried(OvnCluster)),
-        Box::new(Carried(OvnChassis)),
+        Box::new(Keystone),
+        Box::new(Glance),
+        Box::new(Placement),
+        Box::new(Neutron),
+        Box::new(Nova),
+        Box::new(OvnCluster),
+        Box::new(OvnChassis),
     ];
     let mut all = provider_control_plane::operators();
     all.extend(services);

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key};
+use provider_composer::{DesiredState, Key};
 use provider_openstack::{Program, Source, pod_of};
 
 use crate::encryption::{Encryption, FOLDER};
@@ -26,7 +26,7 @@ impl Network<'_> {
         &self,
         backup: &OvnBackup,
         encryption: Option<&Encryption>,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) {
         let size = Quantity(backup.storage.size.to_string());
         let claim = PersistentVolumeClaim {
@@ -43,7 +43,7 @@ impl Network<'_> {
             ..PersistentVolumeClaim::default()
         };
         let name = self.named(COMPONENT);
-        composition.apply_lasting(self.namespace, &name, &claim);
+        desired.apply_unowned(self.namespace, &name, &claim);
         let mut program = Program::default()
             .command(["sh", "-c", SCRIPT].map(str::to_owned))
             .variable("NORTHBOUND", self.endpoint(Database::Northbound))
@@ -80,11 +80,11 @@ impl Network<'_> {
             },
             ..CronJob::default()
         };
-        composition.apply(self.namespace, &name, &job);
+        desired.apply(self.namespace, &name, &job);
     }
 
     /// Leaves the CronJob as it is.
-    pub(crate) fn keep_backup(&self, composition: &mut Composition) {
-        composition.keep(Key::of::<CronJob>(self.namespace, &self.named(COMPONENT)));
+    pub(crate) fn keep_backup(&self, desired: &mut DesiredState) {
+        desired.keep(Key::of::<CronJob>(self.namespace, &self.named(COMPONENT)));
     }
 }

@@ -5,8 +5,8 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Live, Progress, Reason, Resource, Seen, Subject, Use,
-    World,
+    Composer, Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason,
+    Resource, Subject, Use,
 };
 
 use crate::network::{Database, Network};
@@ -31,21 +31,21 @@ impl Composer for OvnChassis {
     fn compose(
         &self,
         subject: &Subject<OvnChassisSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<OvnChassisStatus, Failure> {
         let spec = &subject.spec;
         let system_id = spec.system_id.as_ref().unwrap_or(&spec.hostname);
         if subject.is_deleted() {
-            remove(subject, system_id, world, composition)?;
+            remove(subject, system_id, observed, desired)?;
             return Ok(subject.status.clone());
         }
-        let (progress, status) = match observe(subject.namespace(), world) {
-            Ok((_, answer)) => registered(&answer, system_id, &subject.status, world.now()),
+        let (progress, status) = match observe(subject.namespace(), observed) {
+            Ok((_, answer)) => registered(&answer, system_id, &subject.status, observed.now()),
             Err(progress) => (progress, subject.status.clone()),
         };
-        composition.conditions.set("OVSConnected", &progress);
-        composition.wake_at(again(world));
+        desired.conditions.set("OVSConnected", &progress);
+        desired.requeue_at(again(observed));
         Ok(status)
     }
 }
@@ -90,21 +90,21 @@ fn registered(
 fn remove(
     subject: &Subject<OvnChassisSpec>,
     system_id: &str,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let unread = |message: String| Failure::transient(Reason::LookupFailed, message);
-    match world.get::<Node>("", &subject.spec.hostname) {
-        Seen::Found(_) => return Ok(()),
-        Seen::Unread(message) => return Err(unread(message)),
-        Seen::Missing => {}
+    match observed.get::<Node>("", &subject.spec.hostname) {
+        Lookup::Found(_) => return Ok(()),
+        Lookup::Unknown(message) => return Err(unread(message)),
+        Lookup::Missing => {}
     }
-    match world.list::<Custom<OvnClusterSpec>>(subject.namespace(), &[]) {
-        Seen::Found(clusters) if clusters.iter().all(is_deleted) => return Ok(()),
-        Seen::Missing => return Ok(()),
-        Seen::Found(_) | Seen::Unread(_) => {}
+    match observed.list::<Custom<OvnClusterSpec>>(subject.namespace(), &[]) {
+        Lookup::Found(clusters) if clusters.iter().all(is_deleted) => return Ok(()),
+        Lookup::Missing => return Ok(()),
+        Lookup::Found(_) | Lookup::Unknown(_) => {}
     }
-    let (access, answer) = observe(subject.namespace(), world).map_err(|progress| {
+    let (access, answer) = observe(subject.namespace(), observed).map_err(|progress| {
         let why = progress.message();
         unread(format!(
             "{system_id} can't be removed from the southbound database yet: {why}"
@@ -115,7 +115,7 @@ fn remove(
             access,
             system_id: system_id.to_owned(),
         };
-        composition.call(outside(&removal).map_err(|error| unread(error.to_string()))?);
+        desired.call(outside(&removal).map_err(|error| unread(error.to_string()))?);
     }
     Ok(())
 }
@@ -125,12 +125,12 @@ fn is_deleted(cluster: &Live<Custom<OvnClusterSpec>>) -> bool {
 }
 
 /// Asks the southbound database of the namespace's OVNCluster.
-fn observe(namespace: &str, world: &World<'_>) -> Result<(Access, Answer), Progress> {
+fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Answer), Progress> {
     let unknown = |message| Progress::Unknown { message };
-    let clusters = match world.list::<Custom<OvnClusterSpec>>(namespace, &[]) {
-        Seen::Found(clusters) => clusters,
-        Seen::Missing => Vec::new(),
-        Seen::Unread(message) => return Err(unknown(message)),
+    let clusters = match observed.list::<Custom<OvnClusterSpec>>(namespace, &[]) {
+        Lookup::Found(clusters) => clusters,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(message) => return Err(unknown(message)),
     };
     let [cluster] = clusters.as_slice() else {
         return Err(Progress::failed(
@@ -142,21 +142,21 @@ fn observe(namespace: &str, world: &World<'_>) -> Result<(Access, Answer), Progr
         ));
     };
     let network = Network::new(&cluster.metadata.name, namespace, &cluster.body.spec);
-    let pods = match network.observe(Database::Southbound, world) {
-        Seen::Found(pods) => pods,
-        Seen::Missing => Vec::new(),
-        Seen::Unread(message) => return Err(unknown(message)),
+    let pods = match network.observe(Database::Southbound, observed) {
+        Lookup::Found(pods) => pods,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(message) => return Err(unknown(message)),
     };
-    let client = network.client(world)?;
+    let client = network.client(observed)?;
     let question = network.question(Database::Southbound, &pods, client.as_ref());
     let question = question.ok_or_else(|| {
         let message = "waits for a ready member of the southbound database";
         Progress::waiting(Reason::WaitingFor("Members"), message)
     })?;
-    match question.ask(world) {
-        Seen::Found(answer) => Ok((question.access, answer)),
-        Seen::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
-        Seen::Unread(message) => Err(unknown(message)),
+    match question.ask(observed) {
+        Lookup::Found(answer) => Ok((question.access, answer)),
+        Lookup::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
+        Lookup::Unknown(message) => Err(unknown(message)),
     }
 }
 

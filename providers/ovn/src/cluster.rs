@@ -12,7 +12,8 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
-    Composer, Composition, Custom, Failure, Progress, Reason, Resource, Seen, Subject, Use, World,
+    Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
+    Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
@@ -54,8 +55,8 @@ impl Composer for OvnCluster {
     fn compose(
         &self,
         subject: &Subject<OvnClusterSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<OvnClusterStatus, Failure> {
         if subject.name().contains('.') {
             let message = "metadata.name has a dot, and a Service of this name would be another host: create the \
@@ -63,24 +64,24 @@ impl Composer for OvnCluster {
             return Err(Failure::new(Reason::Invalid, message));
         }
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
-        let encryption = network.encryption(world, composition);
-        let nodes = network.nodes(world);
-        network.chassis(&nodes, world, composition);
+        let encryption = network.encryption(observed, desired);
+        let nodes = network.nodes(observed);
+        network.chassis(&nodes, observed, desired);
         let encryption = match &encryption {
             Ok(encryption) => encryption.as_ref(),
-            Err(awaited) => return Ok(network.wait(awaited, &subject.status, composition)),
+            Err(awaited) => return Ok(network.wait(awaited, &subject.status, desired)),
         };
         let members = Database::ALL
-            .map(|database| network.compose_members(database, encryption, world, composition));
+            .map(|database| network.compose_members(database, encryption, observed, desired));
         let rolled = members.iter().all(|members| members.rolled);
-        let (image, northd) = network.daemons(encryption, rolled, world, composition);
-        network.chassis_secret(encryption, image, &nodes, world, composition);
+        let (image, northd) = network.daemons(encryption, rolled, observed, desired);
+        network.chassis_secret(encryption, image, &nodes, observed, desired);
         if let Some(backup) = &subject.spec.backup {
-            network.backup(backup, encryption, composition);
+            network.backup(backup, encryption, desired);
         }
-        network.report(&members, &northd, composition);
-        composition.wake_at(crate::ovsdb::again(world));
-        Ok(network.status(&members, encryption, &subject.status, world))
+        network.report(&members, &northd, desired);
+        desired.requeue_at(crate::ovsdb::again(observed));
+        Ok(network.status(&members, encryption, &subject.status, observed))
     }
 }
 
@@ -90,30 +91,30 @@ impl Network<'_> {
         &self,
         awaited: &Progress,
         before: &OvnClusterStatus,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> OvnClusterStatus {
         for database in Database::ALL {
-            self.keep_members(database, awaited.message().to_owned(), composition);
-            composition.conditions.set(database.condition(), awaited);
+            self.keep_members(database, awaited.message().to_owned(), desired);
+            desired.conditions.set(database.condition(), awaited);
         }
-        self.keep_daemons(composition);
-        self.keep_secret(composition);
-        self.keep_backup(composition);
-        composition.conditions.set("ControllersReady", awaited);
+        self.keep_daemons(desired);
+        self.keep_secret(desired);
+        self.keep_backup(desired);
+        desired.conditions.set("ControllersReady", awaited);
         before.clone()
     }
 
-    fn report(&self, members: &[Members; 2], northd: &Progress, composition: &mut Composition) {
+    fn report(&self, members: &[Members; 2], northd: &Progress, desired: &mut DesiredState) {
         for (database, members) in Database::ALL.into_iter().zip(members) {
-            let conditions = &mut composition.conditions;
+            let conditions = &mut desired.conditions;
             conditions.set(database.condition(), &members.progress);
         }
-        composition.conditions.set("ControllersReady", northd);
+        desired.conditions.set("ControllersReady", northd);
         let incomplete = members.iter().map(|members| &members.complete);
         let mut incomplete = incomplete.filter(|complete| !complete.is_ready());
         let complete = incomplete.next().unwrap_or(&Progress::Ready);
         // Without a member or two the databases serve all the same.
-        composition.conditions.note("MembersReady", complete);
+        desired.conditions.note("MembersReady", complete);
     }
 
     fn status(
@@ -121,12 +122,12 @@ impl Network<'_> {
         members: &[Members; 2],
         encryption: Option<&Encryption>,
         before: &OvnClusterStatus,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> OvnClusterStatus {
         let client = encryption.map(|encryption| &encryption.client);
         let [northbound, southbound] = members;
-        let northbound_answer = self.ask(Database::Northbound, northbound, client, world);
-        let southbound_answer = self.ask(Database::Southbound, southbound, client, world);
+        let northbound_answer = self.ask(Database::Northbound, northbound, client, observed);
+        let southbound_answer = self.ask(Database::Southbound, southbound, client, observed);
         let known = before.endpoints.clone().unwrap_or_default();
         let endpoint = |database, members: &Members, known: Option<String>| {
             let serves = members.progress.is_ready() || known.is_some();
@@ -134,7 +135,7 @@ impl Network<'_> {
         };
         let chassis = southbound_answer.as_ref().map(|answer| {
             let names = answer.chassis.keys();
-            let alive = names.filter(|name| answer.is_alive(name, world.now()) == Some(true));
+            let alive = names.filter(|name| answer.is_alive(name, observed.now()) == Some(true));
             (count(answer.chassis.len()), count(alive.count()))
         });
         OvnClusterStatus {
@@ -163,12 +164,12 @@ impl Network<'_> {
         database: Database,
         members: &Members,
         client: Option<&ClientCertificate>,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Option<Answer> {
         let question = self.question(database, &members.pods, client)?;
-        match question.ask(world) {
-            Seen::Found(answer) => Some(answer),
-            Seen::Missing | Seen::Unread(_) => None,
+        match question.ask(observed) {
+            Lookup::Found(answer) => Some(answer),
+            Lookup::Missing | Lookup::Unknown(_) => None,
         }
     }
 

@@ -4,7 +4,7 @@ use c5c3_api::parts::Resources;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ContainerPort, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
 
 use crate::encryption::{Encryption, FOLDER};
@@ -35,15 +35,15 @@ impl Network<'_> {
         &self,
         encryption: Option<&Encryption>,
         databases_rolled: bool,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> (Option<String>, Progress) {
         let script = ConfigMap {
             metadata: self.metadata("northd"),
             data: Some([("daemon.sh".to_owned(), SCRIPT_TEXT.to_owned())].into()),
             ..ConfigMap::default()
         };
-        composition.apply(self.namespace, &self.named("daemon"), &script);
+        desired.apply(self.namespace, &self.named("daemon"), &script);
         let northd = Daemon {
             component: "northd",
             mode: "northd",
@@ -59,19 +59,19 @@ impl Network<'_> {
             port: Some(RELAY_PORT),
         };
         if relay.replicas > 0 {
-            self.daemon(&relay, encryption, databases_rolled, world, composition);
+            self.daemon(&relay, encryption, databases_rolled, observed, desired);
         }
-        self.daemon(&northd, encryption, databases_rolled, world, composition)
+        self.daemon(&northd, encryption, databases_rolled, observed, desired)
     }
 
     /// Leaves the daemons as they are.
-    pub(crate) fn keep_daemons(&self, composition: &mut Composition) {
+    pub(crate) fn keep_daemons(&self, desired: &mut DesiredState) {
         for component in ["northd", "sb-relay"] {
             let name = self.named(component);
-            composition.keep(Key::of::<Deployment>(self.namespace, &name));
-            self.keep_connections(&name, composition);
+            desired.keep(Key::of::<Deployment>(self.namespace, &name));
+            self.keep_connections(&name, desired);
         }
-        composition.keep(Key::of::<ConfigMap>(self.namespace, &self.named("daemon")));
+        desired.keep(Key::of::<ConfigMap>(self.namespace, &self.named("daemon")));
     }
 
     /// Where nodes find the southbound database.
@@ -90,8 +90,8 @@ impl Network<'_> {
         daemon: &Daemon<'_>,
         encryption: Option<&Encryption>,
         databases_rolled: bool,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> (Option<String>, Progress) {
         let name = self.named(daemon.component);
         let key = Key::of::<Deployment>(self.namespace, &name);
@@ -100,12 +100,12 @@ impl Network<'_> {
             .iter()
             .map(|port| ("ovsdb", *port, Peers::Anywhere))
             .collect();
-        self.connect((daemon.component, &name), &ports, false, composition);
-        let live = match world.get::<Deployment>(self.namespace, &name) {
-            Seen::Found(live) => Some(live),
-            Seen::Missing => None,
-            Seen::Unread(message) => {
-                composition.keep(key);
+        self.connect((daemon.component, &name), &ports, false, desired);
+        let live = match observed.get::<Deployment>(self.namespace, &name) {
+            Lookup::Found(live) => Some(live),
+            Lookup::Missing => None,
+            Lookup::Unknown(message) => {
+                desired.keep(key);
                 return (None, Progress::Unknown { message });
             }
         };
@@ -117,7 +117,7 @@ impl Network<'_> {
             _ => self.image.clone(),
         };
         let deployment = self.deployment(daemon, &name, &image, encryption);
-        composition.apply(self.namespace, &name, &deployment);
+        desired.apply(self.namespace, &name, &deployment);
         let available = live.as_ref().is_some_and(|live| available(live) > 0);
         let progress = match available {
             true => Progress::Ready,

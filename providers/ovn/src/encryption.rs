@@ -3,7 +3,7 @@
 use c5c3_api::parts::IssuerRef;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Key, World};
+use provider_composer::{DesiredState, Key, ObservedState};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, PrivateKey};
 use provider_openstack::{Awaited, Values};
@@ -33,9 +33,12 @@ impl Network<'_> {
     }
 
     /// The certificate of clients in the control plane. None where connections aren't encrypted.
-    pub(crate) fn client(&self, world: &World<'_>) -> Awaited<Option<ClientCertificate>> {
+    pub(crate) fn client(
+        &self,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Option<ClientCertificate>> {
         let tls = self.spec.tls.enabled;
-        tls.then(|| self.certificate(&self.client_secret(), "the clients' certificate", world))
+        tls.then(|| self.certificate(&self.client_secret(), "the clients' certificate", observed))
             .transpose()
     }
 
@@ -43,8 +46,8 @@ impl Network<'_> {
     /// encrypted.
     pub(crate) fn encryption(
         &self,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Awaited<Option<Encryption>> {
         let tls = &self.spec.tls;
         if !tls.enabled {
@@ -54,12 +57,12 @@ impl Network<'_> {
         let servers = given.unwrap_or_else(|| self.named("tls"));
         let Some(issuer) = &tls.issuer_ref else {
             let purpose = "certificate, key and ca.crt of OVN: create it, or give tls.issuerRef";
-            let certificate = self.certificate(&servers, purpose, world);
+            let certificate = self.certificate(&servers, purpose, observed);
             let certificate = certificate.inspect_err(|_| {
-                composition.keep(Key::of::<Secret>(self.namespace, &self.client_secret()));
+                desired.keep(Key::of::<Secret>(self.namespace, &self.client_secret()));
             })?;
             let secret = self.secret(COMPONENT, &certificate);
-            composition.apply(self.namespace, &self.client_secret(), &secret);
+            desired.apply(self.namespace, &self.client_secret(), &secret);
             return Ok(Some(Encryption {
                 servers,
                 client: certificate.clone(),
@@ -71,15 +74,15 @@ impl Network<'_> {
             .iter()
             .flat_map(|host| [host.clone(), format!("*.{host}")])
             .chain([self.host(&self.named("sb-relay"))]);
-        self.issue(&servers, names.collect(), issuer, composition);
+        self.issue(&servers, names.collect(), issuer, desired);
         let (client, node) = (self.client_secret(), self.named("chassis-tls"));
-        self.issue(&client, Vec::new(), issuer, composition);
-        self.issue(&node, Vec::new(), issuer, composition);
+        self.issue(&client, Vec::new(), issuer, desired);
+        self.issue(&node, Vec::new(), issuer, desired);
         let issued = "a certificate from cert-manager";
-        self.certificate(&servers, issued, world)?;
+        self.certificate(&servers, issued, observed)?;
         Ok(Some(Encryption {
-            client: self.certificate(&client, issued, world)?,
-            node: self.certificate(&node, issued, world)?,
+            client: self.certificate(&client, issued, observed)?,
+            node: self.certificate(&node, issued, observed)?,
             servers,
         }))
     }
@@ -90,7 +93,7 @@ impl Network<'_> {
         secret: &str,
         names: Vec<String>,
         issuer: &IssuerRef,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) {
         let server = (!names.is_empty()).then(|| "server auth".to_owned());
         let usages = server.into_iter().chain(["client auth".to_owned()]);
@@ -110,7 +113,7 @@ impl Network<'_> {
                 ..Certificate::default()
             },
         };
-        composition.apply(self.namespace, secret, &certificate);
+        desired.apply(self.namespace, secret, &certificate);
     }
 
     /// The certificate in a Secret.
@@ -118,9 +121,9 @@ impl Network<'_> {
         &self,
         secret: &str,
         purpose: &str,
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
     ) -> Awaited<ClientCertificate> {
-        let values = Values::read(world, self.namespace, secret, purpose)?;
+        let values = Values::read(observed, self.namespace, secret, purpose)?;
         Ok(ClientCertificate {
             authority: values.text("ca.crt")?.to_owned(),
             certificate: values.text("tls.crt")?.to_owned(),

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Composition, Key, Live, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
 
 use crate::encryption::{Encryption, FOLDER};
@@ -83,8 +83,8 @@ impl Network<'_> {
         &self,
         database: Database,
         encryption: Option<&Encryption>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Members {
         let service = self.service(database);
         let port = self.port(database);
@@ -96,23 +96,23 @@ impl Network<'_> {
             ("ovsdb", port, clients),
             ("raft", database.raft_port(), Peers::Members),
         ];
-        self.connect((database.short(), service), &ports, true, composition);
+        self.connect((database.short(), service), &ports, true, desired);
         let seen = (
-            world.get::<StatefulSet>(self.namespace, service),
-            world.get::<ConfigMap>(self.namespace, &self.settings(database)),
-            self.observe(database, world),
+            observed.get::<StatefulSet>(self.namespace, service),
+            observed.get::<ConfigMap>(self.namespace, &self.settings(database)),
+            self.observe(database, observed),
         );
         match seen {
-            (Seen::Unread(message), ..)
-            | (_, Seen::Unread(message), _)
-            | (.., Seen::Unread(message)) => self.keep_members(database, message, composition),
+            (Lookup::Unknown(message), ..)
+            | (_, Lookup::Unknown(message), _)
+            | (.., Lookup::Unknown(message)) => self.keep_members(database, message, desired),
             (set, settings, pods) => {
                 let observed = Observed {
                     set: set.found(),
                     settings: settings.found(),
                     pods: pods.found().unwrap_or_default(),
                 };
-                self.scale_members(database, observed, encryption, composition)
+                self.scale_members(database, observed, encryption, desired)
             }
         }
     }
@@ -122,12 +122,12 @@ impl Network<'_> {
         &self,
         database: Database,
         message: String,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Members {
         let (namespace, settings) = (self.namespace, self.settings(database));
-        composition.keep(Key::of::<StatefulSet>(namespace, self.service(database)));
-        composition.keep(Key::of::<ConfigMap>(namespace, &settings));
-        self.keep_connections(self.service(database), composition);
+        desired.keep(Key::of::<StatefulSet>(namespace, self.service(database)));
+        desired.keep(Key::of::<ConfigMap>(namespace, &settings));
+        self.keep_connections(self.service(database), desired);
         let progress = Progress::Unknown { message };
         Members {
             pods: Vec::new(),
@@ -146,7 +146,7 @@ impl Network<'_> {
         database: Database,
         observed: Observed,
         encryption: Option<&Encryption>,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) -> Members {
         let wanted = self.database(database).replicas;
         let ready = observed.ready();
@@ -154,9 +154,9 @@ impl Network<'_> {
         let count = observed.connected();
         let created = observed.setting(CREATED) == Some("true") || count > 0;
         let settings = self.settings_map(database, scale, created);
-        composition.apply(self.namespace, &self.settings(database), &settings);
+        desired.apply(self.namespace, &self.settings(database), &settings);
         let set = self.stateful_set(database, scale.replicas, encryption);
-        composition.apply(self.namespace, self.service(database), &set);
+        desired.apply(self.namespace, self.service(database), &set);
         let message = format!(
             "{count} of {wanted} members of {} are connected",
             database.schema()

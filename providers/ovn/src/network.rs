@@ -12,7 +12,7 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{Composition, Key, Live, Seen, World};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 use provider_openstack::table::{OVN, REGISTRY};
 use provider_openstack::{PodSettings, selector};
 
@@ -182,13 +182,17 @@ impl<'a> Network<'a> {
     }
 
     /// The pods of a database as they are.
-    pub(crate) fn observe(&self, database: Database, world: &World<'_>) -> Seen<Vec<Live<Pod>>> {
+    pub(crate) fn observe(
+        &self,
+        database: Database,
+        observed: &ObservedState<'_>,
+    ) -> Lookup<Vec<Live<Pod>>> {
         let labels = self.labels(database.short());
         let labels: Vec<(&str, &str)> = labels
             .iter()
             .map(|(label, value)| (label.as_str(), value.as_str()))
             .collect();
-        world.list::<Pod>(self.namespace, &labels)
+        observed.list::<Pod>(self.namespace, &labels)
     }
 
     /// What is asked of a database: of its ready members, so that a change of readiness is another question. None while no
@@ -224,7 +228,7 @@ impl<'a> Network<'a> {
         (component, name): (&str, &str),
         ports: &[(&str, u16, Peers)],
         headless: bool,
-        composition: &mut Composition,
+        desired: &mut DesiredState,
     ) {
         let (labels, metadata) = (self.labels(component), self.metadata(component));
         if !ports.is_empty() {
@@ -245,7 +249,7 @@ impl<'a> Network<'a> {
                 }),
                 ..Service::default()
             };
-            composition.apply(self.namespace, name, &service);
+            desired.apply(self.namespace, name, &service);
         }
         let rules = ports
             .iter()
@@ -259,7 +263,7 @@ impl<'a> Network<'a> {
                 ..NetworkPolicySpec::default()
             }),
         };
-        composition.apply(self.namespace, name, &policy);
+        desired.apply(self.namespace, name, &policy);
         let budget = PodDisruptionBudget {
             metadata,
             spec: Some(PodDisruptionBudgetSpec {
@@ -269,14 +273,14 @@ impl<'a> Network<'a> {
             }),
             ..PodDisruptionBudget::default()
         };
-        composition.apply(self.namespace, name, &budget);
+        desired.apply(self.namespace, name, &budget);
     }
 
     /// Leaves what the pods of a component are reached by as it is.
-    pub(crate) fn keep_connections(&self, name: &str, composition: &mut Composition) {
-        composition.keep(Key::of::<Service>(self.namespace, name));
-        composition.keep(Key::of::<NetworkPolicy>(self.namespace, name));
-        composition.keep(Key::of::<PodDisruptionBudget>(self.namespace, name));
+    pub(crate) fn keep_connections(&self, name: &str, desired: &mut DesiredState) {
+        desired.keep(Key::of::<Service>(self.namespace, name));
+        desired.keep(Key::of::<NetworkPolicy>(self.namespace, name));
+        desired.keep(Key::of::<PodDisruptionBudget>(self.namespace, name));
     }
 }
 

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use c5c3_api::ovn_chassis::{Encapsulation, OvnChassisSpec};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Node, Secret};
-use provider_composer::{Composition, Custom, Key, Live, Progress, Resource, Seen, World};
+use provider_composer::{
+    Custom, DesiredState, Key, Live, Lookup, ObservedState, Progress, Resource,
+};
 use provider_openstack::Awaited;
 
 use crate::encryption::Encryption;
@@ -22,16 +24,16 @@ const COMPONENT: &str = "chassis";
 
 impl Network<'_> {
     /// The nodes that run ovn-controller, or how far it has come to know them.
-    pub(crate) fn nodes(&self, world: &World<'_>) -> Awaited<Vec<Live<Node>>> {
+    pub(crate) fn nodes(&self, observed: &ObservedState<'_>) -> Awaited<Vec<Live<Node>>> {
         let labels = &self.spec.controller.node_selector;
         let labels: Vec<(&str, &str)> = labels
             .iter()
             .map(|(label, value)| (label.as_str(), value.as_str()))
             .collect();
-        match world.list::<Node>("", &labels) {
-            Seen::Found(nodes) => Ok(nodes),
-            Seen::Missing => Ok(Vec::new()),
-            Seen::Unread(message) => Err(Progress::Unknown { message }),
+        match observed.list::<Node>("", &labels) {
+            Lookup::Found(nodes) => Ok(nodes),
+            Lookup::Missing => Ok(Vec::new()),
+            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
     }
 
@@ -39,21 +41,21 @@ impl Network<'_> {
     pub(crate) fn chassis(
         &self,
         nodes: &Awaited<Vec<Live<Node>>>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) {
         match nodes {
             Ok(nodes) => {
                 for node in nodes {
                     let chassis = Custom::wanted(self.chassis_of(node));
-                    composition.apply(self.namespace, &node.metadata.name, &chassis);
+                    desired.apply(self.namespace, &node.metadata.name, &chassis);
                 }
             }
             Err(_) => {
                 let kind = Custom::<OvnChassisSpec>::KIND;
-                let found = world.keys(kind, self.namespace, &[]).found();
+                let found = observed.keys(kind, self.namespace, &[]).found();
                 for key in found.unwrap_or_default() {
-                    composition.keep(key);
+                    desired.keep(key);
                 }
             }
         }
@@ -93,15 +95,15 @@ impl Network<'_> {
         encryption: Option<&Encryption>,
         image: Option<String>,
         nodes: &Awaited<Vec<Live<Node>>>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) {
         let name = self.named(COMPONENT);
         let key = Key::of::<Secret>(self.namespace, &name);
-        let before = match world.get::<Secret>(self.namespace, &name) {
-            Seen::Found(secret) => secret.body.data.unwrap_or_default(),
-            Seen::Missing => Default::default(),
-            Seen::Unread(_) => return composition.keep(key),
+        let before = match observed.get::<Secret>(self.namespace, &name) {
+            Lookup::Found(secret) => secret.body.data.unwrap_or_default(),
+            Lookup::Missing => Default::default(),
+            Lookup::Unknown(_) => return desired.keep(key),
         };
         let before = |key: &str| before.get(key).cloned();
         let value = |text: String| ByteString(text.into_bytes());
@@ -139,12 +141,12 @@ impl Network<'_> {
             ),
             ("gatewayNodes".to_owned(), gateways.unwrap_or_default()),
         ]);
-        composition.apply(self.namespace, &name, &secret);
+        desired.apply(self.namespace, &name, &secret);
     }
 
     /// Leaves the Secret as it is.
-    pub(crate) fn keep_secret(&self, composition: &mut Composition) {
-        composition.keep(Key::of::<Secret>(self.namespace, &self.named(COMPONENT)));
+    pub(crate) fn keep_secret(&self, desired: &mut DesiredState) {
+        desired.keep(Key::of::<Secret>(self.namespace, &self.named(COMPONENT)));
     }
 }
 

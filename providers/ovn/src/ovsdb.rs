@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
-use provider_composer::{Outside, Seen, World};
+use provider_composer::{ExternalRequest, Lookup, ObservedState};
 use serde::{Deserialize, Serialize};
 
-/// The system, as [`Outside`] names it.
+/// The system, as [`ExternalRequest`] names it.
 pub const SYSTEM: &str = "ovsdb";
 
 /// The certificate of a client of OVSDB, in PEM.
@@ -111,18 +111,20 @@ impl Answer {
 
 impl Question {
     /// Asks. What isn't an answer counts as unread.
-    pub(crate) fn ask(&self, world: &World<'_>) -> Seen<Answer> {
+    pub(crate) fn ask(&self, observed: &ObservedState<'_>) -> Lookup<Answer> {
         let question = match outside(self) {
             Ok(question) => question,
-            Err(error) => return Seen::Unread(error.to_string()),
+            Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        match world.outside(question) {
-            Seen::Found(answer) => match Answer::deserialize(answer.as_ref()) {
-                Ok(answer) => Seen::Found(answer),
-                Err(error) => Seen::Unread(format!("the database's answer isn't valid: {error}")),
+        match observed.external(question) {
+            Lookup::Found(answer) => match Answer::deserialize(answer.as_ref()) {
+                Ok(answer) => Lookup::Found(answer),
+                Err(error) => {
+                    Lookup::Unknown(format!("the database's answer isn't valid: {error}"))
+                }
             },
-            Seen::Missing => Seen::Missing,
-            Seen::Unread(why) => Seen::Unread(why),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
         }
     }
 }
@@ -131,16 +133,16 @@ impl Question {
 pub const VALID: u32 = 60;
 
 /// When it is time to ask again.
-pub(crate) fn again(world: &World<'_>) -> Timestamp {
-    let again = world
+pub(crate) fn again(observed: &ObservedState<'_>) -> Timestamp {
+    let again = observed
         .now()
         .checked_add(SignedDuration::from_secs(VALID.into()));
     again.unwrap_or(Timestamp::MAX)
 }
 
 /// A question or call as its driver gets it.
-pub(crate) fn outside(content: &impl Serialize) -> serde_json::Result<Outside> {
-    Ok(Outside {
+pub(crate) fn outside(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
+    Ok(ExternalRequest {
         system: SYSTEM,
         content: serde_json::to_string(content)?,
     })

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use provider_composer::{Carried, Custom, Key, Resource, ResourceKind, Subject};
+use provider_composer::{Custom, Key, Resource, ResourceKind, Subject};
 use provider_composer_testing::{Cluster, System};
 use provider_ovn::{OvnChassis, OvnCluster, ovsdb};
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl Stage {
     }
 
     fn reconcile(&mut self) {
-        self.cluster.settle(&Carried(OvnCluster), &subject());
+        self.cluster.settle(&OvnCluster, &subject());
     }
 
     /// Lets these members of a database be ready, and no others.
@@ -326,10 +326,7 @@ fn members_leave_one_at_a_time() {
         &[0, 1, 2],
     ] {
         stage.ready("nb", ready);
-        stage
-            .cluster
-            .reconcile(&Carried(OvnCluster), &subject())
-            .unwrap();
+        stage.cluster.reconcile(&OvnCluster, &subject()).unwrap();
         let (pods, members) = stage.scale();
         seen.push(format!(
             "{pods} pods, {} members",
@@ -407,7 +404,7 @@ fn chassis_is_observed_in_the_southbound_database() {
     stage.node("node-2", hypervisor());
     stage.serve();
     for name in ["node-1", "node-2"] {
-        stage.cluster.settle(&Carried(OvnChassis), &chassis(name));
+        stage.cluster.settle(&OvnChassis, &chassis(name));
     }
     let status = |name| stage.field(&chassis(name), "/status");
     insta::assert_yaml_snapshot!([status("node-1"), status("node-2")]);
@@ -418,17 +415,11 @@ fn chassis_of_a_deleted_node_is_removed_from_the_southbound_database() {
     let mut stage = Stage::new(json!({}));
     stage.node("node-1", hypervisor());
     stage.serve();
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     stage.cluster.delete(&Key::of::<Node>("", "node-1"));
     stage.reconcile();
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
-    let _ = stage
-        .cluster
-        .reconcile(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
+    let _ = stage.cluster.reconcile(&OvnChassis, &chassis("node-1"));
     assert_eq!(*stage.southbound.removed.lock().unwrap(), ["node-1"]);
     assert_eq!(stage.cluster.get(&chassis("node-1")), None);
 }
@@ -439,23 +430,17 @@ fn chassis_stays_registered_while_its_node_or_the_database_cannot_be_read() {
     let mut stage = Stage::new(json!({}));
     stage.node("node-1", hypervisor());
     stage.serve();
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     stage.cluster.set_readable(&node, false);
     stage.reconcile();
     let listed = stage.field(&chassis("node-1"), "/metadata/deletionTimestamp");
     assert_eq!(listed, Value::Null);
     stage.cluster.delete(&chassis("node-1"));
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     stage.cluster.set_readable(&node, true);
     stage.cluster.delete(&node);
     stage.ready("sb", &[]);
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     assert!(stage.southbound.removed.lock().unwrap().is_empty());
     assert!(stage.cluster.get(&chassis("node-1")).is_some());
 }
@@ -465,14 +450,10 @@ fn node_that_is_no_hypervisor_any_more_stays_registered() {
     let mut stage = Stage::new(json!({}));
     stage.node("node-1", hypervisor());
     stage.serve();
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     stage.node("node-1", json!({}));
     stage.reconcile();
-    stage
-        .cluster
-        .settle(&Carried(OvnChassis), &chassis("node-1"));
+    stage.cluster.settle(&OvnChassis, &chassis("node-1"));
     assert!(stage.southbound.removed.lock().unwrap().is_empty());
     assert_eq!(stage.cluster.get(&chassis("node-1")), None);
 }

@@ -4,7 +4,7 @@ mod config;
 
 use c5c3_api::parts::ServiceStatus;
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Composer, Composition, Failure, Resource, Subject, Use, World};
+use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Database, Files, KeystoneAccess, Migration, Migrations, PLACEMENT, Phase, Pods, Policy,
     Program, Scale, Service, ServiceContext, Workload, all, progress, uses,
@@ -28,8 +28,8 @@ impl Composer for Placement {
     fn compose(
         &self,
         subject: &Subject<PlacementSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
         let scale = Scale {
@@ -40,14 +40,14 @@ impl Composer for Placement {
         let installed = subject.status.release.as_deref();
         let service = Service::of(&PLACEMENT, &config::OWNED, subject, installed, &spec.common)?;
         let (api, kind) = (service.api(scale)?, Subject::<PlacementSpec>::KIND);
-        let context = ServiceContext::of(&service, vec![api], kind, world, composition)?;
-        let database = Database::resolve(&service, "", &spec.database, world, composition);
-        let access = KeystoneAccess::resolve(&service, &spec.keystone, world, composition);
+        let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, observed, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let workload =
             all((&database, &access, &context.policy)).map(|(database, access, policy)| {
-                workload(&service, database, access, policy, composition)
+                workload(&service, database, access, policy, desired)
             });
-        context.run(progress(&database), workload, world, composition)
+        context.run(progress(&database), workload, observed, desired)
     }
 }
 
@@ -56,13 +56,13 @@ fn workload(
     database: &Database,
     access: &KeystoneAccess,
     policy: &Policy,
-    composition: &mut Composition,
+    desired: &mut DesiredState,
 ) -> Workload {
     let mut files = Files::default();
     let mut config = config::placement_conf(service, database, access, &mut files);
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
-    let files = files.compose(service, composition);
+    let files = files.compose(service, desired);
     let program = Program::default().mount("config", PLACEMENT.folder, files.source());
     let file = format!("{}/{CONFIG}", PLACEMENT.folder);
     let migration = |name, phase, command: &str| {

@@ -1,12 +1,12 @@
 //! A Placement from its resource to a running API, in a small cluster in memory.
 
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_openstack_fixtures::{Cluster, documents, shown};
 use provider_placement::Placement;
 use serde_json::{Value, json};
 
-const PLACEMENT: Carried<Placement> = Carried(Placement);
+const PLACEMENT: Placement = Placement;
 
 fn given() -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
@@ -138,7 +138,7 @@ fn objects_of_placement_carry_the_common_labels() {
         placement["metadata"]["labels"] = json!({ "app.kubernetes.io/part-of": "prod" });
     });
     let answer = cluster.settle(&PLACEMENT, "placement");
-    let common = answer.objects.iter().map(|(key, object)| {
+    let common = answer.desired.objects.iter().map(|(key, object)| {
         let labels = object["metadata"]["labels"].as_object().unwrap();
         let common = labels
             .iter()

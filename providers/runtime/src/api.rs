@@ -1,4 +1,4 @@
-//! The API server, as far as operators need it: whole objects as JSON, and every write under a [`Hold`].
+//! The API server, as far as operators need it: whole objects as JSON, and every write under a [`LeaseGuard`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::lease::Hold;
+use crate::lease::LeaseGuard;
 use crate::metrics::Metrics;
 
-/// How long a call may take. Shorter than what a [`Hold`] keeps in reserve, so that a write has ended before somebody else
+/// How long a call may take. Shorter than what a [`LeaseGuard`] keeps in reserve, so that a write has ended before somebody else
 /// may write.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -222,7 +222,7 @@ impl Api {
     /// object that isn't there is made, and then nothing of anybody else is changed should there be one after all.
     pub(crate) async fn apply(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         manager: &str,
         key: &Key,
         uid: Option<&str>,
@@ -235,20 +235,20 @@ impl Api {
         let force = uid.is_some();
         let url = format!("{}?fieldManager={manager}&force={force}", path(key, "")?);
         let request = Request::patch(url).header(CONTENT_TYPE, APPLY);
-        self.write(hold, "apply", request, &object).await
+        self.write(guard, "apply", request, &object).await
     }
 
     /// Makes an object that must not be there yet.
     pub(crate) async fn create(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         manager: &str,
         key: &Key,
         object: &Value,
     ) -> Result<Value, ApiError> {
         let url = format!("{}?fieldManager={manager}", parent(key)?);
         let request = Request::post(url).header(CONTENT_TYPE, JSON);
-        self.write(hold, "create", request, object).await
+        self.write(guard, "create", request, object).await
     }
 
     /// Makes an object that must still be as it was seen.
@@ -261,7 +261,7 @@ impl Api {
     /// Deletes an object that must still be as it was seen.
     pub(crate) async fn delete(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         key: &Key,
         uid: &str,
         version: &str,
@@ -271,14 +271,14 @@ impl Api {
             "propagationPolicy": "Background",
         });
         let request = Request::delete(path(key, "")?).header(CONTENT_TYPE, JSON);
-        let deleted = self.write(hold, "delete", request, &options).await;
+        let deleted = self.write(guard, "delete", request, &options).await;
         deleted.map(drop)
     }
 
     /// Writes the status of an object that must still be as it was seen.
     pub(crate) async fn set_status(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         manager: &str,
         key: &Key,
         version: &str,
@@ -290,13 +290,13 @@ impl Api {
         ]);
         let url = format!("{}?fieldManager={manager}", path(key, "/status")?);
         let request = Request::patch(url).header(CONTENT_TYPE, PATCH);
-        self.write(hold, "status", request, &change).await
+        self.write(guard, "status", request, &change).await
     }
 
     /// Writes the finalizers of an object that must still be as it was seen.
     pub(crate) async fn set_finalizers(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         manager: &str,
         key: &Key,
         version: &str,
@@ -306,10 +306,10 @@ impl Api {
             json!({ "metadata": { "resourceVersion": version, "finalizers": finalizers } });
         let url = format!("{}?fieldManager={manager}", path(key, "")?);
         let request = Request::patch(url).header(CONTENT_TYPE, MERGE);
-        self.write(hold, "finalizers", request, &change).await
+        self.write(guard, "finalizers", request, &change).await
     }
 
-    /// Makes an object that needs no leadership: the [`Hold`] itself.
+    /// Makes an object that needs no leadership: the [`LeaseGuard`] itself.
     pub(crate) async fn create_lease(&self, key: &Key, object: &Value) -> Result<Value, ApiError> {
         let request = Request::post(parent(key)?).header(CONTENT_TYPE, JSON);
         self.send("create", request, object.to_string().into_bytes())
@@ -318,12 +318,12 @@ impl Api {
 
     async fn write(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         verb: &'static str,
         request: hyper::http::request::Builder,
         body: &Value,
     ) -> Result<Value, ApiError> {
-        if !hold.is_valid() {
+        if !guard.is_valid() {
             return Err(ApiError::NotLeading);
         }
         let request = request.header(ACCEPT, JSON);

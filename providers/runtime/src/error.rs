@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// Why operators can't be carried.
 #[derive(Debug, Error)]
-pub enum CarryError {
+pub enum RunError {
     /// It isn't known which cluster is meant.
     #[error("no cluster is known: give --kubeconfig, set KUBECONFIG, or run in a cluster ({0})")]
     Cluster(String),

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use crate::api::Api;
-use crate::lease::Hold;
-use crate::reconcile::Said;
+use crate::lease::LeaseGuard;
+use crate::reconcile::Change;
 
 const EVENT: ResourceKind = ResourceKind::namespaced("events.k8s.io", "v1", "Event", "events");
 
@@ -41,11 +41,11 @@ impl Events {
 
     pub(crate) async fn tell(
         &self,
-        hold: &Hold,
+        guard: &LeaseGuard,
         operator: &str,
         subject: &Key,
         uid: &str,
-        changes: &[Said],
+        changes: &[Change],
         failed: &BTreeSet<String>,
     ) {
         for said in changes.iter().filter(|said| self.is_new(uid, said)) {
@@ -78,13 +78,13 @@ impl Events {
                 },
             });
             let key = Key::new(EVENT, namespace, &name);
-            if let Err(error) = self.api.create(hold, operator, &key, &event).await {
+            if let Err(error) = self.api.create(guard, operator, &key, &event).await {
                 debug!(%error, "an event is lost");
             }
         }
     }
 
-    fn is_new(&self, uid: &str, said: &Said) -> bool {
+    fn is_new(&self, uid: &str, said: &Change) -> bool {
         let now = Instant::now();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.retain(|_, until| *until > now);

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// The right to write, as long as it is valid.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hold(Arc<Mutex<Until>>);
+pub(crate) struct LeaseGuard(Arc<Mutex<Until>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Until {
@@ -38,7 +38,7 @@ enum Until {
     Ever,
 }
 
-impl Hold {
+impl LeaseGuard {
     /// For a single replica.
     pub(crate) fn forever() -> Self {
         Self(Arc::new(Mutex::new(Until::Ever)))
@@ -63,13 +63,13 @@ impl Hold {
 }
 
 /// Takes part in the election for one operator.
-pub(crate) struct Candidate {
+pub(crate) struct LeaderElection {
     pub api: Api,
     pub namespace: String,
     pub operator: &'static str,
     /// Who we are, unlike any other replica.
     pub identity: String,
-    pub hold: Hold,
+    pub guard: LeaseGuard,
 }
 
 /// The Lease as somebody else had it, and since when we know.
@@ -78,18 +78,18 @@ struct Seen {
     since: Instant,
 }
 
-impl Candidate {
+impl LeaderElection {
     /// Takes the Lease whenever it is free, and keeps it. `leading` is called each time that it was taken.
     pub(crate) async fn run(&self, leading: impl Fn()) {
         let mut seen: Option<Seen> = None;
         loop {
             let began = Instant::now();
-            let renewal = self.turn(&mut seen).await;
+            let renewal = self.acquire(&mut seen).await;
             // Looked at only now: a Lease that lapsed while it was renewed has stopped reconciles, which have to be woken.
-            let was_leading = self.hold.is_valid();
+            let was_leading = self.guard.is_valid();
             let pause = match renewal {
                 Ok(true) => {
-                    self.hold.set(Until::Moment(began + DURATION - TIMEOUT));
+                    self.guard.set(Until::Moment(began + DURATION - TIMEOUT));
                     if !was_leading {
                         info!(
                             operator = self.operator,
@@ -101,7 +101,7 @@ impl Candidate {
                     RENEW
                 }
                 Ok(false) => {
-                    self.hold.set(Until::Nobody);
+                    self.guard.set(Until::Nobody);
                     if was_leading {
                         warn!(operator = self.operator, "another replica leads now");
                     }
@@ -118,10 +118,10 @@ impl Candidate {
 
     /// Gives the Lease back, so that nobody has to wait for it.
     pub(crate) async fn release(&self) {
-        self.hold.set(Until::Nobody);
+        self.guard.set(Until::Nobody);
         let key = self.key();
         match self.api.get(&key).await {
-            Ok(Some(lease)) if self.holds(&lease) => {
+            Ok(Some(lease)) if self.is_holder(&lease) => {
                 let free = self.written(lease, "");
                 if let Err(error) = self.api.replace(&key, &free).await {
                     warn!(operator = self.operator, %error, "the Lease can't be given back");
@@ -132,7 +132,7 @@ impl Candidate {
     }
 
     /// Takes, renews or waits. Whether the Lease is ours now.
-    async fn turn(&self, seen: &mut Option<Seen>) -> Result<bool, ApiError> {
+    async fn acquire(&self, seen: &mut Option<Seen>) -> Result<bool, ApiError> {
         let key = self.key();
         let Some(lease) = self.api.get(&key).await? else {
             let lease = json!({
@@ -143,7 +143,7 @@ impl Candidate {
             let lease = self.written(lease, &self.identity);
             return taken(self.api.create_lease(&key, &lease).await);
         };
-        if !self.holds(&lease) && !self.is_free(&lease, seen) {
+        if !self.is_holder(&lease) && !self.is_free(&lease, seen) {
             return Ok(false);
         }
         let lease = self.written(lease, &self.identity);
@@ -173,7 +173,7 @@ impl Candidate {
         }
     }
 
-    fn holds(&self, lease: &Value) -> bool {
+    fn is_holder(&self, lease: &Value) -> bool {
         lease
             .pointer("/spec/holderIdentity")
             .is_some_and(|holder| *holder == self.identity)
@@ -185,7 +185,7 @@ impl Candidate {
         let now = Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
             .to_string();
-        let changes = !self.holds(&lease);
+        let changes = !self.is_holder(&lease);
         let spec = &mut lease["spec"];
         if changes {
             let transitions = spec["leaseTransitions"]
@@ -224,23 +224,23 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn lease_that_lapses_during_a_renewal_wakes_subjects() {
         let server = Server::default();
-        let candidate = Candidate {
+        let election = LeaderElection {
             api: server.api(),
             namespace: "default".to_owned(),
             operator: "test-operator",
             identity: "one".to_owned(),
-            hold: Hold::default(),
+            guard: LeaseGuard::default(),
         };
         let led = AtomicUsize::new(0);
-        let elections = candidate.run(|| {
+        let elections = election.run(|| {
             led.fetch_add(1, Ordering::Relaxed);
         });
         during(elections, async {
-            until("leadership", || candidate.hold.is_valid()).await;
+            until("leadership", || election.guard.is_valid()).await;
             // A renewal reads and writes: 8 s, when the Lease still holds for 6 s.
             server.state().delay = Some(("leases", TIMEOUT - Duration::from_secs(1)));
-            until("the lapse", || !candidate.hold.is_valid()).await;
-            until("the renewal", || candidate.hold.is_valid()).await;
+            until("the lapse", || !election.guard.is_valid()).await;
+            until("the renewal", || election.guard.is_valid()).await;
             assert_eq!(led.load(Ordering::Relaxed), 2);
         })
         .await;

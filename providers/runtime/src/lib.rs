@@ -1,18 +1,18 @@
-//! Carries operators' composers in a Kubernetes cluster: watch, compose, apply, prune, say so.
+//! Runs operators' composers in a Kubernetes cluster: watch, compose, apply, prune, report.
 
 mod api;
 mod apply;
 mod backoff;
 mod cache;
-mod carry;
+mod controller;
 mod driver;
 mod error;
 mod events;
+mod external;
 mod generate;
 mod lease;
 mod metrics;
 mod options;
-mod outside;
 mod process;
 mod processor;
 mod queue;
@@ -21,9 +21,9 @@ mod reconcile;
 mod testing;
 
 pub use apply::applied;
-pub use carry::carry;
+pub use controller::run_until;
 pub use driver::{Driver, DriverError};
-pub use error::CarryError;
+pub use error::RunError;
 pub use generate::WHILE_WANTED;
 pub use options::{DEFAULT_ADDRESS, Leadership, Options};
 pub use process::run;

@@ -14,7 +14,7 @@ use tokio::runtime;
 use tower::{BoxError, ServiceBuilder};
 
 use crate::driver::Driver;
-use crate::{CarryError, Options, carry};
+use crate::{Options, RunError, run_until};
 
 /// How long threads may take to end once all is done.
 const LAST_THREADS: Duration = Duration::from_secs(1);
@@ -27,24 +27,24 @@ const PROBES: u32 = 3;
 /// Carries operators until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// As [`carry`], and when it isn't known which cluster is meant or the operating system gives no threads.
+/// As [`run_until`], and when it isn't known which cluster is meant or the operating system gives no threads.
 pub fn run(
     operators: Vec<Box<dyn Operator>>,
     drivers: Vec<Box<dyn Driver>>,
     options: &Options,
-) -> Result<(), CarryError> {
+) -> Result<(), RunError> {
     // Turns are taken in this thread; the other one serves connections, health checks among them.
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()?;
-    let carried = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let stopped = stop_signal()?;
-        let client = client(config(options).await?).map_err(CarryError::Client)?;
-        carry(operators, drivers, client, options, stopped).await
+        let client = client(config(options).await?).map_err(RunError::Client)?;
+        run_until(operators, drivers, client, options, stopped).await
     });
     runtime.shutdown_timeout(LAST_THREADS);
-    carried
+    result
 }
 
 /// A client as kube's own, whose connections are probed while nothing is sent: a watch may be silent for minutes, and one
@@ -68,14 +68,14 @@ fn client(config: Config) -> kube::Result<Client> {
     Ok(Client::new(service, config.default_namespace))
 }
 
-async fn config(options: &Options) -> Result<Config, CarryError> {
+async fn config(options: &Options) -> Result<Config, RunError> {
     let Some(path) = &options.kubeconfig else {
         return Config::infer()
             .await
-            .map_err(|error| CarryError::Cluster(error.to_string()));
+            .map_err(|error| RunError::Cluster(error.to_string()));
     };
     let unusable = |error: kube::config::KubeconfigError| {
-        CarryError::Kubeconfig(path.display().to_string(), error.to_string())
+        RunError::Kubeconfig(path.display().to_string(), error.to_string())
     };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
     let options = KubeConfigOptions::default();

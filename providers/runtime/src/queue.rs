@@ -49,7 +49,7 @@ enum Next<Id> {
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Outcome {
     /// Nothing is left to do, until something changes or this much time is gone.
     Done(Option<Duration>),
     /// There may be more to do.
@@ -101,12 +101,12 @@ impl<Id: Ord + Clone> Queue<Id> {
     }
 
     /// A turn has ended.
-    pub(crate) fn done(&self, id: &Id, turn: Turn) {
+    pub(crate) fn done(&self, id: &Id, outcome: Outcome) {
         self.with(|inner| {
             inner.running.remove(id);
             let now = Instant::now();
-            let failures = match (turn, inner.pace.get_mut(id)) {
-                (Turn::Failed, Some(pace)) => {
+            let failures = match (outcome, inner.pace.get_mut(id)) {
+                (Outcome::Failed, Some(pace)) => {
                     pace.failures += 1;
                     pace.failures
                 }
@@ -116,12 +116,12 @@ impl<Id: Ord + Clone> Queue<Id> {
                 }
                 (_, None) => 0,
             };
-            match turn {
-                Turn::Done(None) => {}
-                Turn::Done(Some(later)) => inner.plan(id, now + later),
-                Turn::Again => inner.plan(id, now),
-                Turn::Failed => inner.plan(id, now + RETRY.after(failures)),
-                Turn::Gone => {
+            match outcome {
+                Outcome::Done(None) => {}
+                Outcome::Done(Some(later)) => inner.plan(id, now + later),
+                Outcome::Again => inner.plan(id, now),
+                Outcome::Failed => inner.plan(id, now + RETRY.after(failures)),
+                Outcome::Gone => {
                     inner.pace.remove(id);
                 }
             }

@@ -18,7 +18,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::{Client, Config};
 use prometheus_client::registry::Registry;
-use provider_composer::{Answer as Composed, Failure, Operator, Reason, ResourceKind, Use, World};
+use provider_composer::{Composed, Failure, ObservedState, Operator, Reason, ResourceKind, Use};
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,10 +29,10 @@ use crate::api::Api;
 use crate::cache::Cache;
 use crate::driver::Driver;
 use crate::events::Events;
-use crate::lease::Hold;
+use crate::external::ExternalSystems;
+use crate::lease::LeaseGuard;
 use crate::metrics::Metrics;
-use crate::outside::Outsides;
-use crate::reconcile::{Carrier, slots};
+use crate::reconcile::{Controller, slots};
 
 pub(crate) const SECRET: ResourceKind = ResourceKind::namespaced("", "v1", "Secret", "secrets");
 pub(crate) const CONFIG_MAP: ResourceKind =
@@ -559,22 +559,22 @@ impl Operator for Things {
         vec![Use::composes(SECRET), Use::reads(WIDGET)]
     }
 
-    fn answer(&self, _: &Value, _: &World<'_>) -> Result<Composed, Failure> {
+    fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         Err(Failure::new(Reason::Invalid, "nobody asks"))
     }
 }
 
 /// Operators on an API server.
-pub(crate) fn carrier(
+pub(crate) fn controller(
     server: &Server,
     operators: Vec<Box<dyn Operator>>,
     drivers: Vec<Box<dyn Driver>>,
-) -> Carrier {
+) -> Controller {
     let api = server.api();
-    Carrier {
-        holds: operators.iter().map(|_| Hold::forever()).collect(),
+    Controller {
+        guards: operators.iter().map(|_| LeaseGuard::forever()).collect(),
         cache: Arc::new(Cache::new(&operators, &[])),
-        outsides: Outsides::new(drivers),
+        external: ExternalSystems::new(drivers),
         slots: slots(),
         events: Events::new(api.clone(), "test".to_owned()),
         metrics: Metrics::new(&mut Registry::default()),

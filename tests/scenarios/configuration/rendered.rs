@@ -8,7 +8,7 @@ use c5c3_api::placement::PlacementSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use lab::{ConfigurationFile, Context, Result};
-use provider_composer::{Carried, Custom, Failure, Operator};
+use provider_composer::{Custom, Failure, Operator};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
 use provider_openstack::Release;
@@ -85,17 +85,17 @@ pub fn composed(resource: &Value, release: Release) -> Result<(&'static str, Clu
     let (service, operator, name): (_, Box<dyn Operator>, _) = match resource["kind"].as_str() {
         Some("Keystone") => (
             "keystone",
-            Box::new(Carried(Keystone)),
+            Box::new(Keystone),
             cluster.put_document::<Custom<KeystoneSpec>>(&text),
         ),
         Some("Glance") => (
             "glance",
-            Box::new(Carried(Glance)),
+            Box::new(Glance),
             cluster.put_document::<Custom<GlanceSpec>>(&text),
         ),
         _ => (
             "placement",
-            Box::new(Carried(Placement)),
+            Box::new(Placement),
             cluster.put_document::<Custom<PlacementSpec>>(&text),
         ),
     };

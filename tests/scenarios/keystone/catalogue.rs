@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use lab::{Cluster, Context, DynamicObject, Kind, Machine, Result, kind};
-use provider_composer::{Carried, Operator};
+use provider_composer::Operator;
 use provider_control_plane_fixtures::Catalogue;
 use provider_keystone_driver::Keystone;
-use provider_runtime::{Driver, Leadership, Options, carry};
+use provider_runtime::{Driver, Leadership, Options, run_until};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -29,7 +29,7 @@ impl Running {
     pub async fn start(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, machine.port()));
         let client = cluster.client();
-        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Carried(Catalogue))];
+        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Catalogue)];
         let drivers: Vec<Box<dyn Driver>> = vec![Box::new(Keystone::default())];
         Ok(Self(tokio::spawn(async move {
             let options = Options {
@@ -38,7 +38,7 @@ impl Running {
                 ..Options::default()
             };
             let never = std::future::pending();
-            if let Err(error) = carry(operators, drivers, client, &options, never).await {
+            if let Err(error) = run_until(operators, drivers, client, &options, never).await {
                 eprintln!("{error}");
             }
         })))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use lab::{Cluster, Context, Result, kind};
 use provider_composer::{
-    Carried, Composer, Key, Operator, Outside, ResourceKind, Seen, Source, Subject, World,
+    Composer, ExternalRequest, Key, Lookup, ObservedState, Operator, ResourceKind, Source, Subject,
 };
 use provider_control_plane::rotation::CredentialRotationComposer;
 use serde_json::Value;
@@ -19,10 +19,10 @@ use super::catalogue::NAMESPACE;
 struct Snapshot(BTreeMap<Key, Arc<Value>>);
 
 impl Source for Snapshot {
-    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
         self.0
             .get(key)
-            .map_or(Seen::Missing, |object| Seen::Found(Arc::clone(object)))
+            .map_or(Lookup::Missing, |object| Lookup::Found(Arc::clone(object)))
     }
 
     fn objects(
@@ -30,7 +30,7 @@ impl Source for Snapshot {
         kind: ResourceKind,
         _: &str,
         labels: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>> {
+    ) -> Lookup<Vec<Arc<Value>>> {
         let of_kind = self.0.iter().filter(|(key, _)| key.kind == kind);
         let labelled = of_kind.filter(|(_, object)| {
             let has = |(label, value): (&String, &String)| {
@@ -38,11 +38,11 @@ impl Source for Snapshot {
             };
             labels.iter().all(has)
         });
-        Seen::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
+        Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    fn outside(&self, _: &Outside) -> Seen<Arc<Value>> {
-        Seen::Missing
+    fn external(&self, _: &ExternalRequest) -> Lookup<Arc<Value>> {
+        Lookup::Missing
     }
 }
 
@@ -51,7 +51,7 @@ pub async fn look(cluster: &Cluster, days: i64) -> Result<()> {
     let rotation =
         Key::of::<Subject<<CredentialRotationComposer as Composer>::Spec>>(NAMESPACE, "glance");
     let mut objects = BTreeMap::new();
-    for used in CredentialRotationComposer.uses() {
+    for used in Composer::uses(&CredentialRotationComposer) {
         let ResourceKind {
             group,
             version,
@@ -75,10 +75,10 @@ pub async fn look(cluster: &Cluster, days: i64) -> Result<()> {
     }
     let snapshot = Snapshot(objects);
     let now = Timestamp::now() + SignedDuration::from_hours(24 * days);
-    let world = World::new(&snapshot, now);
+    let observed = ObservedState::new(&snapshot, now);
     let resource = snapshot.0.get(&rotation).context("there is no rotation")?;
-    let mut status = Carried(CredentialRotationComposer)
-        .answer(resource, &world)?
+    let mut status = CredentialRotationComposer
+        .composed(resource, &observed)?
         .status;
     // A status is merged: what it says no more is taken out of it.
     for (field, _) in resource["status"].as_object().into_iter().flatten() {

@@ -7,7 +7,7 @@ use c5c3_api::custom_resource;
 use c5c3_api::secret_aggregate::SecretAggregateSpec;
 use lab::{Cluster, Context, Machine, Result, bail, ensure, eventually, seconds};
 use provider_composer::Operator;
-use provider_runtime::{Driver, Leadership, Options, carry};
+use provider_runtime::{Driver, Leadership, Options, run_until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -45,7 +45,7 @@ impl Running {
                 ..Options::default()
             };
             let stopped = async { stopped.await.unwrap_or_default() };
-            if let Err(error) = carry(operators, drivers, client, &options, stopped).await {
+            if let Err(error) = run_until(operators, drivers, client, &options, stopped).await {
                 eprintln!("{error}");
             }
         });

@@ -7,8 +7,8 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Carried, Composer, Composition, Failure, Generated, Key, Operator, Outside, Progress, Reason,
-    Resource, ResourceKind, Retention, Seen, Subject, Use, World,
+    Composer, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup, ObservedState,
+    Operator, Progress, Reason, Resource, ResourceKind, Retention, Subject, Use,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,12 +33,12 @@ pub struct Trial<const ORDERED: bool>;
 
 /// The operator whose parts go in any order.
 pub fn trial() -> Vec<Box<dyn Operator>> {
-    vec![Box::new(Carried(Trial::<false>))]
+    vec![Box::new(Trial::<false>)]
 }
 
 /// The operator whose parts go one after the other, the last source first.
 pub fn ordered() -> Vec<Box<dyn Operator>> {
-    vec![Box::new(Carried(Trial::<true>))]
+    vec![Box::new(Trial::<true>)]
 }
 
 impl<const ORDERED: bool> Composer for Trial<ORDERED> {
@@ -59,8 +59,8 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
     fn compose(
         &self,
         subject: &Subject<SecretAggregateSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<SecretAggregateStatus, Failure> {
         let namespace = subject.namespace();
         let annotations = &subject.metadata.annotations;
@@ -71,13 +71,13 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
             .map(|source| source.secret_ref.name.as_str());
         if ORDERED && subject.is_deleted() {
             let left = names.filter(|name| {
-                !world
+                !observed
                     .object(&Key::of::<ConfigMap>(namespace, name))
                     .is_missing()
             });
             let left: Vec<&str> = left.collect();
             for name in left.iter().rev().skip(1) {
-                composition.keep(Key::of::<ConfigMap>(namespace, name));
+                desired.keep(Key::of::<ConfigMap>(namespace, name));
             }
             return Ok(SecretAggregateStatus::default());
         }
@@ -92,46 +92,46 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
             if let Some(extra) = annotations.get("extra") {
                 data.insert("extra".to_owned(), extra.clone());
             }
-            composition.apply(namespace, name, &map(data));
+            desired.apply(namespace, name, &map(data));
         }
         if let Some(elsewhere) = annotations.get("elsewhere") {
-            composition.apply(elsewhere, "there", &map(BTreeMap::new()));
+            desired.apply(elsewhere, "there", &map(BTreeMap::new()));
         }
         let target = &subject.spec.target.name;
-        composition.generate(namespace, target, Generated::credentials("trial"));
+        desired.generate(namespace, target, Generated::credentials("trial"));
         if annotations.contains_key("for-a-while") {
             let brief = Generated {
                 retention: Retention::WhileWanted,
                 ..Generated::credentials("brief")
             };
-            composition.generate(namespace, "brief", brief);
+            desired.generate(namespace, "brief", brief);
         }
         let has_password = |secret: Secret| {
             secret
                 .data
                 .is_some_and(|data| data.contains_key("password"))
         };
-        let made = match world
+        let made = match observed
             .get::<Secret>(namespace, target)
             .map(|secret| has_password(secret.body))
         {
-            Seen::Found(true) => Progress::Ready,
-            Seen::Found(false) => Progress::failed(
+            Lookup::Found(true) => Progress::Ready,
+            Lookup::Found(false) => Progress::failed(
                 Reason::InvalidSecret,
                 format!("Secret {target} has no password"),
             ),
-            Seen::Missing => Progress::waiting(
+            Lookup::Missing => Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {target}"),
             ),
-            Seen::Unread(message) => Progress::Unknown { message },
+            Lookup::Unknown(message) => Progress::Unknown { message },
         };
-        composition.conditions.set("SourcesResolved", &made);
+        desired.conditions.set("SourcesResolved", &made);
         if annotations.contains_key("deployment") {
-            composition.apply(namespace, "deployed", &deployment()?);
+            desired.apply(namespace, "deployed", &deployment()?);
         }
         if let Some(text) = annotations.get("late") {
-            composition.apply(
+            desired.apply(
                 namespace,
                 "late",
                 &Late {
@@ -140,20 +140,20 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
             );
         }
         if let Some(question) = annotations.get("asks") {
-            let outside = |content: &str| Outside {
+            let outside = |content: &str| ExternalRequest {
                 system: "trial",
                 content: content.to_owned(),
             };
-            let progress = match world.outside(outside(question)) {
-                Seen::Found(answer) if *answer == "done" => Progress::Ready,
-                Seen::Found(_) => {
-                    composition.call(outside("do"));
+            let progress = match observed.external(outside(question)) {
+                Lookup::Found(answer) if *answer == "done" => Progress::Ready,
+                Lookup::Found(_) => {
+                    desired.call(outside("do"));
                     Progress::waiting(Reason::Waiting, "calls trial")
                 }
-                Seen::Missing => Progress::waiting(Reason::Waiting, "trial knows nothing"),
-                Seen::Unread(message) => Progress::Unknown { message },
+                Lookup::Missing => Progress::waiting(Reason::Waiting, "trial knows nothing"),
+                Lookup::Unknown(message) => Progress::Unknown { message },
             };
-            composition.conditions.set("TrialReady", &progress);
+            desired.conditions.set("TrialReady", &progress);
         }
         Ok(SecretAggregateStatus::default())
     }

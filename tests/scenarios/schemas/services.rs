@@ -7,7 +7,7 @@ use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::placement::PlacementSpec;
 use lab::{Cluster, Etcd, Machine, Result, ensure};
-use provider_composer::{Carried, Custom, Operator};
+use provider_composer::{Custom, Operator};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::{Cluster as InMemory, NAMESPACE, Talks};
@@ -119,10 +119,10 @@ fn composed() -> Vec<Value> {
         json!({ "spec": { "release": "2025.2", "ovn": {} } }),
     );
     let operators: [(Box<dyn Operator>, &str); 4] = [
-        (Box::new(Carried(Keystone)), "keystone"),
-        (Box::new(Carried(Glance)), "glance"),
-        (Box::new(Carried(Placement)), "placement"),
-        (Box::new(Carried(Talks)), "neutron"),
+        (Box::new(Keystone), "keystone"),
+        (Box::new(Glance), "glance"),
+        (Box::new(Placement), "placement"),
+        (Box::new(Talks), "neutron"),
     ];
     let mut objects = Vec::new();
     for (operator, name) in &operators {
@@ -131,7 +131,7 @@ fn composed() -> Vec<Value> {
             objects.extend(
                 answer
                     .into_iter()
-                    .flat_map(|answer| answer.objects.into_values()),
+                    .flat_map(|answer| answer.desired.objects.into_values()),
             );
             cluster.play();
         }

@@ -1,5 +1,5 @@
-//! A cluster in memory that carries composers, for their tests: it does with an answer what the runtime does with it, one
-//! object after the other, and notes every write.
+//! A cluster in memory that runs composers, for their tests: it applies a desired state as the controller does, one object
+//! after the other, and counts every write.
 
 mod stored;
 
@@ -8,20 +8,20 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_composer::{
-    Answer, Ask, Failure, Generated, Key, Operator, Outside, Owner, ResourceKind, Retention, Seen,
-    Source, World, refused,
+    Composed, Dependency, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup,
+    ObservedState, Operator, Owner, ResourceKind, Retention, Source, status_of_failure,
 };
 use serde_json::{Value, json};
 
-/// 2026-02-01T00:00:00Z, when every cluster begins.
+/// 2026-02-01T00:00:00Z, the time at which every cluster starts.
 const BEGINNING: Timestamp = Timestamp::constant(1_769_904_000, 0);
 
-/// A system outside Kubernetes, as it would be.
+/// A simulated external system.
 pub trait System {
-    /// What it answers to a question, as its driver understands it; nothing if it doesn't answer.
+    /// Returns the response to a request, as its driver would; none while the system is unavailable.
     fn answer(&self, question: &str) -> Option<Value>;
 
-    /// Carries out a call.
+    /// Handles a call.
     fn call(&mut self, call: &str);
 }
 
@@ -32,7 +32,7 @@ pub struct Cluster {
     held: BTreeSet<ResourceKind>,
     systems: BTreeMap<&'static str, Box<dyn System>>,
     forever: BTreeSet<Key>,
-    asks: BTreeSet<Ask>,
+    asks: BTreeSet<Dependency>,
     generated: BTreeMap<Key, usize>,
     writes: usize,
     made: usize,
@@ -57,11 +57,11 @@ impl Default for Cluster {
 }
 
 impl Source for Cluster {
-    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
         match self.objects.get(key) {
-            _ if self.unreadable.contains(key) => Seen::Unread(format!("{key} can't be read")),
-            Some(object) => Seen::Found(Arc::clone(object)),
-            None => Seen::Missing,
+            _ if self.unreadable.contains(key) => Lookup::Unknown(format!("{key} can't be read")),
+            Some(object) => Lookup::Found(Arc::clone(object)),
+            None => Lookup::Missing,
         }
     }
 
@@ -70,7 +70,7 @@ impl Source for Cluster {
         kind: ResourceKind,
         namespace: &str,
         labels: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>> {
+    ) -> Lookup<Vec<Arc<Value>>> {
         let belongs = |key: &Key| {
             key.kind == kind
                 && key
@@ -79,7 +79,7 @@ impl Source for Cluster {
                     .is_none_or(|name| name == namespace)
         };
         if self.unreadable.iter().any(belongs) {
-            return Seen::Unread(format!("{} can't be listed", kind.plural));
+            return Lookup::Unknown(format!("{} can't be listed", kind.plural));
         }
         let all = self.objects.iter().filter(|(key, _)| belongs(key));
         let labelled = all.filter(|(_, object)| {
@@ -88,14 +88,14 @@ impl Source for Cluster {
                 .iter()
                 .all(|(label, value)| has.get(label) == Some(value))
         });
-        Seen::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
+        Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    fn outside(&self, question: &Outside) -> Seen<Arc<Value>> {
+    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>> {
         let system = self.systems.get(question.system);
         match system.and_then(|system| system.answer(&question.content)) {
-            Some(answer) => Seen::Found(Arc::new(answer)),
-            None => Seen::Unread(format!("{} doesn't answer", question.system)),
+            Some(answer) => Lookup::Found(Arc::new(answer)),
+            None => Lookup::Unknown(format!("{} doesn't answer", question.system)),
         }
     }
 }
@@ -112,7 +112,7 @@ impl Cluster {
     }
 
     /// What was looked up in the last reconcile.
-    pub fn asks(&self) -> &BTreeSet<Ask> {
+    pub fn asks(&self) -> &BTreeSet<Dependency> {
         &self.asks
     }
 
@@ -136,12 +136,12 @@ impl Cluster {
         self.now
     }
 
-    /// Lets time go by.
+    /// Advances the time.
     pub fn wait(&mut self, time: SignedDuration) {
         self.now += time;
     }
 
-    /// Makes or changes an object, as a user does: its status stays.
+    /// Creates or changes an object, as a user does: its status stays.
     pub fn put(&mut self, key: &Key, wanted: &Value) {
         let live = self.objects.get(key);
         let stored = match live {
@@ -176,7 +176,7 @@ impl Cluster {
         }
     }
 
-    /// Deletes an object, as far as nobody holds it.
+    /// Deletes an object; one with finalizers is only marked as deleted.
     pub fn delete(&mut self, key: &Key) {
         let Some(object) = self.objects.get_mut(key) else {
             return;
@@ -195,12 +195,12 @@ impl Cluster {
         }
     }
 
-    /// Lets objects of a kind stay when they are deleted, as their operators' finalizers do, until they are released.
+    /// Keeps objects of a kind when they are deleted, as their operators' finalizers do, until they are released.
     pub fn hold(&mut self, kind: ResourceKind) {
         self.held.insert(kind);
     }
 
-    /// Lets an object go that is being deleted, as its operator does when all is done.
+    /// Releases an object that is being deleted, as its operator does when it removes its finalizer.
     pub fn release(&mut self, key: &Key) {
         let deleted = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
         if self.get(key).is_some_and(deleted) {
@@ -208,7 +208,7 @@ impl Cluster {
         }
     }
 
-    /// Lets an object be unreadable, or readable again.
+    /// Makes an object unreadable, or readable again.
     pub fn set_readable(&mut self, key: &Key, readable: bool) {
         match readable {
             true => self.unreadable.remove(key),
@@ -216,12 +216,12 @@ impl Cluster {
         };
     }
 
-    /// Lets there be a system outside Kubernetes.
+    /// Adds an external system.
     pub fn join(&mut self, name: &'static str, system: impl System + 'static) {
         self.systems.insert(name, Box::new(system));
     }
 
-    /// Looks, composes and makes it so, once.
+    /// Reconciles once.
     ///
     /// # Errors
     /// The composer's failure; it is in the status too.
@@ -229,7 +229,7 @@ impl Cluster {
         self.reconcile_until(operator, key, usize::MAX)
     }
 
-    /// Looks, composes and makes it so, but stops after so many writes, as an operator does that is killed.
+    /// Reconciles, but stops after a number of writes, as an operator does that is killed.
     ///
     /// # Errors
     /// The composer's failure; it is in the status too.
@@ -248,14 +248,14 @@ impl Cluster {
                 object["metadata"]["finalizers"] = json!([operator.name()])
             });
         }
-        let world = World::new(self, self.now);
-        let answer = operator.answer(&subject, &world);
-        let asks = world.into_asks();
+        let observed = ObservedState::new(self, self.now);
+        let answer = operator.composed(&subject, &observed);
+        let asks = observed.into_dependencies();
         self.asks = asks;
         match answer {
-            Ok(answer) => self.make(answer, key, last),
+            Ok(answer) => self.apply(answer, key, last),
             Err(failure) => {
-                self.set_status(key, refused(&subject, &failure, self.now));
+                self.set_status(key, status_of_failure(&subject, &failure, self.now));
                 return Err(failure);
             }
         }
@@ -278,18 +278,22 @@ impl Cluster {
         unreachable!("{key} never settles");
     }
 
-    fn make(&mut self, answer: Answer, subject: &Key, last: usize) {
-        let is_empty = answer.is_empty();
-        let Answer {
+    fn apply(&mut self, composed: Composed, subject: &Key, last: usize) {
+        let is_empty = composed.desired.is_empty();
+        let Composed {
+            desired,
+            status,
+            owner,
+            ..
+        } = composed;
+        let DesiredState {
             objects,
             labelled,
             generated,
             kept,
             calls,
-            status,
-            owner,
             ..
-        } = answer;
+        } = desired;
         let wanted: BTreeSet<Key> = objects
             .keys()
             .chain(generated.keys())

@@ -6,8 +6,8 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus, Sec
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, Composition, Failure, Key, Owner, Progress, Reason, Resource, Seen, Subject, Use,
-    World,
+    Composer, DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
+    Subject, Use,
 };
 
 use crate::credentials::Sealed;
@@ -27,15 +27,15 @@ impl Composer for SecretAggregateComposer {
     fn compose(
         &self,
         subject: &Subject<SecretAggregateSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<SecretAggregateStatus, Failure> {
         if subject.is_deleted() {
             return Ok(SecretAggregateStatus::default());
         }
         let namespace = subject.namespace();
         let target = &subject.spec.target.name;
-        let joined = target_is_free(subject, world).and_then(|()| join(subject, world));
+        let joined = target_is_free(subject, observed).and_then(|()| join(subject, observed));
         let progress = match joined {
             Ok(values) => {
                 let secret = Secret {
@@ -43,15 +43,15 @@ impl Composer for SecretAggregateComposer {
                     type_: Some("Opaque".to_owned()),
                     ..Secret::default()
                 };
-                composition.apply(namespace, target, &secret);
+                desired.apply(namespace, target, &secret);
                 Progress::Ready
             }
             Err(progress) => {
-                composition.keep(Key::of::<Secret>(namespace, target));
+                desired.keep(Key::of::<Secret>(namespace, target));
                 progress
             }
         };
-        composition.conditions.set("SourcesResolved", &progress);
+        desired.conditions.set("SourcesResolved", &progress);
         Ok(SecretAggregateStatus::default())
     }
 }
@@ -59,31 +59,33 @@ impl Composer for SecretAggregateComposer {
 /// A Secret that somebody else made is never overwritten.
 fn target_is_free(
     subject: &Subject<SecretAggregateSpec>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<(), Progress> {
     let name = &subject.spec.target.name;
     let owner = Owner::of(Subject::<SecretAggregateSpec>::KIND, &subject.metadata);
-    match Sealed::look(world, subject.namespace(), name) {
-        Seen::Missing => Ok(()),
-        Seen::Found(sealed) if Owner::from_labels(&sealed.metadata.labels) == Some(owner) => Ok(()),
-        Seen::Found(_) => Err(Progress::failed(
+    match Sealed::look(observed, subject.namespace(), name) {
+        Lookup::Missing => Ok(()),
+        Lookup::Found(sealed) if Owner::from_labels(&sealed.metadata.labels) == Some(owner) => {
+            Ok(())
+        }
+        Lookup::Found(_) => Err(Progress::failed(
             Reason::NameTaken,
             format!(
                 "there is a Secret {name} that was made by somebody else: name another target, or delete that Secret"
             ),
         )),
-        Seen::Unread(message) => Err(Progress::Unknown { message }),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
 }
 
 /// The values of all sources, the later ones over the earlier.
 fn join(
     subject: &Subject<SecretAggregateSpec>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<BTreeMap<String, ByteString>, Progress> {
     let mut joined = BTreeMap::new();
     for source in &subject.spec.sources {
-        joined.extend(taken(source, subject.namespace(), world)?);
+        joined.extend(taken(source, subject.namespace(), observed)?);
     }
     Ok(joined)
 }
@@ -92,11 +94,11 @@ fn join(
 fn taken(
     source: &SecretSource,
     namespace: &str,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<BTreeMap<String, ByteString>, Progress> {
     let name = &source.secret_ref.name;
     let origin = "which spec.sources names: make it, or take it off the list";
-    let mut values = Sealed::read(world, namespace, name, origin)?.into_values();
+    let mut values = Sealed::read(observed, namespace, name, origin)?.into_values();
     if source.keys.is_empty() {
         return Ok(values);
     }

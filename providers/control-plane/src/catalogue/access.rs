@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use c5c3_api::{control_plane::CloudCredentialsRef, keystone::KeystoneSpec};
 use provider_composer::{
-    Failure, Generated, GeneratedValue, Key, Progress, ResourceKind, Retention, Seen, World,
+    Failure, Generated, GeneratedValue, Key, Lookup, ObservedState, Progress, ResourceKind,
+    Retention,
 };
 
 use provider_openstack::KEYSTONE;
@@ -32,9 +33,12 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    pub(super) fn read(recipe: &Recipe<'_>, world: &World<'_>) -> Result<Self, Progress> {
+    pub(super) fn read(
+        recipe: &Recipe<'_>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Self, Progress> {
         let origin = "with the password of Keystone's first user";
-        let sealed = Sealed::read(world, recipe.namespace(), ADMIN_CREDENTIALS, origin)?;
+        let sealed = Sealed::read(observed, recipe.namespace(), ADMIN_CREDENTIALS, origin)?;
         let name = match sealed.get("username") {
             Some(_) => sealed.line("username")?.expose().to_owned(),
             None => ADMIN.to_owned(),
@@ -48,25 +52,25 @@ impl Admin {
 
 impl Site {
     /// Where a control plane's Keystone is: where its resource says, or will say.
-    pub(super) fn of(recipe: &Recipe<'_>, world: &World<'_>) -> Result<Self, Progress> {
+    pub(super) fn of(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Result<Self, Progress> {
         let namespace = recipe.namespace();
         let keystone = ResourceKind::of::<KeystoneSpec>();
-        let said = match world.object(&Key::new(keystone, namespace, KEYSTONE.name)) {
-            Seen::Found(object) => {
+        let said = match observed.object(&Key::new(keystone, namespace, KEYSTONE.name)) {
+            Lookup::Found(object) => {
                 let endpoint = object.pointer("/status/endpoint");
                 endpoint.and_then(|url| url.as_str()).map(versioned)
             }
-            Seen::Missing => None,
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+            Lookup::Missing => None,
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         let certificate = format!("{}-tls", KEYSTONE.name);
-        let ca = match Sealed::look(world, namespace, &certificate) {
+        let ca = match Sealed::look(observed, namespace, &certificate) {
             _ if !recipe.subject.spec.global.tls.enabled => None,
-            Seen::Found(sealed) if sealed.get("ca.crt").is_some() => {
+            Lookup::Found(sealed) if sealed.get("ca.crt").is_some() => {
                 Some(sealed.text("ca.crt")?.to_owned())
             }
-            Seen::Found(_) | Seen::Missing => None,
-            Seen::Unread(message) => return Err(Progress::Unknown { message }),
+            Lookup::Found(_) | Lookup::Missing => None,
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
         Ok(Self {
             auth_url: said.unwrap_or_else(|| recipe.endpoint(&KEYSTONE)),
@@ -91,14 +95,14 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
     if korc.recipe.korc.cloud_credentials_ref.is_some() {
         return Ok(given(korc));
     }
-    let site = Site::of(korc.recipe, korc.world);
-    let admin = Admin::read(korc.recipe, korc.world);
+    let site = Site::of(korc.recipe, korc.observed);
+    let admin = Admin::read(korc.recipe, korc.observed);
     let own = own(korc, turn)?;
     let (site, admin) = match (site, admin) {
         (Ok(site), Ok(admin)) => (site, admin),
         (Err(progress), _) | (_, Err(progress)) => {
-            hold(korc.recipe, korc.composition, BOOTSTRAP);
-            hold(korc.recipe, korc.composition, CLOUDS);
+            hold(korc.recipe, korc.desired, BOOTSTRAP);
+            hold(korc.recipe, korc.desired, CLOUDS);
             return Ok(progress);
         }
     };
@@ -109,8 +113,8 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
     })?;
     let bootstrap = deliver(
         korc.recipe,
-        korc.world,
-        korc.composition,
+        korc.observed,
+        korc.desired,
         BOOTSTRAP,
         first.clone(),
     )?;
@@ -118,12 +122,12 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         Own::There { id, secret } => site.clouds(&Login::ApplicationCredential { id, secret })?,
         Own::Absent(_) => first,
         Own::Unknown(message) => {
-            hold(korc.recipe, korc.composition, CLOUDS);
+            hold(korc.recipe, korc.desired, CLOUDS);
             let message = message.clone();
             return Ok(Progress::Unknown { message });
         }
     };
-    let works = deliver(korc.recipe, korc.world, korc.composition, CLOUDS, values)?;
+    let works = deliver(korc.recipe, korc.observed, korc.desired, CLOUDS, values)?;
     Ok(match (bootstrap, works, own) {
         (Progress::Ready, Progress::Ready, Own::Absent(progress)) if turn => progress,
         (Progress::Ready, works, _) => works,
@@ -135,7 +139,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
 fn given(korc: &Korc<'_>) -> Progress {
     let name = &korc.cloud.secret_name;
     let origin = "which korc.cloudCredentialsRef names: make it with the key clouds.yaml";
-    let read = Sealed::read(korc.world, korc.recipe.namespace(), name, origin);
+    let read = Sealed::read(korc.observed, korc.recipe.namespace(), name, origin);
     match read.and_then(|sealed| sealed.text(CLOUDS_YAML).map(drop)) {
         Ok(()) => Progress::Ready,
         Err(progress) => progress,
@@ -164,16 +168,16 @@ fn own(korc: &mut Korc<'_>, turn: bool) -> Result<Own, Failure> {
     );
     let state = korc.want(OWN, &body, turn)?;
     let key = Key::of::<Made<ApplicationCredential>>(namespace, OWN);
-    if korc.composition.wants(&key) {
+    if korc.desired.wants(&key) {
         let secret = secret_value(BTreeMap::new());
-        korc.composition.generate(namespace, OWN_SECRET, secret);
+        korc.desired.generate(namespace, OWN_SECRET, secret);
     }
     let id = match (state.id, state.progress) {
         (Some(id), _) => id,
         (None, Progress::Unknown { message }) => return Ok(Own::Unknown(message)),
         (None, progress) => return Ok(Own::Absent(progress)),
     };
-    let sealed = Sealed::read(korc.world, namespace, OWN_SECRET, "which is made once");
+    let sealed = Sealed::read(korc.observed, namespace, OWN_SECRET, "which is made once");
     match sealed.and_then(|sealed| sealed.line("value")) {
         Ok(secret) => Ok(Own::There { id, secret }),
         Err(Progress::Unknown { message }) => Ok(Own::Unknown(message)),

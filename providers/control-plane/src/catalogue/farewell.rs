@@ -1,7 +1,7 @@
 //! The catalogue when the control plane goes, or somebody else keeps it.
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Key, Owner, Resource, ResourceKind, Seen, World};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Owner, Resource, ResourceKind};
 
 use super::KINDS;
 use super::access::{ADMIN, OWN};
@@ -18,9 +18,13 @@ const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecr
 ///
 /// K-ORC deletes with the credentials that it works with, so its own application credential goes last, and the Secrets
 /// after that.
-pub fn remains(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) -> bool {
-    let Some(objects) = ours(recipe, world, &KINDS) else {
-        keep(recipe, world, composition);
+pub fn remains(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> bool {
+    let Some(objects) = ours(recipe, observed, &KINDS) else {
+        keep(recipe, observed, desired);
         return true;
     };
     if objects.is_empty() {
@@ -29,22 +33,22 @@ pub fn remains(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composi
     let (last, rest): (Vec<Key>, Vec<Key>) = objects.into_iter().partition(is_own);
     if !rest.is_empty() {
         for key in last {
-            composition.keep(key);
+            desired.keep(key);
         }
     }
-    hold(recipe, world, composition, &SECRETS);
+    hold(recipe, observed, desired, &SECRETS);
     true
 }
 
 /// Leaves everything of the catalogue as it is.
-pub fn keep(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) {
-    hold(recipe, world, composition, &KINDS);
-    hold(recipe, world, composition, &SECRETS);
+pub fn keep(recipe: &Recipe<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    hold(recipe, observed, desired, &KINDS);
+    hold(recipe, observed, desired, &SECRETS);
 }
 
 /// Whether anything of the catalogue may be there.
-pub fn may_exist(recipe: &Recipe<'_>, world: &World<'_>) -> bool {
-    ours(recipe, world, &KINDS).is_none_or(|objects| !objects.is_empty())
+pub fn may_exist(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
+    ours(recipe, observed, &KINDS).is_none_or(|objects| !objects.is_empty())
 }
 
 /// K-ORC's own application credential, and what that needs.
@@ -55,26 +59,30 @@ fn is_own(key: &Key) -> bool {
 
 fn hold(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
     kinds: &[ResourceKind],
 ) {
     for kind in kinds {
-        for key in ours(recipe, world, &[*kind]).unwrap_or_default() {
-            composition.keep(key);
+        for key in ours(recipe, observed, &[*kind]).unwrap_or_default() {
+            desired.keep(key);
         }
     }
 }
 
 /// The control plane's objects of these kinds; none if some can't be read.
-fn ours(recipe: &Recipe<'_>, world: &World<'_>, kinds: &[ResourceKind]) -> Option<Vec<Key>> {
+fn ours(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    kinds: &[ResourceKind],
+) -> Option<Vec<Key>> {
     let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
     let mut all = Vec::new();
     for kind in kinds {
-        match world.keys(*kind, recipe.namespace(), &owner.labels()) {
-            Seen::Found(keys) => all.extend(keys),
-            Seen::Missing => {}
-            Seen::Unread(_) => return None,
+        match observed.keys(*kind, recipe.namespace(), &owner.labels()) {
+            Lookup::Found(keys) => all.extend(keys),
+            Lookup::Missing => {}
+            Lookup::Unknown(_) => return None,
         }
     }
     Some(all)

@@ -2,7 +2,7 @@
 //! Keystone's first user.
 
 use c5c3_api::control_plane::BootstrapResource;
-use provider_composer::{Failure, Key, Progress, Seen};
+use provider_composer::{Failure, Key, Lookup, Progress};
 
 use super::access::{ADMIN, Admin};
 use super::first_unready;
@@ -69,12 +69,12 @@ pub(super) fn compose(korc: &mut Korc<'_>) -> Result<Imports, Failure> {
 }
 
 fn first_user(korc: &mut Korc<'_>, domain: Option<&'static str>) -> Result<Progress, Failure> {
-    let name = match Admin::read(korc.recipe, korc.world) {
+    let name = match Admin::read(korc.recipe, korc.observed) {
         Ok(admin) => admin.name,
         Err(progress) => {
             let key = Key::of::<Import<User>>(korc.recipe.namespace(), ADMIN);
-            if !matches!(korc.world.object(&key), Seen::Missing) {
-                korc.composition.keep(key);
+            if !matches!(korc.observed.object(&key), Lookup::Missing) {
+                korc.desired.keep(key);
             }
             return Ok(progress);
         }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use c5c3_api::control_plane::CloudCredentialsRef;
-use provider_composer::{Composition, Failure, Key, Progress, Reason, Resource, Seen, World};
+use provider_composer::{
+    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,8 +21,8 @@ pub(super) const CLOUDS: &str = "k-orc-clouds-yaml";
 /// The catalogue being composed.
 pub(super) struct Korc<'a> {
     pub(super) recipe: &'a Recipe<'a>,
-    pub(super) world: &'a World<'a>,
-    pub(super) composition: &'a mut Composition,
+    pub(super) observed: &'a ObservedState<'a>,
+    pub(super) desired: &'a mut DesiredState,
     /// The clouds.yaml that K-ORC works with.
     pub(super) cloud: CloudCredentialsRef,
 }
@@ -36,8 +38,8 @@ pub(super) struct State {
 impl<'a> Korc<'a> {
     pub(super) fn new(
         recipe: &'a Recipe<'a>,
-        world: &'a World<'a>,
-        composition: &'a mut Composition,
+        observed: &'a ObservedState<'a>,
+        desired: &'a mut DesiredState,
     ) -> Self {
         let own = || CloudCredentialsRef {
             cloud_name: CLOUD.to_owned(),
@@ -46,8 +48,8 @@ impl<'a> Korc<'a> {
         let cloud = recipe.korc.cloud_credentials_ref.clone();
         Self {
             recipe,
-            world,
-            composition,
+            observed,
+            desired,
             cloud: cloud.unwrap_or_else(own),
         }
     }
@@ -61,22 +63,22 @@ impl<'a> Korc<'a> {
     ) -> Result<State, Failure> {
         let namespace = self.recipe.namespace();
         let key = Key::of::<T>(namespace, name);
-        match self.world.object(&key) {
-            Seen::Found(object) => {
-                self.composition.apply(namespace, name, body);
+        match self.observed.object(&key) {
+            Lookup::Found(object) => {
+                self.desired.apply(namespace, name, body);
                 Ok(self.state(&key, &object))
             }
-            Seen::Missing => {
+            Lookup::Missing => {
                 if turn {
-                    self.composition.apply(namespace, name, body);
+                    self.desired.apply(namespace, name, body);
                 }
                 Ok(State {
                     id: None,
                     progress: waiting(&key, "it isn't there yet"),
                 })
             }
-            Seen::Unread(message) => {
-                self.composition.keep(key);
+            Lookup::Unknown(message) => {
+                self.desired.keep(key);
                 Ok(State {
                     id: None,
                     progress: Progress::Unknown { message },
@@ -86,7 +88,7 @@ impl<'a> Korc<'a> {
     }
 
     fn state(&self, key: &Key, object: &Value) -> State {
-        let condition = |type_| self.world.condition(key, type_).found().flatten();
+        let condition = |type_| self.observed.condition(key, type_).found().flatten();
         let id = object.pointer("/status/id").and_then(Value::as_str);
         let id = id.filter(|id| !id.is_empty());
         if let (Some(id), Some(available)) = (id, condition("Available"))
@@ -112,34 +114,34 @@ impl<'a> Korc<'a> {
     }
 
     /// What Keystone says of the roles in the services' project and of the endpoints.
-    pub(super) fn keystone(&self) -> Seen<Arc<Value>> {
+    pub(super) fn keystone(&self) -> Lookup<Arc<Value>> {
         let access = match self.access() {
             Ok(access) => access,
             Err(Progress::Waiting { message, .. } | Progress::Failed { message, .. }) => {
-                return Seen::Unread(message);
+                return Lookup::Unknown(message);
             }
-            Err(Progress::Unknown { message }) => return Seen::Unread(message),
-            Err(Progress::Ready) => return Seen::Missing,
+            Err(Progress::Unknown { message }) => return Lookup::Unknown(message),
+            Err(Progress::Ready) => return Lookup::Missing,
         };
         let question = Question {
             access,
             project: PROJECT.to_owned(),
         };
         match question.asked() {
-            Ok(question) => self.world.outside(question),
-            Err(failure) => Seen::Unread(failure.to_string()),
+            Ok(question) => self.observed.external(question),
+            Err(failure) => Lookup::Unknown(failure.to_string()),
         }
     }
 
     /// What Keystone says, or why that isn't known.
     pub(super) fn answer(&self) -> Result<Answer, Progress> {
         match self.keystone() {
-            Seen::Found(answer) => Answer::deserialize(answer.as_ref()).map_err(|_| {
+            Lookup::Found(answer) => Answer::deserialize(answer.as_ref()).map_err(|_| {
                 let message = "Keystone's answer can't be understood".to_owned();
                 Progress::Unknown { message }
             }),
-            Seen::Missing => Ok(Answer::default()),
-            Seen::Unread(message) => Err(Progress::Unknown { message }),
+            Lookup::Missing => Ok(Answer::default()),
+            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
     }
 
@@ -147,7 +149,7 @@ impl<'a> Korc<'a> {
     pub(super) fn change(&mut self, change: Change) -> Result<(), Failure> {
         if let Ok(access) = self.access() {
             let call = Call { access, change };
-            self.composition.call(call.stated()?);
+            self.desired.call(call.stated()?);
         }
         Ok(())
     }
@@ -155,7 +157,7 @@ impl<'a> Korc<'a> {
     fn access(&self) -> Result<Access, Progress> {
         let name = &self.cloud.secret_name;
         let origin = "with the clouds.yaml that K-ORC works with";
-        let sealed = Sealed::read(self.world, self.recipe.namespace(), name, origin)?;
+        let sealed = Sealed::read(self.observed, self.recipe.namespace(), name, origin)?;
         let ca = sealed.get(CA).map(|_| sealed.text(CA)).transpose()?;
         Ok(Access {
             clouds: sealed.text(CLOUDS_YAML)?.to_owned(),

@@ -11,7 +11,9 @@ mod korc;
 mod users;
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Failure, Progress, Resource, ResourceKind, Use, World};
+use provider_composer::{
+    DesiredState, Failure, ObservedState, Progress, Resource, ResourceKind, Use,
+};
 
 use self::korc::Korc;
 use crate::Recipe;
@@ -56,13 +58,13 @@ pub fn uses() -> Vec<Use> {
 /// The user has to change something; the failure says what.
 pub fn compose(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
     if !recipe.korc.enabled {
-        return Ok(abstain(recipe, world, composition));
+        return Ok(abstain(recipe, observed, desired));
     }
-    let mut korc = Korc::new(recipe, world, composition);
+    let mut korc = Korc::new(recipe, observed, desired);
     let imports = imports::compose(&mut korc)?;
     let access = access::compose(&mut korc, imports.admin)?;
     let answer = korc.answer();
@@ -73,14 +75,18 @@ pub fn compose(
 
 /// How far a service's credential has come: a service may go ahead as soon as its own is there, whatever else the
 /// catalogue lacks.
-pub fn credential(recipe: &Recipe<'_>, world: &World<'_>, user: &ServiceUser) -> Progress {
+pub fn credential(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    user: &ServiceUser,
+) -> Progress {
     let origin = match recipe.korc.enabled {
         true => "which comes with the service catalogue".to_owned(),
         false => format!(
             "with the keys {ID} and {SECRET}: make it, for korc.enabled is false and the catalogue is yours"
         ),
     };
-    let read = Sealed::read(world, recipe.namespace(), &user.credentials(), &origin);
+    let read = Sealed::read(observed, recipe.namespace(), &user.credentials(), &origin);
     let whole = read.and_then(|sealed| {
         sealed.line(ID)?;
         sealed.line(SECRET)
@@ -92,9 +98,13 @@ pub fn credential(recipe: &Recipe<'_>, world: &World<'_>, user: &ServiceUser) ->
 }
 
 /// Somebody else keeps the catalogue. What was made before that was said stays: it may be in use.
-fn abstain(recipe: &Recipe<'_>, world: &World<'_>, composition: &mut Composition) -> Progress {
-    keep(recipe, world, composition);
-    let credentials = service_users(recipe).map(|user| credential(recipe, world, user));
+fn abstain(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Progress {
+    keep(recipe, observed, desired);
+    let credentials = service_users(recipe).map(|user| credential(recipe, observed, user));
     first_unready(credentials)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use provider_composer::{Failure, Generated, Key, Progress, Reason, Seen};
+use provider_composer::{Failure, Generated, Key, Lookup, Progress, Reason};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
 
@@ -24,7 +24,7 @@ pub(super) fn compose(
     imports: &Imports,
     answer: &Result<Answer, Progress>,
 ) -> Result<Progress, Failure> {
-    let site = Site::of(korc.recipe, korc.world);
+    let site = Site::of(korc.recipe, korc.observed);
     // All are looked at before anything is given up, so that all that is missing is fetched at once.
     let users: Vec<_> = service_users(korc.recipe)
         .map(|user| compose_one(korc, imports, answer, &site, user))
@@ -43,7 +43,7 @@ fn compose_one(
     let turn = imports.progress.is_ready();
     if turn {
         let password = Generated::credentials(user.name);
-        korc.composition
+        korc.desired
             .generate(korc.recipe.namespace(), &user.password(), password);
     }
     let body = Made::new(
@@ -63,7 +63,7 @@ fn compose_one(
     };
     let mut progress = vec![made.progress, clouds, granted.clone()];
     progress.push(application_credential(korc, user, granted.is_ready())?);
-    progress.push(credential(korc.recipe, korc.world, user));
+    progress.push(credential(korc.recipe, korc.observed, user));
     Ok(first_unready(progress))
 }
 
@@ -76,7 +76,7 @@ fn clouds(
     let name = user.clouds();
     let origin = "which is made once the imports are there";
     let sealed = Sealed::read(
-        korc.world,
+        korc.observed,
         korc.recipe.namespace(),
         &user.password(),
         origin,
@@ -89,14 +89,14 @@ fn clouds(
                 password: &password,
                 project: PROJECT,
             })?;
-            deliver(korc.recipe, korc.world, korc.composition, &name, values)
+            deliver(korc.recipe, korc.observed, korc.desired, &name, values)
         }
         (Err(progress), _) => {
-            hold(korc.recipe, korc.composition, &name);
+            hold(korc.recipe, korc.desired, &name);
             Ok(progress.clone())
         }
         (_, Err(progress)) => {
-            hold(korc.recipe, korc.composition, &name);
+            hold(korc.recipe, korc.desired, &name);
             Ok(progress)
         }
     }
@@ -145,15 +145,15 @@ fn application_credential(
     turn: bool,
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
-    let standing = Standing::of(korc.world, namespace, user);
-    let rotations = Rotations::of(korc.world, namespace, user.name);
+    let standing = Standing::of(korc.observed, namespace, user);
+    let rotations = Rotations::of(korc.observed, namespace, user.name);
     let (standing, rotations) = match (standing, rotations) {
         (Ok(standing), Ok(rotations)) => (standing, rotations),
         (Err(message), _) | (_, Err(message)) => {
             let key = Key::of::<Made<User>>(namespace, user.name);
-            return match korc.world.object(&key) {
-                Seen::Found(_) => Err(Failure::transient(Reason::LookupFailed, message)),
-                Seen::Missing | Seen::Unread(_) => Ok(Progress::Unknown { message }),
+            return match korc.observed.object(&key) {
+                Lookup::Found(_) => Err(Failure::transient(Reason::LookupFailed, message)),
+                Lookup::Missing | Lookup::Unknown(_) => Ok(Progress::Unknown { message }),
             };
         }
     };
@@ -164,7 +164,7 @@ fn application_credential(
     }
     match plan.handed_out {
         Some((number, id)) => progress.push(hand_out(korc, user, number, &id)?),
-        None => hold(korc.recipe, korc.composition, &user.credentials()),
+        None => hold(korc.recipe, korc.desired, &user.credentials()),
     }
     Ok(first_unready(progress))
 }
@@ -191,11 +191,11 @@ fn one_credential(
     .labelled(SERVICE_USER, user.name);
     let state = korc.want(&name, &body, turn)?;
     if korc
-        .composition
+        .desired
         .wants(&Key::of::<Made<ApplicationCredential>>(namespace, &name))
     {
         let labels = BTreeMap::from([(SERVICE_USER.to_owned(), user.name.to_owned())]);
-        korc.composition
+        korc.desired
             .generate(namespace, &user.secret(number), secret_value(labels));
     }
     Ok(state.progress)
@@ -211,7 +211,7 @@ fn hand_out(
     let name = user.credentials();
     let origin = "with the secret of an application credential";
     let sealed = Sealed::read(
-        korc.world,
+        korc.observed,
         korc.recipe.namespace(),
         &user.secret(number),
         origin,
@@ -222,14 +222,14 @@ fn hand_out(
                 .map(|(key, value)| (key.to_owned(), ByteString(value.as_bytes().to_vec())));
             deliver(
                 korc.recipe,
-                korc.world,
-                korc.composition,
+                korc.observed,
+                korc.desired,
                 &name,
                 values.into(),
             )
         }
         Err(progress) => {
-            hold(korc.recipe, korc.composition, &name);
+            hold(korc.recipe, korc.desired, &name);
             Ok(progress)
         }
     }

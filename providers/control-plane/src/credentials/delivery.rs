@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::SecretStore;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Composition, Failure, Owner, Progress, Reason, Resource, Seen, World};
+use provider_composer::{
+    DesiredState, Failure, Lookup, ObservedState, Owner, Progress, Reason, Resource,
+};
 
 use super::Sealed;
 use crate::Recipe;
@@ -24,8 +26,8 @@ pub(crate) fn source(name: &str) -> String {
 /// An object can't be written.
 pub(crate) fn deliver(
     recipe: &Recipe<'_>,
-    world: &World<'_>,
-    composition: &mut Composition,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
     name: &str,
     values: BTreeMap<String, ByteString>,
 ) -> Result<Progress, Failure> {
@@ -35,12 +37,12 @@ pub(crate) fn deliver(
         Some(_) => source(name),
         None => name.to_owned(),
     };
-    match Sealed::look(world, namespace, &written) {
-        Seen::Unread(message) => {
-            hold(recipe, composition, name);
+    match Sealed::look(observed, namespace, &written) {
+        Lookup::Unknown(message) => {
+            hold(recipe, desired, name);
             return Ok(Progress::Unknown { message });
         }
-        Seen::Found(sealed) if !is_ours(recipe, &sealed) => {
+        Lookup::Found(sealed) if !is_ours(recipe, &sealed) => {
             return Ok(Progress::failed(
                 Reason::NameTaken,
                 format!(
@@ -49,7 +51,7 @@ pub(crate) fn deliver(
                 ),
             ));
         }
-        Seen::Found(_) | Seen::Missing => {}
+        Lookup::Found(_) | Lookup::Missing => {}
     }
     let keys: Vec<String> = values.keys().cloned().collect();
     let secret = Secret {
@@ -57,19 +59,19 @@ pub(crate) fn deliver(
         type_: Some("Opaque".to_owned()),
         ..Secret::default()
     };
-    composition.apply(namespace, &written, &secret);
+    desired.apply(namespace, &written, &secret);
     if let Some(SecretStore { store, path }) = store {
         let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
         let push = PushSecret::new(store, &written, &path, &keys);
-        composition.apply(namespace, name, &push);
+        desired.apply(namespace, name, &push);
         let external = ExternalSecret::new(store, name, &path, &keys);
-        composition.apply(namespace, name, &external);
+        desired.apply(namespace, name, &external);
     }
     Ok(Progress::Ready)
 }
 
 /// Leaves a Secret, and the way that it travels, as they are.
-pub(crate) fn hold(recipe: &Recipe<'_>, composition: &mut Composition, name: &str) {
+pub(crate) fn hold(recipe: &Recipe<'_>, desired: &mut DesiredState, name: &str) {
     let namespace = recipe.namespace();
     for key in [
         provider_composer::Key::of::<Secret>(namespace, name),
@@ -77,7 +79,7 @@ pub(crate) fn hold(recipe: &Recipe<'_>, composition: &mut Composition, name: &st
         provider_composer::Key::new(PushSecret::KIND, namespace, name),
         provider_composer::Key::new(ExternalSecret::KIND, namespace, name),
     ] {
-        composition.keep(key);
+        desired.keep(key);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use provider_composer::{Failure, Outside, Reason};
+use provider_composer::{ExternalRequest, Failure, Reason};
 use serde::{Deserialize, Serialize};
 
 /// The driver that is meant.
@@ -75,7 +75,7 @@ impl Question {
     ///
     /// # Errors
     /// Never: every question can be written.
-    pub fn asked(&self) -> Result<Outside, Failure> {
+    pub fn asked(&self) -> Result<ExternalRequest, Failure> {
         outside(self)
     }
 }
@@ -85,19 +85,19 @@ impl Call {
     ///
     /// # Errors
     /// Never: every call can be written.
-    pub fn stated(&self) -> Result<Outside, Failure> {
+    pub fn stated(&self) -> Result<ExternalRequest, Failure> {
         outside(self)
     }
 }
 
-fn outside(content: &impl Serialize) -> Result<Outside, Failure> {
+fn outside(content: &impl Serialize) -> Result<ExternalRequest, Failure> {
     let content = serde_json::to_string(content).map_err(|_| {
         Failure::new(
             Reason::InternalError,
             "a question to Keystone can't be written",
         )
     })?;
-    Ok(Outside {
+    Ok(ExternalRequest {
         system: SYSTEM,
         content,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
-use provider_composer::{Custom, Live, Seen, World};
+use provider_composer::{Custom, Live, Lookup, ObservedState};
 
 use super::{ServiceUser, number};
 
@@ -12,11 +12,15 @@ pub(crate) struct Rotations(Vec<Live<Custom<CredentialRotationSpec>>>);
 
 impl Rotations {
     /// Those that aren't being deleted, the eldest first, or why they aren't known.
-    pub(crate) fn of(world: &World<'_>, namespace: &str, user: &str) -> Result<Self, String> {
-        let mut rotations = match world.list::<Custom<CredentialRotationSpec>>(namespace, &[]) {
-            Seen::Found(rotations) => rotations,
-            Seen::Missing => Vec::new(),
-            Seen::Unread(why) => return Err(why),
+    pub(crate) fn of(
+        observed: &ObservedState<'_>,
+        namespace: &str,
+        user: &str,
+    ) -> Result<Self, String> {
+        let mut rotations = match observed.list::<Custom<CredentialRotationSpec>>(namespace, &[]) {
+            Lookup::Found(rotations) => rotations,
+            Lookup::Missing => Vec::new(),
+            Lookup::Unknown(why) => return Err(why),
         };
         rotations.retain(|rotation| {
             rotation.body.spec.target_service_user == user

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Metadata, Progress, Reason, Seen, World};
+use provider_composer::{Lookup, Metadata, ObservedState, Progress, Reason};
 
 /// A secret text of one line.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) struct Sealed {
 
 impl Sealed {
     /// A Secret that may be missing.
-    pub(crate) fn look(world: &World<'_>, namespace: &str, name: &str) -> Seen<Self> {
-        world.get::<Secret>(namespace, name).map(|live| Self {
+    pub(crate) fn look(observed: &ObservedState<'_>, namespace: &str, name: &str) -> Lookup<Self> {
+        observed.get::<Secret>(namespace, name).map(|live| Self {
             name: name.to_owned(),
             metadata: live.metadata,
             values: live.body.data.unwrap_or_default(),
@@ -36,18 +36,18 @@ impl Sealed {
 
     /// A Secret that has to be there, else how far it has come. `origin` says who makes it.
     pub(crate) fn read(
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
         namespace: &str,
         name: &str,
         origin: &str,
     ) -> Result<Self, Progress> {
-        match Self::look(world, namespace, name) {
-            Seen::Found(sealed) => Ok(sealed),
-            Seen::Missing => Err(Progress::waiting(
+        match Self::look(observed, namespace, name) {
+            Lookup::Found(sealed) => Ok(sealed),
+            Lookup::Missing => Err(Progress::waiting(
                 Reason::WaitingFor("Secret"),
                 format!("waits for Secret {name}, {origin}"),
             )),
-            Seen::Unread(message) => Err(Progress::Unknown { message }),
+            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The application credentials of one user: which there are, which was handed out, which is in use.
 //!
-//! All of it is read from the world, so nothing is forgotten by a restart. An application credential is an
+//! All of it is read from the observed state, so nothing is forgotten by a restart. An application credential is an
 //! ApplicationCredential of K-ORC called `<user>-<number>`. The newest that was handed out is the one whose ID stands in the
 //! Secret that was written; it has been taken up as soon as the service's resource says in `status.applicationCredential`
 //! that all of its pods run with that ID.
@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use provider_composer::{Key, Seen, World};
+use provider_composer::{Key, Lookup, ObservedState};
 
 use super::{ID, Sealed, ServiceUser, delivery};
 use crate::manifest::korc::{ApplicationCredential, Observed};
@@ -69,20 +69,20 @@ pub(crate) struct Standing {
 impl Standing {
     /// How a user's credentials stand, or why that isn't known.
     pub(crate) fn of(
-        world: &World<'_>,
+        observed: &ObservedState<'_>,
         namespace: &str,
         user: &ServiceUser,
     ) -> Result<Self, String> {
         // All is looked at before anything is given up, so that all that is missing is fetched at once.
         let name = user.credentials();
-        let delivered = id_in(world, namespace, &name);
-        let sent = id_in(world, namespace, &delivery::source(&name));
-        let used = used(world, namespace, user);
+        let delivered = id_in(observed, namespace, &name);
+        let sent = id_in(observed, namespace, &delivery::source(&name));
+        let used = used(observed, namespace, user);
         let label = [(SERVICE_USER, user.name)];
-        let listed = match world.list::<Observed<ApplicationCredential>>(namespace, &label) {
-            Seen::Found(listed) => listed,
-            Seen::Missing => Vec::new(),
-            Seen::Unread(why) => return Err(why),
+        let listed = match observed.list::<Observed<ApplicationCredential>>(namespace, &label) {
+            Lookup::Found(listed) => listed,
+            Lookup::Missing => Vec::new(),
+            Lookup::Unknown(why) => return Err(why),
         };
         let mut credentials = Vec::new();
         for live in listed {
@@ -90,10 +90,10 @@ impl Standing {
                 continue;
             };
             let key = Key::of::<Observed<ApplicationCredential>>(namespace, &live.metadata.name);
-            let usable = match world.condition(&key, "Available") {
-                Seen::Found(condition) => condition.is_some_and(|it| it.status == "True"),
-                Seen::Missing => false,
-                Seen::Unread(why) => return Err(why),
+            let usable = match observed.condition(&key, "Available") {
+                Lookup::Found(condition) => condition.is_some_and(|it| it.status == "True"),
+                Lookup::Missing => false,
+                Lookup::Unknown(why) => return Err(why),
             };
             let made = live.metadata.creation_timestamp.as_deref();
             credentials.push(Credential {
@@ -188,26 +188,30 @@ pub(crate) struct Plan {
     pub(crate) handed_out: Option<(u32, String)>,
 }
 
-fn id_in(world: &World<'_>, namespace: &str, secret: &str) -> Result<Option<String>, String> {
-    match Sealed::look(world, namespace, secret) {
-        Seen::Found(sealed) => {
+fn id_in(
+    observed: &ObservedState<'_>,
+    namespace: &str,
+    secret: &str,
+) -> Result<Option<String>, String> {
+    match Sealed::look(observed, namespace, secret) {
+        Lookup::Found(sealed) => {
             let id = sealed.get(ID).and_then(|id| std::str::from_utf8(id).ok());
             Ok(id.map(str::to_owned))
         }
-        Seen::Missing => Ok(None),
-        Seen::Unread(why) => Err(why),
+        Lookup::Missing => Ok(None),
+        Lookup::Unknown(why) => Err(why),
     }
 }
 
-fn used(world: &World<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, String> {
-    match world.object(&Key::new(user.consumer, namespace, user.name)) {
-        Seen::Found(object) => {
+fn used(observed: &ObservedState<'_>, namespace: &str, user: &ServiceUser) -> Result<Used, String> {
+    match observed.object(&Key::new(user.consumer, namespace, user.name)) {
+        Lookup::Found(object) => {
             let id = object.pointer("/status/applicationCredential");
             let id = id.and_then(|id| id.as_str());
             Ok(id.map_or(Used::Unsaid, |id| Used::Id(id.to_owned())))
         }
-        Seen::Missing => Ok(Used::Nowhere),
-        Seen::Unread(why) => Err(why),
+        Lookup::Missing => Ok(Used::Nowhere),
+        Lookup::Unknown(why) => Err(why),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use c5c3_api::parts::{IssuerKind, IssuerRef};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
 
@@ -26,12 +26,12 @@ impl Recipe<'_> {
     }
 
     /// Composes the control plane's own authority, if it issues certificates.
-    pub(crate) fn authority(&self, composition: &mut Composition) {
+    pub(crate) fn authority(&self, desired: &mut DesiredState) {
         if self.internal_issuer() != Some(issuer(AUTHORITY)) {
             return;
         }
         let root = manifest(Issuer::SelfSigned {});
-        composition.apply(self.namespace(), ROOT, &root);
+        desired.apply(self.namespace(), ROOT, &root);
         let certificate = Certificate {
             is_ca: Some(true),
             common_name: Some("OpenStack control plane".to_owned()),
@@ -43,11 +43,11 @@ impl Recipe<'_> {
             issuer_ref: issuer(ROOT),
             ..Certificate::default()
         };
-        composition.apply(self.namespace(), AUTHORITY, &manifest(certificate));
+        desired.apply(self.namespace(), AUTHORITY, &manifest(certificate));
         let own = Issuer::Ca {
             secret_name: AUTHORITY.to_owned(),
         };
-        composition.apply(self.namespace(), AUTHORITY, &manifest(own));
+        desired.apply(self.namespace(), AUTHORITY, &manifest(own));
     }
 }
 

@@ -6,7 +6,7 @@ use c5c3_api::parts::Size;
 use k8s_openapi::api::core::v1::{
     PodSecurityContext, ResourceRequirements, SeccompProfile, SecurityContext,
 };
-use provider_composer::{Composition, Generated, GeneratedValue, Retention};
+use provider_composer::{DesiredState, Generated, GeneratedValue, Retention};
 use provider_openstack::confined;
 
 use super::{MARIADB, bounds, placement, requirements};
@@ -27,7 +27,7 @@ const GALERA: u32 = 3;
 
 impl Recipe<'_> {
     /// Wants the MariaDB, and a password of root that is made once: it outlives the MariaDB, since its volumes do.
-    pub(crate) fn mariadb(&self, composition: &mut Composition) {
+    pub(crate) fn mariadb(&self, desired: &mut DesiredState) {
         let wanted = &self.spec().infrastructure.mariadb;
         let global = &self.spec().global;
         let labels = BTreeMap::from([
@@ -40,7 +40,7 @@ impl Recipe<'_> {
             labels: BTreeMap::new(),
             retention: Retention::Forever,
         };
-        composition.generate(self.namespace(), ROOT, root);
+        desired.generate(self.namespace(), ROOT, root);
         let resources =
             requirements(&wanted.resources).unwrap_or_else(|| bounds("250m", "4", "512Mi", "2Gi"));
         let spec = MariaDbSpec {
@@ -86,7 +86,7 @@ impl Recipe<'_> {
             priority_class_name: global.topology.priority_class_name.clone(),
             topology_spread_constraints: placement::spread(&global.topology, &labels),
         };
-        composition.apply(self.namespace(), MARIADB, &MariaDb { spec });
+        desired.apply(self.namespace(), MARIADB, &MariaDb { spec });
     }
 }
 

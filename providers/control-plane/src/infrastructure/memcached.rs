@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 use provider_openstack::confined;
 
 use super::{MEMCACHED, placement};
@@ -25,7 +25,7 @@ const CONNECTIONS: &str = "4096";
 
 impl Recipe<'_> {
     /// Wants Memcached: members with names of their own, since clients choose one by the key.
-    pub(crate) fn memcached(&self, composition: &mut Composition) {
+    pub(crate) fn memcached(&self, desired: &mut DesiredState) {
         let labels = BTreeMap::from([
             (
                 "app.kubernetes.io/instance".to_owned(),
@@ -52,7 +52,7 @@ impl Recipe<'_> {
             },
             ..StatefulSet::default()
         };
-        composition.apply(namespace, MEMCACHED, &set);
+        desired.apply(namespace, MEMCACHED, &set);
         let service = Service {
             metadata: metadata.clone(),
             spec: Some(ServiceSpec {
@@ -67,7 +67,7 @@ impl Recipe<'_> {
             }),
             ..Service::default()
         };
-        composition.apply(namespace, MEMCACHED, &service);
+        desired.apply(namespace, MEMCACHED, &service);
         let budget = PodDisruptionBudget {
             metadata,
             spec: Some(PodDisruptionBudgetSpec {
@@ -77,7 +77,7 @@ impl Recipe<'_> {
             }),
             ..PodDisruptionBudget::default()
         };
-        composition.apply(namespace, MEMCACHED, &budget);
+        desired.apply(namespace, MEMCACHED, &budget);
     }
 
     fn pod(&self, labels: &BTreeMap<String, String>) -> PodSpec {

@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     LabelSelector, LabelSelectorRequirement, ObjectMeta,
 };
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 
 use super::{MARIADB, MEMCACHED, RABBITMQ, VALKEY, placement};
 use crate::graph::Node;
@@ -201,7 +201,7 @@ type Allowed = (
 
 impl Recipe<'_> {
     /// Composes the NetworkPolicies of a control plane's namespace.
-    pub(crate) fn network(&self, composition: &mut Composition) {
+    pub(crate) fn network(&self, desired: &mut DesiredState) {
         let rules = |pods: &Pods| (self.ingress(pods), self.egress(pods));
         let each = self.pods(|_| true).map(|pods| {
             let label = BTreeMap::from([(pods.label.0.to_owned(), pods.label.1.to_owned())]);
@@ -239,7 +239,7 @@ impl Recipe<'_> {
                     egress: Some(egress.collect()).filter(|rules: &Vec<_>| !rules.is_empty()),
                 }),
             };
-            composition.apply(self.namespace(), &name, &policy);
+            desired.apply(self.namespace(), &name, &policy);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 
@@ -25,12 +25,12 @@ const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
 
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
-    pub(crate) fn rabbitmq(&self, composition: &mut Composition) {
+    pub(crate) fn rabbitmq(&self, desired: &mut DesiredState) {
         let wanted = &self.spec().infrastructure.rabbitmq;
         let global = &self.spec().global;
         let encrypted = global.tls.enabled;
         if encrypted {
-            self.rabbitmq_certificate(composition);
+            self.rabbitmq_certificate(desired);
         }
         let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), RABBITMQ.to_owned())]);
         let spec = RabbitmqClusterSpec {
@@ -61,11 +61,11 @@ impl Recipe<'_> {
             ..ObjectMeta::default()
         };
         let cluster = RabbitmqCluster { metadata, spec };
-        composition.apply(self.namespace(), RABBITMQ, &cluster);
+        desired.apply(self.namespace(), RABBITMQ, &cluster);
     }
 
     /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.
-    fn rabbitmq_certificate(&self, composition: &mut Composition) {
+    fn rabbitmq_certificate(&self, desired: &mut DesiredState) {
         let Some(issuer_ref) = self.internal_issuer() else {
             return;
         };
@@ -78,6 +78,6 @@ impl Recipe<'_> {
             issuer_ref,
             ..Certificate::default()
         };
-        composition.apply(self.namespace(), CERTIFICATE, &manifest(certificate));
+        desired.apply(self.namespace(), CERTIFICATE, &manifest(certificate));
     }
 }

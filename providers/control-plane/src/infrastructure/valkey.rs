@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Affinity;
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 
 use super::{VALKEY, bounds, placement, requirements};
 use crate::manifest::valkey::{Enabled, Metrics, Valkey, ValkeySpec};
@@ -11,7 +11,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants the Valkey.
-    pub(crate) fn valkey(&self, composition: &mut Composition) {
+    pub(crate) fn valkey(&self, desired: &mut DesiredState) {
         let wanted = &self.spec().infrastructure.valkey;
         let global = &self.spec().global;
         let labels = BTreeMap::from([("c5c3.io/component".to_owned(), VALKEY.to_owned())]);
@@ -42,6 +42,6 @@ impl Recipe<'_> {
             topology_spread_constraints: placement::spread(&global.topology, &labels),
             pod_labels: labels,
         };
-        composition.apply(self.namespace(), VALKEY, &Valkey { spec });
+        desired.apply(self.namespace(), VALKEY, &Valkey { spec });
     }
 }

@@ -13,8 +13,8 @@ use c5c3_api::parts::NamedRef;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
-    Composer, Composition, Failure, Key, Progress, Reason, Resource, ResourceKind, Seen, Subject,
-    Use, World,
+    Composer, DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
+    ResourceKind, Subject, Use,
 };
 
 use self::step::{Memory, Pace, Step, step};
@@ -45,14 +45,14 @@ impl Composer for CredentialRotationComposer {
     fn compose(
         &self,
         subject: &Subject<CredentialRotationSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<CredentialRotationStatus, Failure> {
-        let found = pace(&subject.spec).and_then(|pace| Ok((pace, target(subject, world)?)));
+        let found = pace(&subject.spec).and_then(|pace| Ok((pace, target(subject, observed)?)));
         let (pace, (user, standing)) = match found {
             Ok(found) => found,
             Err(progress) => {
-                composition.conditions.set("RotationScheduled", &progress);
+                desired.conditions.set("RotationScheduled", &progress);
                 return Ok(subject.status.clone());
             }
         };
@@ -62,14 +62,14 @@ impl Composer for CredentialRotationComposer {
             next_rotation,
             wake,
             progress,
-        } = step(&standing, &before, pace, world.now());
-        composition
+        } = step(&standing, &before, pace, observed.now());
+        desired
             .conditions
             .set("RotationScheduled", &Progress::Ready);
         let in_use = progress.worded(user.name);
-        composition.conditions.set("CredentialInUse", &in_use);
+        desired.conditions.set("CredentialInUse", &in_use);
         if let Some(moment) = wake {
-            composition.wake_at(moment);
+            desired.requeue_at(moment);
         }
         let named = |number: Option<u32>| {
             number.map(|number| NamedRef {
@@ -90,7 +90,7 @@ impl Composer for CredentialRotationComposer {
 /// The user whose credential is replaced, and how its credentials stand.
 fn target(
     subject: &Subject<CredentialRotationSpec>,
-    world: &World<'_>,
+    observed: &ObservedState<'_>,
 ) -> Result<(&'static ServiceUser, Standing), Progress> {
     let namespace = subject.namespace();
     let name = &subject.spec.target_service_user;
@@ -105,12 +105,12 @@ fn target(
         )
     };
     let user = by_name(name).ok_or_else(missing)?;
-    match world.object(&Key::of::<Observed<User>>(namespace, name)) {
-        Seen::Found(_) => {}
-        Seen::Missing => return Err(missing()),
-        Seen::Unread(message) => return Err(unknown(message)),
+    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
+        Lookup::Found(_) => {}
+        Lookup::Missing => return Err(missing()),
+        Lookup::Unknown(message) => return Err(unknown(message)),
     }
-    let rotations = Rotations::of(world, namespace, name).map_err(unknown)?;
+    let rotations = Rotations::of(observed, namespace, name).map_err(unknown)?;
     match rotations.eldest() {
         Some(eldest) if eldest != subject.name() => {
             return Err(Progress::failed(
@@ -122,7 +122,7 @@ fn target(
         }
         Some(_) | None => {}
     }
-    let standing = Standing::of(world, namespace, user).map_err(unknown)?;
+    let standing = Standing::of(observed, namespace, user).map_err(unknown)?;
     Ok((user, standing))
 }
 

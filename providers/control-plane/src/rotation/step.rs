@@ -33,7 +33,7 @@ impl Pace {
     }
 }
 
-/// What a rotation keeps in its status. Whatever of it is lost is found again in the world.
+/// What a rotation keeps in its status. Whatever of it is lost is found again in the observed state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     /// The number of the credential that was handed out.

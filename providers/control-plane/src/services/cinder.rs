@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::cinder::{Backend, CinderSpec};
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::CINDER;
 use provider_openstack::table::Tags;
 
@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Cinder.
-    pub(super) fn cinder(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn cinder(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Cinder.step(), &self.services.cinder);
         let spec = CinderSpec {
             api: said.api.clone(),
@@ -25,7 +25,7 @@ impl Recipe<'_> {
             default_volume_type: self.storage_clusters().first().cloned(),
             common: self.common(step, tags.release, tags.cinder, &said.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// Each storage pool is a backend, and a volume type of its name.

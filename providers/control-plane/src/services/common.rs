@@ -5,7 +5,7 @@ use c5c3_api::parts::{
     AppCredentialRef, Common, Dependency, Exposure, Image, IssuerRef, KeystoneAccess,
     PolicyOverrides, Tls,
 };
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::table::{self, REGISTRY};
 use provider_openstack::{KEYSTONE, Release, keystone_credentials};
@@ -96,7 +96,7 @@ impl Recipe<'_> {
     }
 
     /// Composes the certificates of public host names. The public issuer is asked for no other name.
-    pub(crate) fn public_certificates(&self, composition: &mut Composition) {
+    pub(crate) fn public_certificates(&self, desired: &mut DesiredState) {
         for service in self.enabled() {
             let said = self.services.overrides(service.name);
             let Some(exposure) = said.and_then(|said| said.expose.as_ref()) else {
@@ -114,7 +114,7 @@ impl Recipe<'_> {
                 issuer_ref: issuer.clone(),
                 ..Certificate::default()
             };
-            composition.apply(self.namespace(), &secret, &manifest(certificate));
+            desired.apply(self.namespace(), &secret, &manifest(certificate));
         }
     }
 

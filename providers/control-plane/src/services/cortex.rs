@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
 use c5c3_api::parts::CredentialsRef;
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::{CINDER, NOVA, keystone_credentials, table};
 
 use crate::graph::Node;
@@ -17,7 +17,7 @@ const PORT: u16 = 8080;
 
 impl Recipe<'_> {
     /// Wants Cortex.
-    pub(super) fn cortex(&self, composition: &mut Composition) {
+    pub(super) fn cortex(&self, desired: &mut DesiredState) {
         let (step, said) = (Node::Cortex.step(), self.cortex_component());
         let global = &self.spec().global;
         let usual = CortexSpec::default();
@@ -37,7 +37,7 @@ impl Recipe<'_> {
             depends_on: self.depends_on(step),
             ..usual
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// What Cortex schedules for.

@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::GlanceService;
 use c5c3_api::glance::{GlanceSpec, ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::Volume;
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::GLANCE;
 use provider_openstack::table::Tags;
 
@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Glance.
-    pub(super) fn glance(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn glance(&self, tags: &Tags, desired: &mut DesiredState) {
         let step = Node::Glance.step();
         let GlanceService { service, cache } = &self.services.glance;
         let spec = GlanceSpec {
@@ -25,7 +25,7 @@ impl Recipe<'_> {
             cache: cache.clone(),
             common: self.common(step, tags.release, tags.glance, &service.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// Images live in the first storage pool, or on a volume where there is none.

@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::KEYSTONE;
 use provider_openstack::table::Tags;
 
@@ -13,7 +13,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Keystone.
-    pub(super) fn keystone(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn keystone(&self, tags: &Tags, desired: &mut DesiredState) {
         let step = Node::Keystone.step();
         let KeystoneService {
             service,
@@ -38,7 +38,7 @@ impl Recipe<'_> {
             },
             common: self.common(step, tags.release, tags.keystone, &service.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 }
 

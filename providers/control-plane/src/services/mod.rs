@@ -12,7 +12,7 @@ mod passwords;
 mod placement;
 mod tempest;
 
-use provider_composer::Composition;
+use provider_composer::DesiredState;
 use provider_openstack::table::Tags;
 use provider_openstack::{SERVICES, ServiceDefinition};
 
@@ -27,22 +27,22 @@ pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
 
 impl Recipe<'_> {
     /// Wants a node's objects, as they are with a release.
-    pub(crate) fn node(&self, node: Node, tags: &Tags, composition: &mut Composition) {
+    pub(crate) fn node(&self, node: Node, tags: &Tags, desired: &mut DesiredState) {
         match node {
-            Node::MariaDb => self.mariadb(composition),
-            Node::RabbitMq => self.rabbitmq(composition),
-            Node::Valkey => self.valkey(composition),
-            Node::Memcached => self.memcached(composition),
-            Node::Keystone => self.keystone(tags, composition),
+            Node::MariaDb => self.mariadb(desired),
+            Node::RabbitMq => self.rabbitmq(desired),
+            Node::Valkey => self.valkey(desired),
+            Node::Memcached => self.memcached(desired),
+            Node::Keystone => self.keystone(tags, desired),
             Node::Catalogue => {}
-            Node::Glance => self.glance(tags, composition),
-            Node::Placement => self.placement(tags, composition),
-            Node::Ovn => self.ovn(composition),
-            Node::Nova => self.nova(tags, composition),
-            Node::Neutron => self.neutron(tags, composition),
-            Node::Cinder => self.cinder(tags, composition),
-            Node::Cortex => self.cortex(composition),
-            Node::Tempest => self.tempest(tags, composition),
+            Node::Glance => self.glance(tags, desired),
+            Node::Placement => self.placement(tags, desired),
+            Node::Ovn => self.ovn(desired),
+            Node::Nova => self.nova(tags, desired),
+            Node::Neutron => self.neutron(tags, desired),
+            Node::Cinder => self.cinder(tags, desired),
+            Node::Cortex => self.cortex(desired),
+            Node::Tempest => self.tempest(tags, desired),
         }
     }
 }

@@ -3,7 +3,7 @@
 use c5c3_api::neutron::{Dns, Ml2, NeutronSpec, Ovn, Plugin};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
 use c5c3_api::parts::{Component, Image, NamespacedRef};
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::NEUTRON;
 use provider_openstack::table::{self, Tags};
 
@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants the OVNCluster. Its databases have as many members as MariaDB: both need a majority.
-    pub(super) fn ovn(&self, composition: &mut Composition) {
+    pub(super) fn ovn(&self, desired: &mut DesiredState) {
         let step = Node::Ovn.step();
         let database = OvnDatabase {
             replicas: self.spec().infrastructure.mariadb.replicas.min(3),
@@ -27,11 +27,11 @@ impl Recipe<'_> {
             topology: self.spec().global.topology.clone(),
             ..OvnClusterSpec::default()
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// Wants Neutron.
-    pub(super) fn neutron(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn neutron(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Neutron.step(), &self.services.neutron);
         let spec = NeutronSpec {
             api: said.api.clone(),
@@ -57,6 +57,6 @@ impl Recipe<'_> {
             default_availability_zones: Vec::new(),
             common: self.common(step, tags.release, tags.neutron, &said.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 }

@@ -4,7 +4,7 @@ use c5c3_api::nova::{
     Aggregate, Cell, ExternalScheduler, NovaDatabase, NovaSpec, Scheduler, ServiceAuth,
 };
 use c5c3_api::parts::Rbd;
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::NOVA;
 use provider_openstack::table::Tags;
 
@@ -14,7 +14,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Nova.
-    pub(super) fn nova(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn nova(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Nova.step(), &self.services.nova);
         let server = self.database(&NOVA);
         let spec = NovaSpec {
@@ -47,7 +47,7 @@ impl Recipe<'_> {
             common: self.common(step, tags.release, tags.nova, &said.overrides),
             ..NovaSpec::default()
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// Cortex, where it runs and schedules for Nova.

@@ -1,6 +1,6 @@
 //! Passwords of the services: made once, or given by whoever runs the server.
 
-use provider_composer::{Composition, Generated, Progress, Reason, Seen, World};
+use provider_composer::{DesiredState, Generated, Lookup, ObservedState, Progress, Reason};
 
 use super::{ADMIN_CREDENTIALS, definition};
 use crate::catalogue;
@@ -32,8 +32,8 @@ impl Recipe<'_> {
     pub(crate) fn passwords(
         &self,
         node: Node,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Progress {
         let mut progress = Progress::Ready;
         for password in self.needed_passwords(node) {
@@ -42,20 +42,20 @@ impl Recipe<'_> {
                 if password.watched {
                     generated.labels.insert(WATCH.to_owned(), String::new());
                 }
-                composition.generate(self.namespace(), &password.secret, generated);
+                desired.generate(self.namespace(), &password.secret, generated);
             }
             if progress.is_ready() {
-                progress = self.checked(&password, world);
+                progress = self.checked(&password, observed);
             }
         }
         progress
     }
 
     /// A service's application credential, where the catalogue isn't ours and doesn't bring it.
-    pub(crate) fn credential(&self, step: &Step, world: &World<'_>) -> Progress {
+    pub(crate) fn credential(&self, step: &Step, observed: &ObservedState<'_>) -> Progress {
         let user = by_name(step.name).filter(|_| !self.korc.enabled);
         user.map_or(Progress::Ready, |user| {
-            catalogue::credential(self, world, user)
+            catalogue::credential(self, observed, user)
         })
     }
 
@@ -119,22 +119,22 @@ impl Recipe<'_> {
     }
 
     /// A Secret that exists has to have a password of one line; one that is given has to exist.
-    fn checked(&self, password: &Password, world: &World<'_>) -> Progress {
+    fn checked(&self, password: &Password, observed: &ObservedState<'_>) -> Progress {
         let Password { secret, key, .. } = password;
         match (
-            Sealed::look(world, self.namespace(), secret),
+            Sealed::look(observed, self.namespace(), secret),
             password.origin,
         ) {
-            (Seen::Found(sealed), _) => match sealed.line(key) {
+            (Lookup::Found(sealed), _) => match sealed.line(key) {
                 Ok(_) => Progress::Ready,
                 Err(progress) => progress,
             },
-            (Seen::Missing, Origin::Made) => Progress::Ready,
-            (Seen::Missing, Origin::Given(why)) => Progress::failed(
+            (Lookup::Missing, Origin::Made) => Progress::Ready,
+            (Lookup::Missing, Origin::Given(why)) => Progress::failed(
                 Reason::WaitingFor("Secret"),
                 format!("{why}, and Secret {secret} is missing: make it, with the key {key}"),
             ),
-            (Seen::Unread(message), _) => Progress::Unknown { message },
+            (Lookup::Unknown(message), _) => Progress::Unknown { message },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Placement of a control plane.
 
 use c5c3_api::placement::PlacementSpec;
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::PLACEMENT;
 use provider_openstack::table::Tags;
 
@@ -10,7 +10,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Placement.
-    pub(super) fn placement(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn placement(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Placement.step(), &self.services.placement);
         let spec = PlacementSpec {
             replicas: said.replicas,
@@ -20,6 +20,6 @@ impl Recipe<'_> {
             keystone: self.keystone_access(step),
             common: self.common(step, tags.release, tags.placement, &said.overrides),
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 }

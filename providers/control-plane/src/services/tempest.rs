@@ -2,7 +2,7 @@
 
 use c5c3_api::parts::Resources;
 use c5c3_api::tempest::{TempestSpec, TestedService, Tests};
-use provider_composer::{Composition, Custom};
+use provider_composer::{Custom, DesiredState};
 use provider_openstack::keystone_credentials;
 use provider_openstack::table::Tags;
 
@@ -12,7 +12,7 @@ use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Tempest.
-    pub(super) fn tempest(&self, tags: &Tags, composition: &mut Composition) {
+    pub(super) fn tempest(&self, tags: &Tags, desired: &mut DesiredState) {
         let step = Node::Tempest.step();
         let said = self.spec().tempest.clone().unwrap_or_default();
         let spec = TempestSpec {
@@ -26,7 +26,7 @@ impl Recipe<'_> {
             depends_on: self.depends_on(step),
             ..TempestSpec::default()
         };
-        composition.apply(self.namespace(), step.name, &Custom::wanted(spec));
+        desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
     }
 
     /// All services that run are tested.

@@ -196,8 +196,8 @@ fn one_with_less() {
 fn the_same_twice() {
     let spec = json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } });
     let (one, mut other) = (Stage::running(spec.clone()), Stage::running(spec));
-    crate::stage::assert_same(&one.world(), &other.world());
-    let text = |stage: &Stage| serde_json::to_string(&stage.world()).unwrap();
+    crate::stage::assert_same(&one.observed(), &other.observed());
+    let text = |stage: &Stage| serde_json::to_string(&stage.observed()).unwrap();
     assert!(text(&one) == text(&other), "the same, but not byte by byte");
     let before = other.cluster.writes();
     other.settle();

@@ -118,14 +118,14 @@ fn first(stage: &Stage, node: Node) -> Option<Key> {
 
 /// All that is there, without what time and chance put in: values of Secrets, and when something changed.
 fn settled(stage: &Stage) -> std::collections::BTreeMap<String, Value> {
-    let mut world = stage.world();
-    for object in world.values_mut() {
+    let mut observed = stage.observed();
+    for object in observed.values_mut() {
         if let Some(data) = object.get_mut("data").and_then(Value::as_object_mut) {
             data.values_mut().for_each(|value| *value = Value::Null);
         }
         without_times(object);
     }
-    world
+    observed
 }
 
 fn without_times(value: &mut Value) {

@@ -134,7 +134,7 @@ fn one_that_was_refused_goes_without_touching_the_elder() {
     let mut stage = Stage::running(json!({}));
     let younger = crate::stage::key("younger");
     stage.cluster.wait(jiff::SignedDuration::from_secs(1));
-    let before = stage.world();
+    let before = stage.observed();
     stage.cluster.put(&younger, &json!({ "spec": {} }));
     stage.cluster.settle(&crate::stage::OPERATOR, &younger);
     let status = &stage.cluster.get(&younger).unwrap()["status"];
@@ -146,5 +146,5 @@ fn one_that_was_refused_goes_without_touching_the_elder() {
     stage.cluster.settle(&crate::stage::OPERATOR, &younger);
     assert!(stage.cluster.get(&younger).is_none());
     stage.settle();
-    crate::stage::assert_same(&stage.world(), &before);
+    crate::stage::assert_same(&stage.observed(), &before);
 }

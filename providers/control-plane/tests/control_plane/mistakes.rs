@@ -104,7 +104,7 @@ fn what_somebody_else_made_is_not_taken_over() {
 #[test]
 fn what_cannot_be_read_is_neither_made_anew_nor_deleted() {
     let mut stage = Stage::running(json!({}));
-    let before = stage.world();
+    let before = stage.observed();
     let key = Node::Keystone
         .step()
         .keys(crate::stage::NAMESPACE)
@@ -114,7 +114,7 @@ fn what_cannot_be_read_is_neither_made_anew_nor_deleted() {
     stage.settle();
     assert_eq!(stage.condition("KeystoneReady").0, "Unknown");
     crate::stage::assert_same(
-        &without_control_planes(stage.world()),
+        &without_control_planes(stage.observed()),
         &without_control_planes(before),
     );
     stage.cluster.set_readable(&key, true);

@@ -279,7 +279,7 @@ fn releases_follow_one_another(
 #[test]
 fn an_unknown_release_is_refused_with_those_that_are_known() {
     let mut stage = running("2025.2");
-    let before = stage.world();
+    let before = stage.observed();
     wants(&mut stage, "2031.1");
     stage.play();
     let (_, reason, message) = stage.condition("Ready");
@@ -287,7 +287,7 @@ fn an_unknown_release_is_refused_with_those_that_are_known() {
     for tags in &RELEASES {
         assert!(message.contains(&tags.release.to_string()), "{message}");
     }
-    let after = stage.world();
+    let after = stage.observed();
     crate::stage::assert_same(
         &without_control_planes(before),
         &without_control_planes(after),

@@ -1,7 +1,7 @@
 //! Secrets joined into one.
 
 use c5c3_api::secret_aggregate::SecretAggregateSpec;
-use provider_composer::{Carried, Key, ResourceKind};
+use provider_composer::{Key, ResourceKind};
 use provider_control_plane::aggregate::SecretAggregateComposer;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn aggregate(sources: &Value) -> (Stage, Key) {
 fn look(stage: &mut Stage, key: &Key) -> (String, String, String) {
     stage
         .cluster
-        .reconcile(&Carried(SecretAggregateComposer), key)
+        .reconcile(&SecretAggregateComposer, key)
         .unwrap();
     stage.condition(key, "SourcesResolved")
 }

@@ -4,7 +4,7 @@ mod events;
 
 use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::glance::GlanceSpec;
-use provider_composer::{Carried, Key, Operator, ResourceKind, World};
+use provider_composer::{Key, ObservedState, Operator, ResourceKind};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -329,7 +329,7 @@ fn a_rotation_that_is_being_deleted_counts_no_more() {
     stage.cluster.put(&rotation("another"), &spec(1, 0, 0));
     stage.cluster.hold(rotation("glance").kind);
     stage.cluster.delete(&rotation("glance"));
-    let rotations = Carried(CredentialRotationComposer);
+    let rotations = CredentialRotationComposer;
     stage
         .cluster
         .reconcile(&rotations, &rotation("another"))
@@ -345,9 +345,9 @@ fn a_rotation_that_is_being_deleted_counts_no_more() {
 fn it_is_looked_at_again_when_it_is_time_though_nothing_changes() {
     let stage = begun();
     let subject = stage.cluster.get(&rotation("glance")).unwrap();
-    let world = World::new(&stage.cluster, stage.cluster.now());
-    let answer = Carried(CredentialRotationComposer).answer(subject, &world);
-    let wake = answer.unwrap().wake.unwrap();
+    let observed = ObservedState::new(&stage.cluster, stage.cluster.now());
+    let answer = CredentialRotationComposer.composed(subject, &observed);
+    let wake = answer.unwrap().desired.requeue_at.unwrap();
     assert_eq!(wake.to_string(), "2026-02-09T00:00:00Z");
 }
 

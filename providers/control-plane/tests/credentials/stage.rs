@@ -8,7 +8,7 @@ use c5c3_api::credential_rotation::CredentialRotationSpec;
 use jiff::SignedDuration;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Carried, Key, Operator, ResourceKind};
+use provider_composer::{Key, Operator, ResourceKind};
 use provider_composer_testing::{Cluster, System};
 use provider_control_plane::credentials::keystone::{Answer, Call, Change, SYSTEM};
 use provider_control_plane::rotation::CredentialRotationComposer;
@@ -103,7 +103,7 @@ impl Stage {
     pub fn look(&mut self) {
         let key = self.control_plane.clone();
         // A failure is in the status.
-        let _ = self.cluster.reconcile(&Carried(Catalogue), &key);
+        let _ = self.cluster.reconcile(&Catalogue, &key);
     }
 
     /// K-ORC does what it can: each object once that it refers to nothing that isn't there.
@@ -179,12 +179,12 @@ impl Stage {
             let before = (self.cluster.writes(), self.keystone.borrow().calls);
             let control_plane = self.control_plane.clone();
             let rotations = self.keys(ResourceKind::of::<CredentialRotationSpec>());
-            if self.look_until(&Carried(Catalogue), &control_plane, &mut left) {
+            if self.look_until(&Catalogue, &control_plane, &mut left) {
                 return true;
             }
             self.korc();
             for key in rotations {
-                if self.look_until(&Carried(CredentialRotationComposer), &key, &mut left) {
+                if self.look_until(&CredentialRotationComposer, &key, &mut left) {
                     return true;
                 }
             }
@@ -223,9 +223,7 @@ impl Stage {
         let kind = ResourceKind::of::<CredentialRotationSpec>();
         let rotations: Vec<Key> = self.keys(kind);
         for key in rotations {
-            let _ = self
-                .cluster
-                .reconcile(&Carried(CredentialRotationComposer), &key);
+            let _ = self.cluster.reconcile(&CredentialRotationComposer, &key);
         }
     }
 

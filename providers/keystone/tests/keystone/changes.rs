@@ -263,7 +263,7 @@ fn credentials_are_encrypted_anew_before_an_old_key_goes() {
 
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(
-        answer.wake,
+        answer.desired.requeue_at,
         Some(cluster.now + SignedDuration::from_mins(10)),
         "it is tried again"
     );

@@ -81,6 +81,7 @@ fn no_secret_stands_outside_secrets() {
         let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
         cluster.play();
         let others = answer
+            .desired
             .objects
             .iter()
             .filter(|(key, _)| key.kind != Secret::KIND);

@@ -135,7 +135,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
     });
     let late = began + SignedDuration::from_secs(30);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert!(answer.wake.is_some_and(|wake| wake <= late));
+    assert!(answer.desired.requeue_at.is_some_and(|wake| wake <= late));
     let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
     assert_eq!(reason, "WaitingForJob");
 
@@ -186,7 +186,7 @@ fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
     let late = began + SignedDuration::from_secs(60);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(ready(&cluster), "True");
-    assert!(answer.wake.is_some_and(|wake| wake <= late));
+    assert!(answer.desired.requeue_at.is_some_and(|wake| wake <= late));
 
     cluster.now = late;
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();

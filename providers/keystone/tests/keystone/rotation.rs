@@ -112,7 +112,10 @@ fn a_key_is_staged_then_promoted_then_retired_and_no_pod_restarts() {
 fn the_operator_asks_to_be_called_when_a_rotation_is_due() {
     let mut cluster = running();
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
-    assert_eq!(answer.wake, Some("2026-02-08T00:00:00Z".parse().unwrap()));
+    assert_eq!(
+        answer.desired.requeue_at,
+        Some("2026-02-08T00:00:00Z".parse().unwrap())
+    );
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn a_rotation_too_often_is_put_off() {
     assert!(seen(&cluster).len() <= 4);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(
-        answer.wake > Some(cluster.now),
+        answer.desired.requeue_at > Some(cluster.now),
         "else it would be called again at once, for ever"
     );
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
-use provider_composer::{Carried, Custom};
+use provider_composer::Custom;
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::Cluster;
 pub use provider_openstack_fixtures::documents::KEYSTONE as MANAGED;
 use serde_json::json;
 
-pub const KEYSTONE: Carried<Keystone> = Carried(Keystone);
+pub const KEYSTONE: Keystone = Keystone;
 
 /// Keystone as the architecture shows it: one resource with a version, and servers that somebody else runs.
 pub const BROWNFIELD: &str = r#"

@@ -1,6 +1,6 @@
 //! What is known of the cluster: one cache for each kind, for all operators together.
 
-mod asks;
+mod dependencies;
 mod entry;
 mod objects;
 #[cfg(test)]
@@ -13,13 +13,13 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use provider_composer::{Access, Ask, Key, Operator, ResourceKind, Seen};
+use provider_composer::{Access, Dependency, Key, Lookup, Operator, ResourceKind};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use tracing::{debug, warn};
 
-use asks::Asks;
+use dependencies::DependencyIndex;
 use objects::{Change, Objects};
 
 pub(crate) use entry::{Entry, Head, Place};
@@ -74,7 +74,7 @@ pub(crate) struct Cache {
     kinds: BTreeMap<ResourceKind, BTreeMap<String, Mutex<Objects>>>,
     managers: Vec<&'static str>,
     interests: Vec<Interest>,
-    asks: Mutex<Asks>,
+    asks: Mutex<DependencyIndex>,
     queue: Queue<Id>,
     /// Told when a definition changes.
     definitions: Notify,
@@ -156,7 +156,7 @@ impl Cache {
     pub(crate) fn unknown(&self) -> Vec<(ResourceKind, State)> {
         let watched = self.watched();
         let states = watched.map(|(kind, namespace)| (kind, self.state(kind, namespace)));
-        let is_unknown = |state: &State| matches!(state, State::Starting | State::Unread(_));
+        let is_unknown = |state: &State| matches!(state, State::Starting | State::Unknown(_));
         let unknown = states.filter(|(kind, state)| *kind != DEFINITION && is_unknown(state));
         unknown.collect()
     }
@@ -164,7 +164,7 @@ impl Cache {
     pub(crate) fn state(&self, kind: ResourceKind, namespace: &str) -> State {
         match self.objects(kind, namespace) {
             Some(objects) => objects.state.clone(),
-            None => State::Unread(
+            None => State::Unknown(
                 format!(
                     "{kind} objects in the namespace {namespace:?} are not watched by the operator"
                 )
@@ -209,7 +209,7 @@ impl Cache {
             State::Live => debug!(kind = kind.kind, "followed"),
             State::Starting => {}
             State::Stale(why) => debug!(kind = kind.kind, %why, "the watch is broken"),
-            State::Unread(why) | State::Absent(why) => warn!(kind = kind.kind, %why, "unread"),
+            State::Unknown(why) | State::Absent(why) => warn!(kind = kind.kind, %why, "unread"),
         }
         let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
         if !(is_short(&before) && is_short(&state)) {
@@ -243,10 +243,10 @@ impl Cache {
     }
 
     /// One object, as far as it is held.
-    pub(crate) fn find(&self, key: &Key) -> Seen<Entry> {
+    pub(crate) fn find(&self, key: &Key) -> Lookup<Entry> {
         match self.objects(key.kind, namespace_of(key)) {
             Some(objects) => objects.find(&Place::of(key)).map(Clone::clone),
-            None => Seen::Unread(self.state(key.kind, namespace_of(key)).why()),
+            None => Lookup::Unknown(self.state(key.kind, namespace_of(key)).why()),
         }
     }
 
@@ -284,7 +284,12 @@ impl Cache {
         let is_wanted = !whole
             || interests.any(|interest| interest.subject == kind)
             || (Self::extent(kind) == Extent::Whole && entry.is_own());
-        if !is_wanted && self.asks().who(kind, place, &[&entry.head()]).is_empty() {
+        if !is_wanted
+            && self
+                .asks()
+                .dependents(kind, place, &[&entry.head()])
+                .is_empty()
+        {
             entry.head_only();
         }
         entry
@@ -343,7 +348,7 @@ impl Cache {
     }
 
     /// A subject was composed, and looked at this.
-    pub(crate) fn asked(&self, id: &Id, asks: &BTreeSet<Ask>) {
+    pub(crate) fn asked(&self, id: &Id, asks: &BTreeSet<Dependency>) {
         self.asks().replace(id, asks);
     }
 
@@ -390,7 +395,12 @@ impl Cache {
         }
         let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
         let mut ids: BTreeSet<Id> = BTreeSet::new();
-        ids.extend(self.asks().who(kind, place, &heads).into_iter().cloned());
+        ids.extend(
+            self.asks()
+                .dependents(kind, place, &heads)
+                .into_iter()
+                .cloned(),
+        );
         let is_other = match (&change.before, &change.now) {
             (Some(before), Some(now)) => now.differs(before),
             _ => true,
@@ -425,7 +435,7 @@ impl Cache {
             .map(locked)
     }
 
-    fn asks(&self) -> MutexGuard<'_, Asks> {
+    fn asks(&self) -> MutexGuard<'_, DependencyIndex> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

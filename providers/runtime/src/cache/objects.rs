@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provider_composer::Seen;
+use provider_composer::Lookup;
 
 use super::entry::{Entry, Head, Place};
 use crate::apply::Digest;
@@ -18,7 +18,7 @@ pub(crate) enum State {
     /// Everything as it was a moment ago: what isn't here may be there by now.
     Stale(Arc<str>),
     /// Nothing that counts, for this reason.
-    Unread(Arc<str>),
+    Unknown(Arc<str>),
     /// There is no such kind.
     Absent(Arc<str>),
 }
@@ -107,11 +107,11 @@ impl Objects {
     }
 
     /// One object. One that isn't known may have come while nobody was looking.
-    pub(crate) fn find(&self, place: &Place) -> Seen<&Entry> {
+    pub(crate) fn find(&self, place: &Place) -> Lookup<&Entry> {
         match (&self.state, self.entries.get(place)) {
-            (State::Live | State::Stale(_), Some(entry)) => Seen::Found(entry),
-            (State::Live, None) => Seen::Missing,
-            (state, _) => Seen::Unread(state.why()),
+            (State::Live | State::Stale(_), Some(entry)) => Lookup::Found(entry),
+            (State::Live, None) => Lookup::Missing,
+            (state, _) => Lookup::Unknown(state.why()),
         }
     }
 
@@ -211,7 +211,7 @@ impl State {
         match self {
             Self::Starting => "it was not looked at yet".to_owned(),
             Self::Live => String::new(),
-            Self::Stale(why) | Self::Unread(why) | Self::Absent(why) => why.to_string(),
+            Self::Stale(why) | Self::Unknown(why) | Self::Absent(why) => why.to_string(),
         }
     }
 }

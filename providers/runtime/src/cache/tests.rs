@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::*;
-use crate::queue::Turn;
+use crate::queue::Outcome;
 use crate::testing::{SECRET, Server, WIDGET, during, things, until};
 
 /// A cache in which one subject looks at a Secret that is there in its first version.
@@ -17,7 +17,7 @@ fn cache() -> (Cache, Key, Id) {
         operator: 0,
         place: Place::new("default", "who-asked"),
     };
-    cache.asked(&id, &BTreeSet::from([Ask::Object(key.clone())]));
+    cache.asked(&id, &BTreeSet::from([Dependency::Object(key.clone())]));
     saw(&cache, &key, 1);
     (cache, key, id)
 }
@@ -46,7 +46,7 @@ fn saw(cache: &Cache, key: &Key, version: u64) {
 async fn woken(cache: &Cache) -> Option<Id> {
     let next = timeout(Duration::from_secs(5), cache.queue().next());
     let id = next.await.ok().flatten()?;
-    cache.queue().done(&id, Turn::Done(None));
+    cache.queue().done(&id, Outcome::Done(None));
     Some(id)
 }
 
@@ -187,7 +187,7 @@ async fn only_watched_namespaces_are_read() {
         assert_eq!(["a", "b", "c"].map(found), [true, true, false]);
         assert_eq!(
             cache.find(&Key::new(SECRET, "c", "one")).map(drop),
-            Seen::Unread(
+            Lookup::Unknown(
                 "Secret objects in the namespace \"c\" are not watched by the operator".to_owned()
             )
         );

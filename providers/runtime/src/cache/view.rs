@@ -1,27 +1,27 @@
-//! The cache as a composer's source.
+//! The cache as the source of a composer's lookups.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use provider_composer::{Key, Outside, ResourceKind, Seen, Source};
+use provider_composer::{ExternalRequest, Key, Lookup, ResourceKind, Source};
 use serde_json::Value;
 
 use super::Cache;
 use super::entry::{Entry, Place};
-use crate::outside::Outsides;
+use crate::external::ExternalSystems;
 
-/// Something that was looked up and isn't at hand, but can be had.
+/// Something that was looked up, isn't in the cache, and can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wanted {
     Object(Key),
-    Outside(Outside),
+    External(ExternalRequest),
 }
 
-/// What a composer sees. It notes what could be fetched, so that composing again would tell more.
+/// A composer's view of the cache. It records what can be fetched for another attempt.
 pub(crate) struct View<'a> {
     cache: &'a Cache,
-    outsides: &'a Outsides,
+    external: &'a ExternalSystems,
     /// What could not be fetched, and why.
     failed: &'a BTreeMap<Wanted, String>,
     wanted: RefCell<BTreeSet<Wanted>>,
@@ -30,46 +30,46 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     pub(crate) fn new(
         cache: &'a Cache,
-        outsides: &'a Outsides,
+        external: &'a ExternalSystems,
         failed: &'a BTreeMap<Wanted, String>,
     ) -> Self {
         Self {
             cache,
-            outsides,
+            external,
             failed,
             wanted: RefCell::default(),
         }
     }
 
-    /// What could be fetched.
+    /// Returns what can be fetched.
     pub(crate) fn wanted(self) -> BTreeSet<Wanted> {
         self.wanted.into_inner()
     }
 
-    fn want<T>(&self, wanted: Wanted) -> Seen<T> {
+    fn want<T>(&self, wanted: Wanted) -> Lookup<T> {
         match self.failed.get(&wanted) {
-            Some(why) => Seen::Unread(why.clone()),
+            Some(why) => Lookup::Unknown(why.clone()),
             None => {
                 self.wanted.borrow_mut().insert(wanted);
-                Seen::Unread("it is being read".to_owned())
+                Lookup::Unknown("it is being read".to_owned())
             }
         }
     }
 
-    fn read(&self, key: Key, entry: &Entry) -> Seen<Arc<Value>> {
+    fn read(&self, key: Key, entry: &Entry) -> Lookup<Arc<Value>> {
         match entry.whole {
-            true => Seen::Found(Arc::new(entry.value())),
+            true => Lookup::Found(Arc::new(entry.value())),
             false => self.want(Wanted::Object(key)),
         }
     }
 }
 
 impl Source for View<'_> {
-    fn object(&self, key: &Key) -> Seen<Arc<Value>> {
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
         match self.cache.find(key) {
-            Seen::Found(entry) => self.read(key.clone(), &entry),
-            Seen::Missing => Seen::Missing,
-            Seen::Unread(why) => Seen::Unread(why),
+            Lookup::Found(entry) => self.read(key.clone(), &entry),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
         }
     }
 
@@ -78,13 +78,13 @@ impl Source for View<'_> {
         kind: ResourceKind,
         namespace: &str,
         labels: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>> {
+    ) -> Lookup<Vec<Arc<Value>>> {
         let Some(objects) = self.cache.objects(kind, namespace) else {
-            return Seen::Unread(self.cache.state(kind, namespace).why());
+            return Lookup::Unknown(self.cache.state(kind, namespace).why());
         };
-        // An object that nobody can have stands for those that can't be seen.
-        if let Seen::Unread(why) = objects.find(&Place::first_in(namespace)) {
-            return Seen::Unread(why);
+        // No object has this name: its state is the state of all that can't be read.
+        if let Lookup::Unknown(why) = objects.find(&Place::first_in(namespace)) {
+            return Lookup::Unknown(why);
         }
         let mut found = Vec::new();
         for (place, entry) in objects.within(namespace) {
@@ -92,19 +92,19 @@ impl Source for View<'_> {
                 continue;
             }
             match self.read(place.key(kind), entry) {
-                Seen::Found(object) => found.push(object),
-                // Goes on, so that all that is missing is fetched at once.
-                Seen::Unread(_) | Seen::Missing => {}
+                Lookup::Found(object) => found.push(object),
+                // Continues, so that all that is missing is fetched together.
+                Lookup::Unknown(_) | Lookup::Missing => {}
             }
         }
         match self.wanted.borrow().is_empty() {
-            true => Seen::Found(found),
-            false => Seen::Unread("they are being read".to_owned()),
+            true => Lookup::Found(found),
+            false => Lookup::Unknown("they are being read".to_owned()),
         }
     }
 
-    fn outside(&self, question: &Outside) -> Seen<Arc<Value>> {
-        let remembered = self.outsides.remembered(question);
-        remembered.unwrap_or_else(|| self.want(Wanted::Outside(question.clone())))
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
+        let cached = self.external.cached(request);
+        cached.unwrap_or_else(|| self.want(Wanted::External(request.clone())))
     }
 }

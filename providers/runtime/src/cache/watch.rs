@@ -220,7 +220,7 @@ impl Follower<'_> {
                     }
                     _ => self
                         .cache
-                        .set_state(kind, self.namespace, State::Unread(why.into())),
+                        .set_state(kind, self.namespace, State::Unknown(why.into())),
                 }
             }
             _ => {
@@ -236,7 +236,7 @@ impl Follower<'_> {
                     (State::Starting, true) => warn!(kind = kind.kind, %why, "not looked at yet"),
                     _ => self
                         .cache
-                        .set_state(kind, self.namespace, State::Unread(why.into())),
+                        .set_state(kind, self.namespace, State::Unknown(why.into())),
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! One turn of one subject: look, compose, make it so, say so.
 
-mod make;
 mod report;
 #[cfg(test)]
 mod tests;
+mod write;
 
-pub(crate) use report::Said;
+pub(crate) use report::Change;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use provider_composer::{Answer, Ask, Failure, Key, Operator, Reason, Seen, World};
+use provider_composer::{
+    Composed, Dependency, Failure, Key, Lookup, ObservedState, Operator, Reason,
+};
 use ring::rand::SecureRandom;
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -24,11 +26,11 @@ use tracing::{debug, error, warn};
 use crate::api::{Api, ApiError};
 use crate::cache::{Cache, Head, Id, KnownKinds, View, Wanted};
 use crate::events::Events;
-use crate::lease::Hold;
+use crate::external::{ExternalSystems, REMEMBERED};
+use crate::lease::LeaseGuard;
 use crate::metrics::Metrics;
-use crate::outside::{Outsides, REMEMBERED};
 use crate::processor::metered;
-use crate::queue::Turn;
+use crate::queue::Outcome;
 
 /// How often one turn composes, each time with what was fetched since. Asking for more each time can't go on for ever.
 const ROUNDS: usize = 5;
@@ -40,11 +42,11 @@ const WORKERS: usize = 8;
 const AT_ONCE: usize = 4;
 
 /// Everything that a turn needs.
-pub(crate) struct Carrier {
+pub(crate) struct Controller {
     pub operators: Vec<Box<dyn Operator>>,
-    pub holds: Vec<Hold>,
+    pub guards: Vec<LeaseGuard>,
     pub cache: Arc<Cache>,
-    pub outsides: Outsides,
+    pub external: ExternalSystems,
     pub slots: Semaphore,
     pub api: Api,
     pub events: Events,
@@ -56,15 +58,15 @@ pub(crate) struct Carrier {
 struct Subject<'a> {
     id: &'a Id,
     operator: &'a dyn Operator,
-    hold: &'a Hold,
+    guard: &'a LeaseGuard,
     key: Key,
     resource: Value,
     head: Head,
 }
 
 /// What a composer wants, and what is known about it.
-struct Composed {
-    answer: Answer,
+struct Round {
+    composed: Composed,
     known: KnownKinds,
     /// Whether all that was missing could be fetched.
     is_complete: bool,
@@ -72,14 +74,14 @@ struct Composed {
 
 /// What came of making an answer so.
 #[derive(Default)]
-struct Made {
+struct Written {
     /// Whether anything was written: then there may be more to do.
     wrote: bool,
     /// What could not be made so, for the user.
     problems: Vec<Failure>,
 }
 
-impl Carrier {
+impl Controller {
     /// Reconciles until the queue is closed.
     pub(crate) async fn work(&self) {
         let queue = self.cache.queue();
@@ -91,8 +93,8 @@ impl Carrier {
         });
         let reconcile = move |id| async move {
             self.metrics.queued(queue.depth());
-            let turn = self.turn(&id).await;
-            queue.done(&id, turn);
+            let outcome = self.reconcile(&id).await;
+            queue.done(&id, outcome);
             self.slots.add_permits(1);
         };
         subjects.for_each_concurrent(None, reconcile).await;
@@ -101,30 +103,31 @@ impl Carrier {
     /// Waits for an external system while another subject has this one's slot: a slow one holds up only who needs it.
     async fn external<T>(&self, request: impl Future<Output = T>) -> T {
         self.slots.add_permits(1);
-        let answer = request.await;
+        let response = request.await;
         if let Ok(slot) = self.slots.acquire().await {
             slot.forget();
         }
-        answer
+        response
     }
 
-    async fn turn(&self, id: &Id) -> Turn {
-        let (Some(operator), Some(hold)) =
-            (self.operators.get(id.operator), self.holds.get(id.operator))
-        else {
-            return Turn::Gone;
+    async fn reconcile(&self, id: &Id) -> Outcome {
+        let (Some(operator), Some(guard)) = (
+            self.operators.get(id.operator),
+            self.guards.get(id.operator),
+        ) else {
+            return Outcome::Gone;
         };
         // Whoever begins to lead, or settles, wakes everybody.
-        if !hold.is_valid() || !self.cache.is_settled(id.operator) {
-            return Turn::Done(None);
+        if !guard.is_valid() || !self.cache.is_settled(id.operator) {
+            return Outcome::Done(None);
         }
         let key = id.place.key(operator.subject());
         let entry = match self.cache.find(&key) {
-            Seen::Found(entry) => entry,
-            Seen::Unread(_) => return Turn::Done(None),
-            Seen::Missing => {
+            Lookup::Found(entry) => entry,
+            Lookup::Unknown(_) => return Outcome::Done(None),
+            Lookup::Missing => {
                 self.cache.forget(id);
-                return Turn::Gone;
+                return Outcome::Gone;
             }
         };
         let began = Instant::now();
@@ -132,96 +135,98 @@ impl Carrier {
         let subject = Subject {
             id,
             operator: operator.as_ref(),
-            hold,
+            guard,
             key,
             resource,
             head,
         };
-        let (turn, worked) = metered(self.subject(&subject)).await;
+        let (outcome, worked) = metered(self.subject(&subject)).await;
         let (name, took) = (operator.name(), began.elapsed());
         self.metrics.reconciled(name, took, worked);
         let place = &id.place;
-        match turn {
-            Ok(turn) => {
-                debug!(operator = name, kind = %subject.key.kind, %place, ?took, ?worked, ?turn, "reconciled");
-                turn
+        match outcome {
+            Ok(outcome) => {
+                debug!(operator = name, kind = %subject.key.kind, %place, ?took, ?worked, ?outcome, "reconciled");
+                outcome
             }
-            Err(ApiError::NotLeading) => Turn::Done(None),
+            Err(ApiError::NotLeading) => Outcome::Done(None),
             Err(error) => {
                 self.metrics.failed(name, error.label());
                 let shown = error.shown(subject.key.kind);
                 warn!(operator = name, kind = %subject.key.kind, %place, error = shown, "not reconciled");
-                Turn::Failed
+                Outcome::Failed
             }
         }
     }
 
-    async fn subject(&self, subject: &Subject<'_>) -> Result<Turn, ApiError> {
+    async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
         let is_finalized = subject.head.finalizers.contains(&subject.finalizer());
         if subject.head.is_deleted() && !is_finalized {
             // What is left goes with it, or with others that hold it.
             self.cache.asked(subject.id, &BTreeSet::new());
-            return Ok(Turn::Done(None));
+            return Ok(Outcome::Done(None));
         }
         let is_ordered = subject.operator.ordered_deletion();
         if subject.head.is_deleted() && !is_ordered {
             self.set_finalizer(subject, false).await?;
-            return Ok(Turn::Done(None));
+            return Ok(Outcome::Done(None));
         }
-        let Composed {
-            answer,
+        let Round {
+            composed,
             known,
             is_complete,
         } = match self.compose(subject).await {
             Ok(composed) => composed,
             Err(failure) => {
                 self.refuse(subject, None, &failure).await?;
-                return Ok(Turn::Failed);
+                return Ok(Outcome::Failed);
             }
         };
         if !subject.head.is_deleted() && !is_finalized && is_ordered {
             self.set_finalizer(subject, true).await?;
-            return Ok(Turn::Again);
+            return Ok(Outcome::Again);
         }
-        let made = self.make(subject, &answer, &known).await?;
+        let made = self.write(subject, &composed, &known).await?;
         if let Some(problem) = made.problems.first() {
-            self.refuse(subject, Some(answer), problem).await?;
-            return Ok(Turn::Failed);
+            self.refuse(subject, Some(composed), problem).await?;
+            return Ok(Outcome::Failed);
         }
         if subject.head.is_deleted()
-            && answer.is_empty()
+            && composed.desired.is_empty()
             && !made.wrote
             && self.is_all_gone(subject)
         {
             self.set_finalizer(subject, false).await?;
-            return Ok(Turn::Done(None));
+            return Ok(Outcome::Done(None));
         }
-        let wrote = self.report(subject, &answer.status, &answer.failed).await?;
+        let wrote = self
+            .report(subject, &composed.status, &composed.failed)
+            .await?;
         Ok(match made.wrote || wrote {
-            true => Turn::Again,
-            false if !is_complete => Turn::Failed,
-            false => Turn::Done(answer.wake.map(until)),
+            true => Outcome::Again,
+            false if !is_complete => Outcome::Failed,
+            false => Outcome::Done(composed.desired.requeue_at.map(until)),
         })
     }
 
     /// Composes, fetches what was missing, and composes again.
-    async fn compose(&self, subject: &Subject<'_>) -> Result<Composed, Failure> {
+    async fn compose(&self, subject: &Subject<'_>) -> Result<Round, Failure> {
         let mut failed: BTreeMap<Wanted, String> = BTreeMap::new();
         let mut round = 1;
         loop {
-            let view = View::new(&self.cache, &self.outsides, &failed);
+            let view = View::new(&self.cache, &self.external, &failed);
             let known = self.cache.known_kinds(subject.namespace());
-            let (answer, known, mut asks) = {
-                let world = World::new(&view, Timestamp::now());
-                // What a panic leaves half-made is the answer, and it is dropped.
-                let answer = catch_unwind(AssertUnwindSafe(|| {
-                    subject.operator.answer(&subject.resource, &world)
+            let (composed, known, mut asks) = {
+                let observed = ObservedState::new(&view, Timestamp::now());
+                // A panic leaves only a partial result, which is dropped.
+                let composed = catch_unwind(AssertUnwindSafe(|| {
+                    subject.operator.composed(&subject.resource, &observed)
                 }));
-                let known = known.without(&world.unknown_kinds());
-                (answer, known, world.into_asks())
+                let known = known.without(&observed.unknown_kinds());
+                (composed, known, observed.into_dependencies())
             };
-            if let Ok(Ok(answer)) = &answer {
-                asks.extend(subject.unmarked(answer));
+            if let Ok(Ok(composed)) = &composed {
+                asks.extend(subject.unmarked(composed));
             }
             self.cache.asked(subject.id, &asks);
             let wanted = view.wanted();
@@ -233,15 +238,23 @@ impl Carrier {
             if !wanted.is_empty() {
                 warn!(kind = %subject.key.kind, place = %subject.id.place, ROUNDS, "asks for more each time");
             }
-            let mut answer = answer.unwrap_or_else(|_| {
+            let mut composed = composed.unwrap_or_else(|_| {
                 error!(kind = %subject.key.kind, place = %subject.id.place, "the composer panicked");
                 Err(Failure::new(Reason::InternalError, "the operator failed on this resource, which is a mistake in it; see its log"))
             })?;
-            if asks.iter().any(|ask| matches!(ask, Ask::Outside(_))) {
+            if asks
+                .iter()
+                .any(|ask| matches!(ask, Dependency::External(_)))
+            {
                 let again = Timestamp::now() + REMEMBERED;
-                answer.wake = Some(answer.wake.map_or(again, |wake| wake.min(again)));
+                composed.desired.requeue_at = Some(
+                    composed
+                        .desired
+                        .requeue_at
+                        .map_or(again, |wake| wake.min(again)),
+                );
             }
-            if let Some(key) = subject.elsewhere(&answer) {
+            if let Some(key) = subject.elsewhere(&composed) {
                 return Err(Failure::new(
                     Reason::InternalError,
                     format!(
@@ -249,8 +262,8 @@ impl Carrier {
                     ),
                 ));
             }
-            return Ok(Composed {
-                answer,
+            return Ok(Round {
+                composed,
                 known,
                 is_complete: failed.is_empty(),
             });
@@ -259,7 +272,7 @@ impl Carrier {
 
     /// Fetches what was missing; what could not be had, with the reason.
     async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
-        let is_external = |wanted: &Wanted| matches!(wanted, Wanted::Outside(_));
+        let is_external = |wanted: &Wanted| matches!(wanted, Wanted::External(_));
         let (external, objects): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_external);
         let fetch = |wanted: Vec<Wanted>| {
             let fetches: Vec<_> = wanted.into_iter().map(|one| self.fetch_one(one)).collect();
@@ -282,8 +295,8 @@ impl Carrier {
                 Ok(None) => Err(format!("{key} has just gone")),
                 Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
             },
-            Wanted::Outside(question) => {
-                let answered = self.outsides.observe(question).await;
+            Wanted::External(question) => {
+                let answered = self.external.observe(question).await;
                 answered.map_err(|error| error.to_string())
             }
         };
@@ -304,7 +317,7 @@ impl Carrier {
         let (manager, version) = (subject.operator.name(), &subject.head.resource_version);
         let written =
             self.api
-                .set_finalizers(subject.hold, manager, &subject.key, version, &finalizers);
+                .set_finalizers(subject.guard, manager, &subject.key, version, &finalizers);
         let written = written.await?;
         if wanted {
             self.cache.learn(&subject.key, written);
@@ -326,22 +339,26 @@ impl Subject<'_> {
 
     /// What shows no owner that could be woken when it changes: objects that outlast theirs, and Secrets that others may
     /// have made.
-    fn unmarked(&self, answer: &Answer) -> Vec<Ask> {
-        let objects = answer.objects.iter();
+    fn unmarked(&self, composed: &Composed) -> Vec<Dependency> {
+        let objects = composed.desired.objects.iter();
         let lasting = objects.filter(|(_, object)| object["metadata"]["ownerReferences"].is_null());
         let lasting = lasting.map(|(key, _)| key);
         lasting
-            .chain(answer.generated.keys())
+            .chain(composed.desired.generated.keys())
             .cloned()
-            .map(Ask::Object)
+            .map(Dependency::Object)
             .collect()
     }
 
     /// What is composed outside the namespace of a subject that has one: there nothing shows whose it is but labels, which
     /// anybody may set.
-    fn elsewhere<'a>(&self, answer: &'a Answer) -> Option<&'a Key> {
+    fn elsewhere<'a>(&self, composed: &'a Composed) -> Option<&'a Key> {
         self.key.namespace.as_ref()?;
-        let mut keys = answer.objects.keys().chain(answer.generated.keys());
+        let mut keys = composed
+            .desired
+            .objects
+            .keys()
+            .chain(composed.desired.generated.keys());
         keys.find(|key| key.namespace != self.key.namespace)
     }
 }

@@ -3,20 +3,22 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use provider_composer::{Answer, Failure, RECONCILING, STALLED, hindered, refused};
+use provider_composer::{
+    Composed, Failure, RECONCILING, STALLED, status_of_failure, status_with_failure,
+};
 use serde_json::Value;
 use tracing::info;
 
-use super::{Carrier, Subject};
+use super::{Controller, Subject};
 use crate::api::ApiError;
 use crate::apply::Digest;
 
-impl Carrier {
+impl Controller {
     /// Says why a subject can't be composed, or its answer not be made so.
     pub(super) async fn refuse(
         &self,
         subject: &Subject<'_>,
-        answer: Option<Answer>,
+        composed: Option<Composed>,
         failure: &Failure,
     ) -> Result<(), ApiError> {
         let operator = subject.operator.name();
@@ -24,12 +26,15 @@ impl Carrier {
         let place = &subject.id.place;
         info!(operator, kind = %subject.key.kind, %place, reason = %failure.reason(), message = %failure, "not reconciled");
         let now = Timestamp::now();
-        let (status, mut failed) = match answer {
-            Some(answer) => (
-                hindered(&subject.resource, answer.status, failure, now),
-                answer.failed,
+        let (status, mut failed) = match composed {
+            Some(composed) => (
+                status_with_failure(&subject.resource, composed.status, failure, now),
+                composed.failed,
             ),
-            None => (refused(&subject.resource, failure, now), BTreeSet::new()),
+            None => (
+                status_of_failure(&subject.resource, failure, now),
+                BTreeSet::new(),
+            ),
         };
         if !failure.is_transient() {
             failed.insert(READY.to_owned());
@@ -54,7 +59,7 @@ impl Carrier {
         // The finalizer or an event may have changed the subject since it was looked at.
         let written = self
             .api
-            .set_status(subject.hold, manager, &subject.key, version, status)
+            .set_status(subject.guard, manager, &subject.key, version, status)
             .await?;
         let came = Digest::of(&written["status"]);
         self.cache.remember(&subject.key, STATUS, wanted, came);
@@ -62,7 +67,7 @@ impl Carrier {
         let changes = changes(before, status);
         self.events
             .tell(
-                subject.hold,
+                subject.guard,
                 manager,
                 &subject.key,
                 &subject.head.uid,
@@ -81,7 +86,7 @@ const STATUS: &str = "status";
 const READY: &str = "Ready";
 
 /// A condition that says something else than before.
-pub(crate) struct Said {
+pub(crate) struct Change {
     pub type_: String,
     pub status: String,
     pub reason: String,
@@ -90,7 +95,7 @@ pub(crate) struct Said {
 
 /// What conditions say that they did not say before. Of a subject that nothing was said of yet, only the sum of them; and
 /// what several say in the same words, as a sum and what it sums up do, once.
-fn changes(before: &Value, now: &Value) -> Vec<Said> {
+fn changes(before: &Value, now: &Value) -> Vec<Change> {
     let conditions = |status: &Value| status["conditions"].as_array().cloned().unwrap_or_default();
     let before = conditions(before);
     let same = |one: &Value, other: &Value, fields: &[&str]| {
@@ -113,7 +118,7 @@ fn changes(before: &Value, now: &Value) -> Vec<Said> {
     };
     let text =
         |condition: &Value, field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-    let said = |condition: &Value| Said {
+    let said = |condition: &Value| Change {
         type_: text(condition, "type"),
         status: text(condition, "status"),
         reason: text(condition, "reason"),

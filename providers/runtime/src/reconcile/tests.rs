@@ -5,13 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
-use provider_composer::{Answer, Failure, Metadata, Outside, Owner, Reason, ResourceKind, Use};
+use provider_composer::{
+    Composed, DesiredState, ExternalRequest, Failure, Metadata, Owner, Reason, ResourceKind, Use,
+};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
-use crate::testing::{CONFIG_MAP, POOL, Server, THING, WIDGET, carrier, during, until};
+use crate::testing::{CONFIG_MAP, POOL, Server, THING, WIDGET, controller, during, until};
 
 /// Wants nothing and keeps every ConfigMap that it sees. A kind that it can't read recovers right after it was looked at.
 #[derive(Clone, Default)]
@@ -34,9 +36,13 @@ impl Operator for Keeper {
         vec![Use::composes(CONFIG_MAP)]
     }
 
-    fn answer(&self, resource: &Value, world: &World<'_>) -> Result<Answer, Failure> {
+    fn composed(
+        &self,
+        resource: &Value,
+        observed: &ObservedState<'_>,
+    ) -> Result<Composed, Failure> {
         let namespace = resource["metadata"]["namespace"].as_str().unwrap();
-        let kept = world.keys(CONFIG_MAP, namespace, &[]).found();
+        let kept = observed.keys(CONFIG_MAP, namespace, &[]).found();
         match resource["metadata"]["labels"]["fails"].as_str() {
             Some("transiently") => {
                 return Err(Failure::transient(
@@ -49,7 +55,7 @@ impl Operator for Keeper {
         }
         if resource["metadata"]["labels"]["asks"] == "yes" {
             let content = resource["metadata"]["name"].to_string();
-            world.outside(Outside {
+            observed.external(ExternalRequest {
                 system: "tarpit",
                 content,
             });
@@ -63,15 +69,12 @@ impl Operator for Keeper {
             namespace: Some(namespace.to_owned()),
             ..Metadata::default()
         };
-        Ok(Answer {
-            objects: BTreeMap::new(),
-            labelled: BTreeSet::new(),
-            generated: BTreeMap::new(),
-            kept: kept.into_iter().flatten().collect(),
-            calls: Vec::new(),
+        let mut desired = DesiredState::default();
+        desired.kept.extend(kept.into_iter().flatten());
+        Ok(Composed {
+            desired,
             status: json!({ "seen": true }),
             failed: BTreeSet::new(),
-            wake: None,
             owner: Owner::of(THING, &metadata),
         })
     }
@@ -95,8 +98,8 @@ fn thing() -> Value {
 async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() {
     let server = Server::default();
     let keeper = Keeper::default();
-    let carrier = carrier(&server, vec![Box::new(keeper.clone())], Vec::new());
-    let cache = &carrier.cache;
+    let controller = controller(&server, vec![Box::new(keeper.clone())], Vec::new());
+    let cache = &controller.cache;
     server.put(THING, "a", "one", thing());
     server.put(CONFIG_MAP, "a", "kept", applied("uid-1"));
     let api = server.api();
@@ -111,9 +114,9 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
         cache.set_state(
             CONFIG_MAP,
             "",
-            State::Unread("the connection is lost".into()),
+            State::Unknown("the connection is lost".into()),
         );
-        carrier.turn(&id).await;
+        controller.reconcile(&id).await;
         assert_eq!(server.requests("DELETE"), [""; 0]);
     })
     .await;
@@ -122,16 +125,16 @@ async fn kind_that_was_unknown_when_composing_is_not_pruned_after_it_recovers() 
 #[tokio::test(start_paused = true)]
 async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
     let server = Server::default();
-    let carrier = carrier(&server, vec![Box::new(Keeper::default())], Vec::new());
-    let cache = &carrier.cache;
+    let controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
+    let cache = &controller.cache;
     server.put(THING, "a", "one", thing());
     let api = server.api();
     let follow = join_all([THING, CONFIG_MAP].map(|kind| follow(cache, &api, kind, "")));
     let woken = async || {
         let next = tokio::time::timeout(Duration::from_secs(5), cache.queue().next());
         let id = next.await.ok().flatten()?;
-        let turn = carrier.turn(&id).await;
-        cache.queue().done(&id, turn);
+        let outcome = controller.reconcile(&id).await;
+        cache.queue().done(&id, outcome);
         Some(id.place.to_string())
     };
     during(follow, async {
@@ -150,7 +153,7 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
     .await;
 }
 
-/// Asks a server that takes connections and never answers.
+/// DependencyIndex a server that takes connections and never answers.
 struct TarPit {
     address: std::net::SocketAddr,
     asked: Arc<AtomicUsize>,
@@ -187,15 +190,16 @@ async fn slow_external_systems_do_not_hold_up_other_subjects() {
         asked: Arc::clone(&asked),
     };
     let operator = Box::new(Keeper::default());
-    let carrier = carrier(&server, vec![operator], vec![Box::new(tar_pit)]);
+    let controller = controller(&server, vec![operator], vec![Box::new(tar_pit)]);
     for number in 0..40 {
         let labels = json!({ "asks": "yes" });
         let slow = json!({ "metadata": { "finalizers": ["test/thing"], "labels": labels } });
         server.put(THING, "a", &format!("slow-{number}"), slow);
     }
     let api = server.api();
-    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind, "")));
-    during(join(watches, carrier.work()), async {
+    let watches =
+        join_all([THING, CONFIG_MAP].map(|kind| follow(&controller.cache, &api, kind, "")));
+    during(join(watches, controller.work()), async {
         until("requests", || asked.load(Ordering::Relaxed) >= WORKERS).await;
         server.put(THING, "a", "fast", thing());
         let reconciled = until("the fast one", || {
@@ -210,14 +214,15 @@ async fn slow_external_systems_do_not_hold_up_other_subjects() {
 #[tokio::test(start_paused = true)]
 async fn only_what_needs_a_person_is_a_warning() {
     let server = Server::default();
-    let carrier = carrier(&server, vec![Box::new(Keeper::default())], Vec::new());
+    let controller = controller(&server, vec![Box::new(Keeper::default())], Vec::new());
     for (name, fails) in [("brief", "transiently"), ("wrong", "always")] {
         let metadata = json!({ "finalizers": ["test/thing"], "labels": { "fails": fails } });
         server.put(THING, "a", name, json!({ "metadata": metadata }));
     }
     let api = server.api();
-    let watches = join_all([THING, CONFIG_MAP].map(|kind| follow(&carrier.cache, &api, kind, "")));
-    during(join(watches, carrier.work()), async {
+    let watches =
+        join_all([THING, CONFIG_MAP].map(|kind| follow(&controller.cache, &api, kind, "")));
+    during(join(watches, controller.work()), async {
         until("events", || server.state().events.len() == 2).await;
         let mut events = server.state().events.clone();
         events.sort_by_key(|event| event["regarding"]["name"].to_string());
@@ -256,7 +261,7 @@ impl Operator for Labeller {
         vec![Use::composes(CONFIG_MAP), Use::labels(WIDGET)]
     }
 
-    fn answer(&self, resource: &Value, _: &World<'_>) -> Result<Answer, Failure> {
+    fn composed(&self, resource: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         let metadata = &resource["metadata"];
         let namespace = metadata["labels"]["namespace"].as_str().unwrap();
         let owner =
@@ -266,15 +271,13 @@ impl Operator for Labeller {
         let labelled = ["theirs", "missing"].map(|name| Key::new(WIDGET, namespace, name));
         let widgets = labelled.iter().map(|key| (key.clone(), labels.clone()));
         let maps = [(Key::new(CONFIG_MAP, namespace, "made"), map)];
-        Ok(Answer {
-            objects: maps.into_iter().chain(widgets).collect(),
-            labelled: labelled.iter().cloned().collect(),
-            generated: BTreeMap::new(),
-            kept: BTreeSet::new(),
-            calls: Vec::new(),
+        let mut desired = DesiredState::default();
+        desired.objects.extend(maps.into_iter().chain(widgets));
+        desired.labelled.extend(labelled.iter().cloned());
+        Ok(Composed {
+            desired,
             status: json!({}),
             failed: BTreeSet::new(),
-            wake: None,
             owner: Owner::of(POOL, &Metadata::default()),
         })
     }
@@ -283,14 +286,14 @@ impl Operator for Labeller {
 #[tokio::test(start_paused = true)]
 async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
     let server = Server::default();
-    let carrier = carrier(&server, vec![Box::new(Labeller)], Vec::new());
+    let controller = controller(&server, vec![Box::new(Labeller)], Vec::new());
     let pool = |namespace: &str| json!({ "metadata": { "labels": { "namespace": namespace } } });
     server.put(POOL, "", "pool", pool("a"));
     server.put(WIDGET, "a", "theirs", json!({ "spec": {} }));
     let api = server.api();
     let kinds = [POOL, CONFIG_MAP, WIDGET];
-    let watches = join_all(kinds.map(|kind| follow(&carrier.cache, &api, kind, "")));
-    during(join(watches, carrier.work()), async {
+    let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
+    during(join(watches, controller.work()), async {
         let label = |name| {
             let widget = server.get(WIDGET, "a", name)?;
             Some(widget["metadata"]["labels"]["leased"].clone())

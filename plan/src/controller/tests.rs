@@ -1,4 +1,4 @@
-//! A composer of two steps, carried over the store.
+//! A composer of two steps, reconciled over the store.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use c5c3_api::secret_aggregate::{SecretAggregateSpec, SecretAggregateStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Carried as Composed, Composer, Composition, Failure, Generated, Operator, Outside, Progress,
-    Reason, Resource, Seen, Subject, Use, World,
+    Composer, DesiredState, ExternalRequest, Failure, Generated, Lookup, ObservedState, Operator,
+    Progress, Reason, Resource, Subject, Use,
 };
 use serde_json::{Value, json};
 
-use super::{Carrier, Simulated, stored};
+use super::{Controller, Simulated, stored};
 use crate::manifest::Manifest;
 use crate::settle::settle;
 use crate::store::{Key, Store};
@@ -31,30 +31,30 @@ impl Composer for Stepwise {
     fn compose(
         &self,
         subject: &Subject<SecretAggregateSpec>,
-        world: &World<'_>,
-        composition: &mut Composition,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
     ) -> Result<SecretAggregateStatus, Failure> {
         if subject.spec.sources.is_empty() {
             return Err(Failure::new(Reason::Invalid, "name a source"));
         }
-        composition.generate(subject.namespace(), "drawn", Generated::credentials("nova"));
-        let ask = || Outside {
+        desired.generate(subject.namespace(), "drawn", Generated::credentials("nova"));
+        let ask = || ExternalRequest {
             system: "bell",
             content: "rung?".to_owned(),
         };
-        let drawn = world.get::<Secret>(subject.namespace(), "drawn");
-        let progress = match (drawn, world.outside(ask())) {
-            (Seen::Found(_), Seen::Found(answer)) if *answer == json!(true) => {
-                composition.apply(subject.namespace(), "made", &ConfigMap::default());
+        let drawn = observed.get::<Secret>(subject.namespace(), "drawn");
+        let progress = match (drawn, observed.external(ask())) {
+            (Lookup::Found(_), Lookup::Found(answer)) if *answer == json!(true) => {
+                desired.apply(subject.namespace(), "made", &ConfigMap::default());
                 Progress::Ready
             }
-            (Seen::Found(_), _) => {
-                composition.call(ask());
+            (Lookup::Found(_), _) => {
+                desired.call(ask());
                 Progress::waiting(Reason::WaitingFor("Bell"), "waits for the bell")
             }
             _ => Progress::waiting(Reason::WaitingFor("Secret"), "waits for Secret drawn"),
         };
-        composition.conditions.set("SourcesResolved", &progress);
+        desired.conditions.set("SourcesResolved", &progress);
         Ok(SecretAggregateStatus::default())
     }
 }
@@ -92,16 +92,16 @@ fn key(kind: &str, name: &str) -> Key {
     }
 }
 
-fn carried(store: &mut Store, check: impl Fn(&mut Carrier<'_>, &mut Store)) {
-    let operators: [Box<dyn Operator>; 1] = [Box::new(Composed(Stepwise))];
-    let mut carrier = Carrier {
+fn reconciled(store: &mut Store, check: impl Fn(&mut Controller<'_>, &mut Store)) {
+    let operators: [Box<dyn Operator>; 1] = [Box::new(Stepwise)];
+    let mut controller = Controller {
         operators: &operators,
         now: Timestamp::constant(1_769_904_000, 0),
-        outside: BTreeMap::from([("bell", Box::new(Bell(false)) as Box<dyn Simulated>)]),
-        carried: BTreeMap::new(),
+        external: BTreeMap::from([("bell", Box::new(Bell(false)) as Box<dyn Simulated>)]),
+        reconciled: BTreeMap::new(),
     };
-    settle(store, &mut [&mut carrier]).unwrap();
-    check(&mut carrier, store);
+    settle(store, &mut [&mut controller]).unwrap();
+    check(&mut controller, store);
 }
 
 #[test]
@@ -109,18 +109,18 @@ fn a_composer_is_carried_until_nothing_changes_and_its_steps_are_known() {
     let mut store = Store::default();
     let sources = json!([{ "secretRef": { "name": "one" } }]);
     let subject = store.apply("here", aggregate(sources.clone()), None);
-    carried(&mut store, |carrier, store| {
-        let steps = &carrier.carried[&subject].steps;
+    reconciled(&mut store, |controller, store| {
+        let steps = &controller.reconciled[&subject].steps;
         assert_eq!(
             *steps,
             [[key("Secret", "drawn")], [key("ConfigMap", "made")]]
         );
-        assert!(carrier.looked_up().contains(&key("Secret", "drawn")));
+        assert!(controller.looked_up().contains(&key("Secret", "drawn")));
         let status = store.get(&subject).unwrap().status();
         assert_eq!(status["conditions"][1]["status"], "True", "{status}");
 
         store.remove(&key("ConfigMap", "made"));
-        settle(store, &mut [carrier]).unwrap();
+        settle(store, &mut [controller]).unwrap();
         assert!(store.get(&key("ConfigMap", "made")).is_some());
     });
 }
@@ -136,7 +136,7 @@ fn a_secret_that_is_there_is_never_changed() {
     store.apply("here", present.clone(), None);
     let sources = json!([{ "secretRef": { "name": "one" } }]);
     store.apply("here", aggregate(sources), None);
-    carried(&mut store, |_, store| {
+    reconciled(&mut store, |_, store| {
         assert_eq!(store.get(&key("Secret", "drawn")), Some(&present));
     });
 }
@@ -145,8 +145,8 @@ fn a_secret_that_is_there_is_never_changed() {
 fn what_is_refused_changes_nothing_but_ready() {
     let mut store = Store::default();
     let subject = store.apply("here", aggregate(json!([])), None);
-    carried(&mut store, |carrier, store| {
-        let failure = carrier.carried[&subject].failure.as_ref().unwrap();
+    reconciled(&mut store, |controller, store| {
+        let failure = controller.reconciled[&subject].failure.as_ref().unwrap();
         assert_eq!(failure.to_string(), "name a source");
         let conditions = &store.get(&subject).unwrap().status()["conditions"];
         assert_eq!(conditions[0]["reason"], "Invalid");

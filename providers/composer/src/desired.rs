@@ -1,4 +1,4 @@
-//! What a composer wants.
+//! The desired state.
 
 use c5c3_api::Reason;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,25 +13,32 @@ use crate::failure::Failure;
 use crate::generated::Generated;
 use crate::key::Key;
 use crate::kind::Resource;
-use crate::world::Outside;
+use crate::observed::ExternalRequest;
 
-/// What a composer wants: all that is neither applied, generated nor kept goes, if it is the subject's.
+/// What a composer wants. The owner's objects that are neither applied, generated nor kept are deleted.
 #[derive(Default)]
-pub struct Composition {
-    pub(crate) objects: BTreeMap<Key, Value>,
-    pub(crate) lasting: BTreeSet<Key>,
-    pub(crate) labelled: BTreeSet<Key>,
-    pub(crate) generated: BTreeMap<Key, Generated>,
-    pub(crate) kept: BTreeSet<Key>,
-    pub(crate) calls: Vec<Outside>,
-    pub(crate) wake: Option<Timestamp>,
-    /// Why something can't be written as JSON.
-    pub(crate) failure: Option<Failure>,
-    /// What holds of the subject.
+pub struct DesiredState {
+    /// Objects to apply.
+    pub objects: BTreeMap<Key, Value>,
+    /// Those of the objects that someone else manages: only their labels are applied, and only where they exist.
+    pub labelled: BTreeSet<Key>,
+    /// Secrets whose values are generated once.
+    pub generated: BTreeMap<Key, Generated>,
+    /// Objects that stay as they are.
+    pub kept: BTreeSet<Key>,
+    /// Calls of external systems.
+    pub calls: Vec<ExternalRequest>,
+    /// When to reconcile again though nothing changed.
+    pub requeue_at: Option<Timestamp>,
+    /// The conditions of the subject.
     pub conditions: Conditions,
+    /// Those of the objects that outlast their owner.
+    pub(crate) unowned: BTreeSet<Key>,
+    /// Why an object can't be written as JSON.
+    pub(crate) failure: Option<Failure>,
 }
 
-impl Composition {
+impl DesiredState {
     /// Adds an object to the desired state. Name and namespace, the owner's labels and its ownerReference are added; the
     /// body's own labels and annotations stay.
     pub fn apply<T: Resource + Serialize>(&mut self, namespace: &str, name: &str, body: &T) -> Key {
@@ -41,16 +48,16 @@ impl Composition {
         key
     }
 
-    /// Adds an object without an owner to the desired state: it stays until somebody deletes it, because what it stands
-    /// for, for instance the data on a volume, can't be created again.
-    pub fn apply_lasting<T: Resource + Serialize>(
+    /// Adds an object without an owner to the desired state: nothing deletes it, because it has what can't be
+    /// created again, for instance the data on a volume.
+    pub fn apply_unowned<T: Resource + Serialize>(
         &mut self,
         namespace: &str,
         name: &str,
         body: &T,
     ) {
         let key = self.apply(namespace, name, body);
-        self.lasting.insert(key);
+        self.unowned.insert(key);
     }
 
     /// Sets labels on an object that someone else manages. No other field of it changes, and it is neither created nor deleted.
@@ -76,33 +83,40 @@ impl Composition {
         self.failure = Some(failure);
     }
 
-    /// Wants a Secret with values that are made once.
+    /// Adds a Secret to the desired state whose values are generated once, where no Secret of its name exists.
     pub fn generate(&mut self, namespace: &str, name: &str, generated: Generated) -> Key {
         let key = Key::of::<k8s_openapi::api::core::v1::Secret>(namespace, name);
         self.generated.insert(key.clone(), generated);
         key
     }
 
-    /// Leaves an object as it is, if it exists: what it follows from can't be read now, or it isn't its turn to change.
+    /// Leaves an object as it is, if it exists: what it is composed from can't be read now, or it must not change yet.
     pub fn keep(&mut self, key: Key) {
         self.kept.insert(key);
     }
 
-    /// Calls a system outside Kubernetes, after all objects are as wanted. A call that was carried out already must do no
-    /// harm.
-    pub fn call(&mut self, call: Outside) {
+    /// Calls an external system once all objects are applied. Calls are idempotent: one may be repeated.
+    pub fn call(&mut self, call: ExternalRequest) {
         self.calls.push(call);
     }
 
-    /// Asks to be called again at a time, though nothing may have changed. The earliest wins.
-    pub fn wake_at(&mut self, moment: Timestamp) {
-        self.wake = Some(self.wake.map_or(moment, |other| other.min(moment)));
+    /// Requests another reconcile at a time, even if nothing changes until then. The earliest time wins.
+    pub fn requeue_at(&mut self, moment: Timestamp) {
+        self.requeue_at = Some(self.requeue_at.map_or(moment, |other| other.min(moment)));
     }
 
-    /// Whether an object is wanted, in whatever way.
+    /// Whether an object is applied, generated or kept.
     pub fn wants(&self, key: &Key) -> bool {
         self.objects.contains_key(key)
             || self.generated.contains_key(key)
             || self.kept.contains(key)
+    }
+
+    /// Whether nothing is wanted any more: a subject that is being deleted may be removed once its objects are.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+            && self.kept.is_empty()
+            && self.generated.is_empty()
+            && self.calls.is_empty()
     }
 }

@@ -1,7 +1,7 @@
-//! Our own operators: their composers are carried over the objects in memory, as the runtime carries them in a cluster.
+//! The project's own operators: a plan runs their composers on the objects in memory, as the controller does in a cluster.
 
+mod external;
 mod keystone;
-mod outside;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use provider_composer::{Answer, Ask, Failure, Operator, ResourceKind, Retention, World, refused};
+use provider_composer::{
+    Composed, Dependency, Failure, ObservedState, Operator, ResourceKind, Retention,
+    status_of_failure,
+};
 
 use crate::Error;
 use crate::manifest::Manifest;
@@ -18,32 +21,32 @@ use crate::placeholder;
 use crate::readiness::conditions;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
+pub use external::Simulated;
 pub use keystone::Keystone;
-pub use outside::Simulated;
 use source::InCluster;
 pub use source::stored;
 
-/// Our operators, and what they have made so far.
-pub struct Carrier<'a> {
+/// The project's operators, and what they have composed so far.
+pub struct Controller<'a> {
     /// The operators.
     pub operators: &'a [Box<dyn Operator>],
     /// The moment of the plan.
     pub now: Timestamp,
-    /// Systems outside Kubernetes, by name.
-    pub outside: BTreeMap<&'static str, Box<dyn Simulated>>,
-    /// What has come of each resource.
-    pub carried: BTreeMap<Key, Carried>,
+    /// External systems, by name.
+    pub external: BTreeMap<&'static str, Box<dyn Simulated>>,
+    /// The last reconcile of each resource.
+    pub reconciled: BTreeMap<Key, Reconciled>,
 }
 
-/// What has come of a resource of one of our operators.
+/// The last reconcile of a resource of one of the project's operators.
 #[derive(Clone, Debug)]
-pub struct Carried {
+pub struct Reconciled {
     /// The operator.
     pub operator: &'static str,
-    /// What is made for it, step by step: what is in one step was wanted as soon as the steps before had come far enough.
+    /// What is composed for it, step by step: the objects of a step were wanted once those of the steps before it were ready.
     pub steps: Vec<Vec<Key>>,
     /// What was looked up last.
-    pub asks: BTreeSet<Ask>,
+    pub asks: BTreeSet<Dependency>,
     /// Why it can't be composed.
     pub failure: Option<Failure>,
     /// Secrets that stay, wanted or not.
@@ -52,7 +55,7 @@ pub struct Carried {
     composed: usize,
 }
 
-impl Reconciler for Carrier<'_> {
+impl Reconciler for Controller<'_> {
     fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
         for operator in self.operators {
             let kind = operator.subject();
@@ -62,9 +65,9 @@ impl Reconciler for Carrier<'_> {
                 .map(|(key, _)| key.clone())
                 .collect();
             for subject in subjects {
-                let carried = self.carried.get(&subject);
-                if carried.is_none_or(|carried| carried.is_stale(&subject, store)) {
-                    self.carry(operator.as_ref(), &subject, store)?;
+                let reconciled = self.reconciled.get(&subject);
+                if reconciled.is_none_or(|reconciled| reconciled.is_stale(&subject, store)) {
+                    self.reconcile_one(operator.as_ref(), &subject, store)?;
                 }
             }
         }
@@ -72,26 +75,29 @@ impl Reconciler for Carrier<'_> {
     }
 }
 
-impl Carrier<'_> {
-    /// Every object that was looked up or made, whether it is there or not.
+impl Controller<'_> {
+    /// Returns every object that was looked up or composed, whether it exists or not.
     pub fn looked_up(&self) -> BTreeSet<Key> {
-        let looked_up = self.carried.iter().flat_map(|(subject, carried)| {
-            let asks = carried.asks.iter();
+        let looked_up = self.reconciled.iter().flat_map(|(subject, reconciled)| {
+            let asks = reconciled.asks.iter();
             asks.filter_map(|ask| match ask {
-                Ask::Object(key) => Some(source::key(&subject.cluster, key)),
-                Ask::Objects { .. } | Ask::Outside(_) => None,
+                Dependency::Object(key) => Some(source::key(&subject.cluster, key)),
+                Dependency::Objects { .. } | Dependency::External(_) => None,
             })
         });
-        let made = self.carried.values().flat_map(|carried| &carried.steps);
+        let made = self
+            .reconciled
+            .values()
+            .flat_map(|reconciled| &reconciled.steps);
         looked_up.chain(made.flatten().cloned()).collect()
     }
 
     /// Every list of objects that was looked up.
     pub fn listed(&self) -> BTreeSet<Listing> {
-        let asks = |(subject, carried): (&Key, &Carried)| -> Vec<Listing> {
-            let asks = carried.asks.iter();
+        let asks = |(subject, reconciled): (&Key, &Reconciled)| -> Vec<Listing> {
+            let asks = reconciled.asks.iter();
             let listings = asks.filter_map(|ask| match ask {
-                Ask::Objects {
+                Dependency::Objects {
                     kind,
                     namespace,
                     labels,
@@ -102,23 +108,23 @@ impl Carrier<'_> {
                     namespace: namespace.clone(),
                     labels: labels.clone(),
                 }),
-                Ask::Object(_) | Ask::Outside(_) => None,
+                Dependency::Object(_) | Dependency::External(_) => None,
             });
             listings.collect()
         };
-        self.carried.iter().flat_map(asks).collect()
+        self.reconciled.iter().flat_map(asks).collect()
     }
 
-    /// Secrets that were looked up, aren't there, and are named by a condition that doesn't hold: users have to make them.
+    /// Returns the Secrets that were looked up, don't exist, and are named by a condition that isn't True: users create them.
     pub fn missing_secrets(&self, store: &Store) -> BTreeSet<Key> {
         let mut missing = BTreeSet::new();
-        for (subject, carried) in &self.carried {
+        for (subject, reconciled) in &self.reconciled {
             let conditions = store.get(subject).map(conditions).unwrap_or_default();
             let unmet = conditions.iter().filter(|known| known.status != "True");
             let messages: Vec<&str> = unmet.map(|known| known.message.as_str()).collect();
             let is_named = |key: &Key| messages.iter().any(|message| names(message, key));
-            let secrets = carried.asks.iter().filter_map(|ask| match ask {
-                Ask::Object(key) if key.kind.kind == "Secret" => {
+            let secrets = reconciled.asks.iter().filter_map(|ask| match ask {
+                Dependency::Object(key) if key.kind.kind == "Secret" => {
                     Some(source::key(&subject.cluster, key))
                 }
                 _ => None,
@@ -128,7 +134,7 @@ impl Carrier<'_> {
         missing
     }
 
-    fn carry(
+    fn reconcile_one(
         &mut self,
         operator: &dyn Operator,
         subject: &Key,
@@ -140,88 +146,101 @@ impl Carrier<'_> {
         let source = InCluster {
             store,
             cluster: &subject.cluster,
-            outside: &self.outside,
+            external: &self.external,
         };
-        let world = World::new(&source, self.now);
-        let answer = operator.answer(manifest.value(), &world);
-        let asks = world.into_asks();
+        let observed = ObservedState::new(&source, self.now);
+        let composed = operator.composed(manifest.value(), &observed);
+        let asks = observed.into_dependencies();
 
-        let mut carried = self.carried.remove(subject).unwrap_or_else(|| Carried {
-            operator: operator.name(),
-            steps: Vec::new(),
-            asks: BTreeSet::new(),
-            failure: None,
-            kept: BTreeSet::new(),
-            composed: 0,
-        });
-        carried.composed = store.moment();
-        carried.asks = asks;
-        carried.failure = match answer {
-            Ok(answer) => {
-                self.make(answer, subject, &mut carried, store)?;
+        let mut reconciled = self
+            .reconciled
+            .remove(subject)
+            .unwrap_or_else(|| Reconciled {
+                operator: operator.name(),
+                steps: Vec::new(),
+                asks: BTreeSet::new(),
+                failure: None,
+                kept: BTreeSet::new(),
+                composed: 0,
+            });
+        reconciled.composed = store.moment();
+        reconciled.asks = asks;
+        reconciled.failure = match composed {
+            Ok(composed) => {
+                self.apply(composed, subject, &mut reconciled, store)?;
                 None
             }
             Err(failure) => {
-                store.set_status(subject, refused(manifest.value(), &failure, self.now));
+                store.set_status(
+                    subject,
+                    status_of_failure(manifest.value(), &failure, self.now),
+                );
                 Some(failure)
             }
         };
-        self.carried.insert(subject.clone(), carried);
+        self.reconciled.insert(subject.clone(), reconciled);
         Ok(())
     }
 
-    /// Makes an answer so: applied, generated, what isn't wanted any more deleted, called, the status written.
-    fn make(
+    /// Applies a result: objects are applied and generated, unwanted objects deleted, external systems called, and the status
+    /// is written.
+    fn apply(
         &mut self,
-        answer: Answer,
+        composed: Composed,
         subject: &Key,
-        carried: &mut Carried,
+        reconciled: &mut Reconciled,
         store: &mut Store,
     ) -> Result<(), Error> {
         let cluster = &subject.cluster;
         let mut wanted = BTreeSet::new();
-        for object in answer.objects.into_values() {
+        for object in composed.desired.objects.into_values() {
             let object = stored(Manifest::try_from(object)?);
             wanted.insert(store.apply(cluster, object, Some(subject)));
         }
-        for (key, generated) in &answer.generated {
+        for (key, generated) in &composed.desired.generated {
             let key = source::key(cluster, key);
             if store.get(&key).is_none() {
                 let labels = generated.labels.iter();
                 let labels = labels.map(|(label, value)| (label.as_str(), value.as_str()));
-                let labels = labels.chain(answer.owner.labels()).collect();
+                let labels = labels.chain(composed.owner.labels()).collect();
                 let secret =
                     placeholder::secret(&key.namespace, &key.name, labels, &generated.values);
                 store.apply(cluster, Manifest::try_from(secret)?, Some(subject));
             }
             if generated.retention == Retention::Forever {
-                carried.kept.insert(key.clone());
+                reconciled.kept.insert(key.clone());
             }
             wanted.insert(key);
         }
-        wanted.extend(answer.kept.iter().map(|key| source::key(cluster, key)));
+        wanted.extend(
+            composed
+                .desired
+                .kept
+                .iter()
+                .map(|key| source::key(cluster, key)),
+        );
         let unwanted: Vec<Key> = store
             .made_by(subject)
             .map(|(key, _)| key.clone())
-            .filter(|key| !wanted.contains(key) && !carried.kept.contains(key))
+            .filter(|key| !wanted.contains(key) && !reconciled.kept.contains(key))
             .collect();
         for key in unwanted {
             store.remove(&key);
         }
-        carried.add(wanted.into_iter().filter(|key| store.get(key).is_some()));
-        for call in &answer.calls {
-            let system = self.outside.get_mut(call.system);
+        reconciled.add(wanted.into_iter().filter(|key| store.get(key).is_some()));
+        for call in &composed.desired.calls {
+            let system = self.external.get_mut(call.system);
             if system.is_some_and(|system| system.call(&call.content)) {
                 store.touch(subject);
             }
         }
-        store.set_status(subject, answer.status);
+        store.set_status(subject, composed.status);
         Ok(())
     }
 }
 
-impl Carried {
-    /// Whether something has changed that it follows from, or that was made for it.
+impl Reconciled {
+    /// Whether something has changed that it depends on, or that was composed for it.
     fn is_stale(&self, subject: &Key, store: &Store) -> bool {
         store.since(self.composed).iter().any(|changed| {
             changed == subject
@@ -232,7 +251,7 @@ impl Carried {
         })
     }
 
-    /// Takes note of what is wanted now, as one more step where something is new.
+    /// Records what is wanted now, as one more step where something is new.
     fn add(&mut self, wanted: impl Iterator<Item = Key>) {
         let known: BTreeSet<&Key> = self.steps.iter().flatten().collect();
         let step: Vec<Key> = wanted.filter(|key| !known.contains(key)).collect();
@@ -252,18 +271,18 @@ fn names(message: &str, key: &Key) -> bool {
     })
 }
 
-/// Whether a change is one of what was asked for.
-fn concerns(ask: &Ask, changed: &Key) -> bool {
+/// Whether a changed object is a dependency.
+fn concerns(ask: &Dependency, changed: &Key) -> bool {
     match ask {
-        Ask::Object(key) => {
+        Dependency::Object(key) => {
             key.name == changed.name
                 && key.namespace.as_deref().unwrap_or_default() == changed.namespace
                 && is_of(changed, key.kind)
         }
-        Ask::Objects {
+        Dependency::Objects {
             kind, namespace, ..
         } => *namespace == changed.namespace && is_of(changed, *kind),
-        Ask::Outside(_) => false,
+        Dependency::External(_) => false,
     }
 }
 

@@ -1,89 +1,62 @@
-//! What a carrier of composers has to make so.
+//! The result of one reconcile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use c5c3_api::CustomResource;
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::composition::Composition;
-use crate::generated::Generated;
+use crate::desired::DesiredState;
 use crate::key::Key;
 use crate::kind::ResourceKind;
 use crate::owner::{self, Owner};
 use crate::subject::{Metadata, Subject};
-use crate::world::Outside;
 
-/// What a carrier of composers has to make so: objects applied, Secrets generated where there are none, what else is the
-/// subject's deleted, calls made, the status written; in this order.
-pub struct Answer {
-    /// Whole objects, with the owner's labels and reference, but for those that outlast it.
-    pub objects: BTreeMap<Key, Value>,
-    /// Those of the objects that someone else manages: only their labels are applied, and only where they exist.
-    pub labelled: BTreeSet<Key>,
-    /// Secrets whose values are made once.
-    pub generated: BTreeMap<Key, Generated>,
-    /// Objects that stay as they are.
-    pub kept: BTreeSet<Key>,
-    /// Calls of systems outside Kubernetes.
-    pub calls: Vec<Outside>,
-    /// The whole status, conditions and all.
+/// The result of one reconcile, for a runtime to apply in this order: objects are applied, Secrets that don't exist are
+/// generated, the owner's other objects are deleted, external systems are called, and the status is written.
+pub struct Composed {
+    /// The desired state. Its objects are complete: they have the owner's labels and reference, but for those that outlast
+    /// the owner.
+    pub desired: DesiredState,
+    /// The whole status, with its conditions.
     pub status: Value,
-    /// Types of the conditions that don't hold because something is wrong.
+    /// Types of the conditions that are not True because something is wrong.
     pub failed: BTreeSet<String>,
-    /// When to call the composer again though nothing changed.
-    pub wake: Option<Timestamp>,
-    /// Whose all this is.
+    /// The resource that all objects belong to.
     pub owner: Owner,
 }
 
-impl Answer {
-    /// Whether nothing is wanted any more: a subject that is being deleted may go as soon as nothing of it is left.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-            && self.kept.is_empty()
-            && self.generated.is_empty()
-            && self.calls.is_empty()
-    }
-
+impl Composed {
     pub(crate) fn of<S: CustomResource>(
         operator: &'static str,
         subject: &Subject<S>,
-        composition: Composition,
+        mut desired: DesiredState,
         status: Value,
         failed: BTreeSet<String>,
     ) -> Self {
         let kind = ResourceKind::of::<S>();
         let owner = Owner::of(kind, &subject.metadata);
-        let objects = composition
-            .objects
-            .into_iter()
+        let objects = std::mem::take(&mut desired.objects).into_iter();
+        desired.objects = objects
             .map(|(key, body)| {
-                if composition.labelled.contains(&key) {
+                if desired.labelled.contains(&key) {
                     let object = identified(&key, body);
                     return (key, object);
                 }
-                let owner = (!composition.lasting.contains(&key)).then_some(&owner);
-                let object = dressed(&key, body, operator, kind, &subject.metadata, owner);
+                let owner = (!desired.unowned.contains(&key)).then_some(&owner);
+                let object = complete(&key, body, operator, kind, &subject.metadata, owner);
                 (key, object)
             })
             .collect();
-        let mut generated = composition.generated;
-        for (key, generated) in &mut generated {
+        for (key, generated) in &mut desired.generated {
             for (label, value) in common_labels(key, kind, &subject.metadata) {
                 let labels = &mut generated.labels;
                 labels.entry(label.to_owned()).or_insert(value);
             }
         }
         Self {
-            objects,
-            labelled: composition.labelled,
-            generated,
-            kept: composition.kept,
-            calls: composition.calls,
+            desired,
             status,
             failed,
-            wake: composition.wake,
             owner,
         }
     }
@@ -91,7 +64,7 @@ impl Answer {
 
 /// Label with the operator that applies an object.
 const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Label with what an object is a part of: the ControlPlane, whose name the label passes on from parent to child.
+/// Label with the ControlPlane that an object is part of; a child inherits it from its parent.
 const PART_OF: &str = "app.kubernetes.io/part-of";
 
 /// The labels that tools expect of every object
@@ -107,8 +80,8 @@ fn common_labels(key: &Key, kind: ResourceKind, subject: &Metadata) -> [(&'stati
     ]
 }
 
-/// A whole object: the body with the name it goes by and the marks of its owner, if it has one.
-fn dressed(
+/// Returns a complete object: the body with its name and, where it has an owner, the owner's labels and reference.
+fn complete(
     key: &Key,
     body: Value,
     operator: &'static str,
@@ -141,7 +114,7 @@ fn dressed(
     object
 }
 
-/// A body as an object of its kind and name.
+/// Returns a body as an object of its kind and name.
 fn identified(key: &Key, mut body: Value) -> Value {
     let mut metadata = match body.get_mut("metadata").map(Value::take) {
         Some(Value::Object(metadata)) => Value::Object(metadata),

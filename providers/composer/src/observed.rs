@@ -1,4 +1,4 @@
-//! What a composer sees of the world, and what it asked for.
+//! The observed state, and what a composer looked up in it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,45 +15,45 @@ use crate::key::Key;
 use crate::kind::{Resource, ResourceKind};
 use crate::subject::Metadata;
 
-/// What is known of something that was looked up.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen<T> {
-    /// It could not be read, or not yet; the text says why. It may well exist.
-    Unread(String),
-    /// It isn't there.
+pub enum Lookup<T> {
+    /// It could not be read, or not yet; the text says why. It may exist.
+    Unknown(String),
+    /// It doesn't exist.
     Missing,
-    /// It is there.
+    /// It exists.
     Found(T),
 }
 
-impl<T> Seen<T> {
-    /// What was found.
+impl<T> Lookup<T> {
+    /// Returns what was found.
     pub fn found(self) -> Option<T> {
         match self {
             Self::Found(value) => Some(value),
-            Self::Missing | Self::Unread(_) => None,
+            Self::Missing | Self::Unknown(_) => None,
         }
     }
 
-    /// What was found, seen in another way.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Seen<U> {
+    /// Converts what was found.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Lookup<U> {
         match self {
-            Self::Found(value) => Seen::Found(change(value)),
-            Self::Missing => Seen::Missing,
-            Self::Unread(why) => Seen::Unread(why),
+            Self::Found(value) => Lookup::Found(change(value)),
+            Self::Missing => Lookup::Missing,
+            Self::Unknown(why) => Lookup::Unknown(why),
         }
     }
 
-    /// Whether it is known not to be there.
+    /// Whether it is known not to exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing)
     }
 }
 
-/// Where a carrier of composers looks things up. An object is given whole, as the API server has it.
+/// Where a runtime looks things up. Objects are whole, as the API server has them.
 pub trait Source {
     /// One object.
-    fn object(&self, key: &Key) -> Seen<Arc<Value>>;
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>>;
 
     /// The objects of a kind in one namespace with all these labels, by name.
     fn objects(
@@ -61,15 +61,15 @@ pub trait Source {
         kind: ResourceKind,
         namespace: &str,
         labels: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>>;
+    ) -> Lookup<Vec<Arc<Value>>>;
 
-    /// What a system outside Kubernetes answers.
-    fn outside(&self, question: &Outside) -> Seen<Arc<Value>>;
+    /// The response of an external system.
+    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>>;
 }
 
-/// Something that a composer looked at; when it changes, the composer is called again.
+/// Something that a composer looked up; when it changes, the resource is reconciled again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ask {
+pub enum Dependency {
     /// One object.
     Object(Key),
     /// The objects of a kind in one namespace with all these labels.
@@ -81,22 +81,22 @@ pub enum Ask {
         /// The labels.
         labels: BTreeMap<String, String>,
     },
-    /// A system outside Kubernetes.
-    Outside(Outside),
+    /// An external system.
+    External(ExternalRequest),
 }
 
-/// A question to a system outside Kubernetes, or a call of it. Its content may hold a credential and is never shown.
+/// A request to an external system, to read or to change something. Its content may hold a credential and is never shown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Outside {
+pub struct ExternalRequest {
     /// The system, for instance `keystone`: which driver is meant.
     pub system: &'static str,
-    /// What is asked or called, as that driver understands it, in JSON.
+    /// The request as that driver understands it, in JSON.
     pub content: String,
 }
 
-impl fmt::Debug for Outside {
+impl fmt::Debug for ExternalRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Outside({})", self.system)
+        write!(out, "ExternalRequest({})", self.system)
     }
 }
 
@@ -109,70 +109,74 @@ pub struct Live<T> {
     pub body: T,
 }
 
-/// What a composer sees of the world. It notes what was looked up.
-pub struct World<'a> {
+/// The observed state, at one moment. It records what was looked up.
+pub struct ObservedState<'a> {
     source: &'a dyn Source,
     now: Timestamp,
-    asks: RefCell<BTreeSet<Ask>>,
+    dependencies: RefCell<BTreeSet<Dependency>>,
     unknown: RefCell<BTreeSet<ResourceKind>>,
 }
 
-impl<'a> World<'a> {
-    /// The world as a source shows it, at one moment.
+impl<'a> ObservedState<'a> {
+    /// The state that a source has, at a moment.
     pub fn new(source: &'a dyn Source, now: Timestamp) -> Self {
         Self {
             source,
             now,
-            asks: RefCell::default(),
+            dependencies: RefCell::default(),
             unknown: RefCell::default(),
         }
     }
 
-    /// The moment that everything was looked at.
+    /// The moment of the observation.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
     /// One object as it is.
-    pub fn object(&self, key: &Key) -> Seen<Arc<Value>> {
-        self.asks.borrow_mut().insert(Ask::Object(key.clone()));
-        self.noted(key.kind, self.source.object(key))
+    pub fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
+        self.dependencies
+            .borrow_mut()
+            .insert(Dependency::Object(key.clone()));
+        self.record(key.kind, self.source.object(key))
     }
 
-    /// One object by its type. What can't be understood counts as unread.
+    /// One object by its type. What can't be understood is unknown.
     pub fn get<T: Resource + DeserializeOwned>(
         &self,
         namespace: &str,
         name: &str,
-    ) -> Seen<Live<T>> {
+    ) -> Lookup<Live<T>> {
         let key = Key::of::<T>(namespace, name);
-        let seen = match self.object(&key) {
-            Seen::Found(object) => match read(&object) {
-                Ok(live) => Seen::Found(live),
-                Err(error) => Seen::Unread(format!("{key} can't be understood: {error}")),
+        let lookup = match self.object(&key) {
+            Lookup::Found(object) => match read(&object) {
+                Ok(live) => Lookup::Found(live),
+                Err(error) => Lookup::Unknown(format!("{key} can't be understood: {error}")),
             },
-            Seen::Missing => Seen::Missing,
-            Seen::Unread(why) => Seen::Unread(why),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
         };
-        self.noted(key.kind, seen)
+        self.record(key.kind, lookup)
     }
 
-    /// The objects of a type in one namespace with all these labels, by name. Those that can't be understood count as
-    /// unread, and so do all then.
+    /// The objects of a type in one namespace with all these labels, by name. Where one can't be understood, all
+    /// are unknown.
     pub fn list<T: Resource + DeserializeOwned>(
         &self,
         namespace: &str,
         labels: &[(&str, &str)],
-    ) -> Seen<Vec<Live<T>>> {
-        let seen = match self.objects(T::KIND, namespace, labels) {
-            Seen::Found(objects) => match objects.iter().map(|object| read(object)).collect() {
-                Ok(lives) => Seen::Found(lives),
-                Err(error) => Seen::Unread(format!("a {} can't be understood: {error}", T::KIND)),
+    ) -> Lookup<Vec<Live<T>>> {
+        let lookup = match self.objects(T::KIND, namespace, labels) {
+            Lookup::Found(objects) => match objects.iter().map(|object| read(object)).collect() {
+                Ok(lives) => Lookup::Found(lives),
+                Err(error) => {
+                    Lookup::Unknown(format!("a {} can't be understood: {error}", T::KIND))
+                }
             },
-            Seen::Missing => Seen::Missing,
-            Seen::Unread(why) => Seen::Unread(why),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
         };
-        self.noted(T::KIND, seen)
+        self.record(T::KIND, lookup)
     }
 
     /// Which objects of a kind there are in one namespace with all these labels, by name.
@@ -181,7 +185,7 @@ impl<'a> World<'a> {
         kind: ResourceKind,
         namespace: &str,
         labels: &[(&str, &str)],
-    ) -> Seen<Vec<Key>> {
+    ) -> Lookup<Vec<Key>> {
         self.objects(kind, namespace, labels).map(|objects| {
             let name = |object: &Arc<Value>| {
                 let name = object.pointer("/metadata/name")?.as_str()?;
@@ -196,25 +200,25 @@ impl<'a> World<'a> {
         kind: ResourceKind,
         namespace: &str,
         labels: &[(&str, &str)],
-    ) -> Seen<Vec<Arc<Value>>> {
+    ) -> Lookup<Vec<Arc<Value>>> {
         let labels: BTreeMap<String, String> = labels
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect();
-        let seen = self.source.objects(kind, namespace, &labels);
-        self.asks.borrow_mut().insert(Ask::Objects {
+        let lookup = self.source.objects(kind, namespace, &labels);
+        self.dependencies.borrow_mut().insert(Dependency::Objects {
             kind,
             namespace: namespace.to_owned(),
             labels,
         });
-        self.noted(kind, seen)
+        self.record(kind, lookup)
     }
 
-    fn noted<T>(&self, kind: ResourceKind, seen: Seen<T>) -> Seen<T> {
-        if let Seen::Unread(_) = seen {
+    fn record<T>(&self, kind: ResourceKind, lookup: Lookup<T>) -> Lookup<T> {
+        if let Lookup::Unknown(_) = lookup {
             self.unknown.borrow_mut().insert(kind);
         }
-        seen
+        lookup
     }
 
     /// The kinds of which something that was looked up could not be read or understood: what exists of them is unknown.
@@ -222,9 +226,8 @@ impl<'a> World<'a> {
         self.unknown.borrow().clone()
     }
 
-    /// What an object's operator says of it under one type of condition. None: nothing yet, or nothing that holds for the
-    /// object's present generation.
-    pub fn condition(&self, key: &Key, type_: &str) -> Seen<Option<Condition>> {
+    /// Returns a condition of an object; none while it isn't set for the object's present generation.
+    pub fn condition(&self, key: &Key, type_: &str) -> Lookup<Option<Condition>> {
         self.object(key).map(|object| {
             let conditions = object.pointer("/status/conditions")?.as_array()?;
             let condition = conditions.iter().find(|other| other["type"] == type_)?;
@@ -238,16 +241,18 @@ impl<'a> World<'a> {
         })
     }
 
-    /// What a system outside Kubernetes answers.
-    pub fn outside(&self, question: Outside) -> Seen<Arc<Value>> {
-        let seen = self.source.outside(&question);
-        self.asks.borrow_mut().insert(Ask::Outside(question));
-        seen
+    /// Returns the response of an external system.
+    pub fn external(&self, question: ExternalRequest) -> Lookup<Arc<Value>> {
+        let lookup = self.source.external(&question);
+        self.dependencies
+            .borrow_mut()
+            .insert(Dependency::External(question));
+        lookup
     }
 
-    /// Everything that was looked up.
-    pub fn into_asks(self) -> BTreeSet<Ask> {
-        self.asks.into_inner()
+    /// Returns everything that was looked up.
+    pub fn into_dependencies(self) -> BTreeSet<Dependency> {
+        self.dependencies.into_inner()
     }
 }
 

@@ -1,26 +1,25 @@
-//! Who asked for what: the way back from an object that changed to the subjects it matters to.
+//! Which subjects depend on which objects.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use provider_composer::{Ask, ResourceKind};
+use provider_composer::{Dependency, ResourceKind};
 
 use super::Id;
 use super::entry::{Head, Place};
 
-/// What each subject looked at when it was last composed.
+/// What each subject looked up when it was last composed, and who depends on each object.
 #[derive(Default)]
-pub(crate) struct Asks {
+pub(crate) struct DependencyIndex {
     of: BTreeMap<Id, Box<[Looked]>>,
-    objects: HashMap<Mark, Askers>,
-    lists: HashMap<Mark, Askers>,
+    objects: HashMap<Mark, Dependents>,
+    lists: HashMap<Mark, Dependents>,
 }
 
-/// Subjects, each once. Almost always there is one, and there are many of these.
-type Askers = Vec<Id>;
+/// Subjects, each once. Almost every list has one element, and there are many lists.
+type Dependents = Vec<Id>;
 
-/// An object, or a kind in a namespace, in eight bytes. Two that are marked alike wake one another's askers in vain, which
-/// does no harm.
+/// The hash of an object, or of a kind in a namespace. A collision only causes a needless reconcile.
 type Mark = u64;
 
 #[derive(PartialEq, Eq)]
@@ -29,28 +28,28 @@ enum Looked {
     Objects(Mark, BTreeMap<String, String>),
 }
 
-impl Asks {
-    /// A subject was composed, and looked at this.
-    pub(crate) fn replace(&mut self, id: &Id, asks: &BTreeSet<Ask>) {
-        let looked: Box<[Looked]> = asks.iter().filter_map(Looked::at).collect();
+impl DependencyIndex {
+    /// Records what a subject looked up.
+    pub(crate) fn replace(&mut self, id: &Id, looked_up: &BTreeSet<Dependency>) {
+        let looked: Box<[Looked]> = looked_up.iter().filter_map(Looked::at).collect();
         if self.of.get(id) == Some(&looked) {
             return;
         }
         self.forget(id);
         for looked in &looked {
-            let askers = match looked {
+            let dependents = match looked {
                 Looked::Object(mark) => self.objects.entry(*mark).or_default(),
                 Looked::Objects(mark, _) => self.lists.entry(*mark).or_default(),
             };
-            if !askers.contains(id) {
-                askers.reserve_exact(1);
-                askers.push(id.clone());
+            if !dependents.contains(id) {
+                dependents.reserve_exact(1);
+                dependents.push(id.clone());
             }
         }
         self.of.insert(id.clone(), looked);
     }
 
-    /// A subject is no more.
+    /// Forgets a subject that doesn't exist any more.
     pub(crate) fn forget(&mut self, id: &Id) {
         for looked in self.of.remove(id).unwrap_or_default() {
             match looked {
@@ -60,19 +59,19 @@ impl Asks {
         }
     }
 
-    /// Who looked at an object, or for objects that it is among, or was.
-    pub(crate) fn who<'a>(
+    /// Returns the subjects that looked up an object, or a list that it is or was in.
+    pub(crate) fn dependents<'a>(
         &'a self,
         kind: ResourceKind,
         place: &Place,
         heads: &[&Head],
     ) -> BTreeSet<&'a Id> {
-        let mut who: BTreeSet<&Id> = BTreeSet::new();
-        who.extend(self.objects.get(&mark(kind, place)).into_iter().flatten());
+        let mut dependents: BTreeSet<&Id> = BTreeSet::new();
+        dependents.extend(self.objects.get(&mark(kind, place)).into_iter().flatten());
         let namespace = place.key(kind).namespace.unwrap_or_default();
         let there = mark(kind, &Place::first_in(&namespace));
         let searched = self.lists.get(&there).into_iter().flatten();
-        who.extend(searched.filter(|id| {
+        dependents.extend(searched.filter(|id| {
             let looked = self.of.get(id).into_iter().flatten();
             let mut labels = looked.filter_map(|looked| match looked {
                 Looked::Objects(mark, labels) if *mark == there => Some(labels),
@@ -80,15 +79,15 @@ impl Asks {
             });
             labels.any(|labels| heads.iter().any(|head| head.has(labels)))
         }));
-        who
+        dependents
     }
 }
 
 impl Looked {
-    fn at(ask: &Ask) -> Option<Self> {
-        match ask {
-            Ask::Object(key) => Some(Self::Object(mark(key.kind, &Place::of(key)))),
-            Ask::Objects {
+    fn at(dependency: &Dependency) -> Option<Self> {
+        match dependency {
+            Dependency::Object(key) => Some(Self::Object(mark(key.kind, &Place::of(key)))),
+            Dependency::Objects {
                 kind,
                 namespace,
                 labels,
@@ -96,7 +95,7 @@ impl Looked {
                 let there = mark(*kind, &Place::first_in(namespace));
                 Some(Self::Objects(there, labels.clone()))
             }
-            Ask::Outside(_) => None,
+            Dependency::External(_) => None,
         }
     }
 }
@@ -107,10 +106,10 @@ fn mark(kind: ResourceKind, place: &Place) -> Mark {
     hasher.finish()
 }
 
-fn withdraw(index: &mut HashMap<Mark, Askers>, at: Mark, id: &Id) {
-    if let Some(askers) = index.get_mut(&at) {
-        askers.retain(|asker| asker != id);
-        if askers.is_empty() {
+fn withdraw(index: &mut HashMap<Mark, Dependents>, at: Mark, id: &Id) {
+    if let Some(dependents) = index.get_mut(&at) {
+        dependents.retain(|dependent| dependent != id);
+        if dependents.is_empty() {
             index.remove(&at);
         }
     }

@@ -18,11 +18,11 @@ use crate::api::Api;
 use crate::cache::{Cache, follow};
 use crate::driver::Driver;
 use crate::events::Events;
-use crate::lease::{Candidate, Hold};
+use crate::external::ExternalSystems;
+use crate::lease::{LeaderElection, LeaseGuard};
 use crate::metrics::Metrics;
-use crate::outside::Outsides;
-use crate::reconcile::{Carrier, slots};
-use crate::{CarryError, Leadership, Options};
+use crate::reconcile::{Controller, slots};
+use crate::{Leadership, Options, RunError};
 
 /// How long turns may take to end once the process is told to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -31,13 +31,13 @@ const GRACE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The address for health and metrics can't be listened on.
-pub async fn carry(
+pub async fn run_until(
     operators: Vec<Box<dyn Operator>>,
     drivers: Vec<Box<dyn Driver>>,
     client: Client,
     options: &Options,
     shutdown: impl Future<Output = ()>,
-) -> Result<(), CarryError> {
+) -> Result<(), RunError> {
     let mut registry = Registry::default();
     let metrics = Metrics::new(&mut registry);
     let listener = match options.address {
@@ -53,24 +53,24 @@ pub async fn carry(
 
     let home = client.default_namespace().to_owned();
     let api = Api::new(client, metrics.clone());
-    let candidates = candidates(&names, &options.leadership, &api, &identity, &home);
+    let elections = elections(&names, &options.leadership, &api, &identity, &home);
     let held = |name: &str| {
-        let mut candidates = candidates.iter();
-        let candidate = candidates.find(|candidate| candidate.operator == name);
-        candidate.map_or_else(Hold::forever, |candidate| candidate.hold.clone())
+        let mut elections = elections.iter();
+        let election = elections.find(|election| election.operator == name);
+        election.map_or_else(LeaseGuard::forever, |election| election.guard.clone())
     };
-    let holds = operators
+    let guards = operators
         .iter()
         .map(|operator| held(operator.name()))
         .collect();
     let cache = Arc::new(Cache::new(&operators, &options.namespaces));
-    let carrier = Carrier {
+    let controller = Controller {
         events: Events::new(api.clone(), identity),
         random: Box::new(SystemRandom::new()),
-        outsides: Outsides::new(drivers),
+        external: ExternalSystems::new(drivers),
         slots: slots(),
         operators,
-        holds,
+        guards,
         cache: Arc::clone(&cache),
         api: api.clone(),
         metrics: metrics.clone(),
@@ -79,11 +79,11 @@ pub async fn carry(
     let following =
         join_all(watched.map(|(kind, namespace)| follow(&cache, &api, kind, namespace)));
     let electing = join_all(
-        candidates
+        elections
             .iter()
-            .map(|candidate| candidate.run(|| cache.wake_operator(candidate.operator))),
+            .map(|election| election.run(|| cache.wake_operator(election.operator))),
     );
-    let working = carrier.work();
+    let working = controller.work();
     let (seen, counted) = (Arc::clone(&cache), metrics);
     let telling = async {
         match listener {
@@ -97,8 +97,8 @@ pub async fn carry(
     tokio::select! {
         _ = &mut working => {}
         _ = following => {}
-        // No candidates: nothing to wait for, and nothing that ends.
-        _ = &mut electing, if !candidates.is_empty() => {}
+        // No elections: nothing to wait for, and nothing that ends.
+        _ = &mut electing, if !elections.is_empty() => {}
         () = telling => {}
         () = shutdown => {}
     }
@@ -108,36 +108,36 @@ pub async fn carry(
     let ended = async {
         tokio::select! {
             _ = &mut working => {}
-            _ = &mut electing, if !candidates.is_empty() => {}
+            _ = &mut electing, if !elections.is_empty() => {}
         }
     };
     if timeout(GRACE, ended).await.is_err() {
         warn!(?GRACE, "stopped with reconciles still under way");
     }
-    join_all(candidates.iter().map(Candidate::release)).await;
+    join_all(elections.iter().map(LeaderElection::release)).await;
     Ok(())
 }
 
 /// One for each operator's name: what goes by the same name is led together.
-fn candidates(
+fn elections(
     names: &BTreeSet<&'static str>,
     leadership: &Leadership,
     api: &Api,
     identity: &str,
     home: &str,
-) -> Vec<Candidate> {
+) -> Vec<LeaderElection> {
     let Leadership::Elected { namespace } = leadership else {
         return Vec::new();
     };
     let namespace = namespace.as_deref().unwrap_or(home);
-    let candidate = |operator: &&'static str| Candidate {
+    let election = |operator: &&'static str| LeaderElection {
         api: api.clone(),
         namespace: namespace.to_owned(),
         operator,
         identity: identity.to_owned(),
-        hold: Hold::default(),
+        guard: LeaseGuard::default(),
     };
-    names.iter().map(candidate).collect()
+    names.iter().map(election).collect()
 }
 
 /// Health and metrics. A replica that doesn't lead is as ready as one that does. One that can't read a kind is alive, since
@@ -204,7 +204,7 @@ mod tests {
                 hole.swallow(true);
                 tokio::time::pause();
                 let began = Instant::now();
-                let is_lost = |kind| matches!(cache.state(kind, ""), State::Unread(_));
+                let is_lost = |kind| matches!(cache.state(kind, ""), State::Unknown(_));
                 until("the loss", || KINDS.iter().all(|kind| is_lost(*kind))).await;
                 assert!(
                     began.elapsed() < Duration::from_secs(330),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::ByteString;
-use provider_composer::{Outside, ResourceKind, Seen, Source};
+use provider_composer::{ExternalRequest, Lookup, ResourceKind, Source};
 use serde_json::{Map, Value, json};
 
-use super::outside::Simulated;
+use super::external::Simulated;
 use crate::manifest::Manifest;
 use crate::store::{Key, Store};
 
@@ -15,14 +15,14 @@ use crate::store::{Key, Store};
 pub struct InCluster<'a> {
     pub store: &'a Store,
     pub cluster: &'a str,
-    pub outside: &'a BTreeMap<&'static str, Box<dyn Simulated>>,
+    pub external: &'a BTreeMap<&'static str, Box<dyn Simulated>>,
 }
 
 impl Source for InCluster<'_> {
-    fn object(&self, wanted: &provider_composer::Key) -> Seen<Arc<Value>> {
+    fn object(&self, wanted: &provider_composer::Key) -> Lookup<Arc<Value>> {
         match self.store.get(&key(self.cluster, wanted)) {
-            Some(manifest) => Seen::Found(Arc::new(manifest.value().clone())),
-            None => Seen::Missing,
+            Some(manifest) => Lookup::Found(Arc::new(manifest.value().clone())),
+            None => Lookup::Missing,
         }
     }
 
@@ -31,7 +31,7 @@ impl Source for InCluster<'_> {
         kind: ResourceKind,
         namespace: &str,
         labels: &BTreeMap<String, String>,
-    ) -> Seen<Vec<Arc<Value>>> {
+    ) -> Lookup<Vec<Arc<Value>>> {
         let api_version = kind.api_version();
         let namespace = if kind.namespaced { namespace } else { "" };
         let objects = self
@@ -42,13 +42,13 @@ impl Source for InCluster<'_> {
                 labels.all(|(label, value)| manifest.label(label) == value)
             })
             .map(|(_, manifest)| Arc::new(manifest.value().clone()));
-        Seen::Found(objects.collect())
+        Lookup::Found(objects.collect())
     }
 
-    fn outside(&self, question: &Outside) -> Seen<Arc<Value>> {
-        match self.outside.get(question.system) {
-            Some(system) => Seen::Found(Arc::new(system.observe(&question.content))),
-            None => Seen::Unread(format!("a plan knows nothing of {}", question.system)),
+    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>> {
+        match self.external.get(question.system) {
+            Some(system) => Lookup::Found(Arc::new(system.observe(&question.content))),
+            None => Lookup::Unknown(format!("a plan knows nothing of {}", question.system)),
         }
     }
 }

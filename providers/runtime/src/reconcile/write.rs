@@ -1,11 +1,11 @@
 //! Making an answer so: apply, generate, prune, call.
 
 use futures::{StreamExt, stream};
-use provider_composer::{Answer, Failure, Generated, Key, Owner, Reason, Seen};
+use provider_composer::{Composed, Failure, Generated, Key, Lookup, Owner, Reason};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{AT_ONCE, Carrier, Made, Subject};
+use super::{AT_ONCE, Controller, Subject, Written};
 use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
 use crate::cache::{Entry, KnownKinds, State};
@@ -25,41 +25,41 @@ enum Step {
     /// Somebody else's.
     Taken,
     /// It can't be told.
-    Unread(String),
+    Unknown(String),
 }
 
-impl Carrier {
+impl Controller {
     /// Makes an answer so. Nothing is deleted and nothing called unless all objects are as wanted.
-    pub(super) async fn make(
+    pub(super) async fn write(
         &self,
         subject: &Subject<'_>,
-        answer: &Answer,
+        composed: &Composed,
         known: &KnownKinds,
-    ) -> Result<Made, ApiError> {
-        let mut made = Made::default();
-        let objects = answer.objects.iter();
+    ) -> Result<Written, ApiError> {
+        let mut made = Written::default();
+        let objects = composed.desired.objects.iter();
         let applied: Vec<_> = objects
             .map(|(key, object)| {
-                let is_labelled = answer.labelled.contains(key);
+                let is_labelled = composed.desired.labelled.contains(key);
                 self.apply(subject, key, object, is_labelled)
             })
             .collect();
         made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
-        let generated = answer.generated.iter();
+        let generated = composed.desired.generated.iter();
         let generated: Vec<_> = generated
-            .map(|(key, generated)| self.generate(subject, &answer.owner, key, generated))
+            .map(|(key, generated)| self.generate(subject, &composed.owner, key, generated))
             .collect();
         made.gather(stream::iter(generated).buffered(AT_ONCE).collect().await)?;
         if !made.problems.is_empty() {
             return Ok(made);
         }
-        made.wrote |= self.prune(subject, answer, known).await?;
-        for call in &answer.calls {
-            if !subject.hold.is_valid() {
+        made.wrote |= self.prune(subject, composed, known).await?;
+        for call in &composed.desired.calls {
+            if !subject.guard.is_valid() {
                 return Err(ApiError::NotLeading);
             }
             made.wrote = true;
-            if let Err(error) = self.external(self.outsides.call(call)).await {
+            if let Err(error) = self.external(self.external.call(call)).await {
                 made.problems.push(match &error {
                     DriverError::Unavailable(why) => {
                         Failure::transient(Reason::SystemUnavailable, why)
@@ -98,7 +98,7 @@ impl Carrier {
             // Changed in between: the watch is about to tell how.
             Step::Look => return Ok(Ok(true)),
             Step::Taken => return Ok(Err(taken(key))),
-            Step::Unread(why) => {
+            Step::Unknown(why) => {
                 return Ok(Err(Failure::transient(
                     Reason::NotApplied,
                     format!("{key} can't be applied: {why}"),
@@ -107,7 +107,7 @@ impl Carrier {
         };
         let applied = self
             .api
-            .apply(subject.hold, manager, key, uid.as_deref(), object)
+            .apply(subject.guard, manager, key, uid.as_deref(), object)
             .await;
         match applied {
             Ok(object) => {
@@ -122,9 +122,9 @@ impl Carrier {
 
     fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest, is_labelled: bool) -> Step {
         let entry = match self.cache.find(key) {
-            Seen::Found(entry) => entry,
-            Seen::Missing => return Step::Apply(None),
-            Seen::Unread(why) => return Step::Unread(why),
+            Lookup::Found(entry) => entry,
+            Lookup::Missing => return Step::Apply(None),
+            Lookup::Unknown(why) => return Step::Unknown(why),
         };
         if !is_labelled && !is_ours(&entry, subject) {
             return Step::Taken;
@@ -150,14 +150,14 @@ impl Carrier {
         generated: &Generated,
     ) -> One {
         match self.cache.find(key) {
-            Seen::Found(_) => return Ok(Ok(false)),
-            Seen::Unread(why) => {
+            Lookup::Found(_) => return Ok(Ok(false)),
+            Lookup::Unknown(why) => {
                 return Ok(Err(Failure::transient(
                     Reason::NotApplied,
                     format!("{key} can't be made: {why}"),
                 )));
             }
-            Seen::Missing => {}
+            Lookup::Missing => {}
         }
         let manager = subject.operator.name();
         let secret = generate::secret(
@@ -172,7 +172,7 @@ impl Carrier {
             Ok(secret) => secret,
             Err(error) => return Ok(Err(Failure::new(Reason::NotApplied, error.to_string()))),
         };
-        match self.api.create(subject.hold, manager, key, &secret).await {
+        match self.api.create(subject.guard, manager, key, &secret).await {
             Ok(created) => {
                 info!(operator = manager, %key, namespace = key.namespace, "generated");
                 self.cache.learn(key, created);
@@ -187,22 +187,22 @@ impl Carrier {
     async fn prune(
         &self,
         subject: &Subject<'_>,
-        answer: &Answer,
+        composed: &Composed,
         known: &KnownKinds,
     ) -> Result<bool, ApiError> {
         let mut wrote = false;
         let (operator, uid) = (subject.operator, &subject.head.uid);
         for (key, entry) in self.cache.prunable(known, operator, &subject.key, uid) {
-            let wanted = answer.objects.contains_key(&key)
-                || answer.kept.contains(&key)
-                || answer.generated.contains_key(&key);
+            let wanted = composed.desired.objects.contains_key(&key)
+                || composed.desired.kept.contains(&key)
+                || composed.desired.generated.contains_key(&key);
             let head = entry.head();
             if wanted || head.is_deleted() || !goes(&entry, subject) {
                 continue;
             }
             let deleted = self
                 .api
-                .delete(subject.hold, &key, &head.uid, &head.resource_version)
+                .delete(subject.guard, &key, &head.uid, &head.resource_version)
                 .await;
             match deleted {
                 Ok(()) => {
@@ -276,7 +276,7 @@ fn shown(error: ApiError, key: &Key, done: &str) -> One {
     }
 }
 
-impl Made {
+impl Written {
     fn gather(&mut self, results: Vec<One>) -> Result<(), ApiError> {
         for result in results {
             match result? {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_control_plane::credentials::keystone::{Answer, Call, Change, Question};
 use serde_json::{Value, json};
 
-use super::outside::Simulated;
+use super::external::Simulated;
 
 /// Every Keystone of a plan. Identifiers are of one Keystone only, so they can be remembered together.
 #[derive(Default)]

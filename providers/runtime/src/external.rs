@@ -1,0 +1,99 @@
+//! External systems: their drivers, and a cache of their responses.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use provider_composer::{ExternalRequest, Lookup};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::driver::{Driver, DriverError};
+
+/// How long a response is valid, unless its driver says otherwise. External systems have no watch, so what depends on a
+/// response is reconciled again then.
+pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
+
+/// How many requests to external systems run concurrently. Others wait.
+const REQUESTS: usize = 16;
+
+/// The timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Responses by system and request, with the moment until which they are valid.
+type Responses = HashMap<(&'static str, String), (Instant, Arc<Value>)>;
+
+/// All external systems.
+pub(crate) struct ExternalSystems {
+    drivers: BTreeMap<&'static str, Box<dyn Driver>>,
+    responses: Mutex<Responses>,
+    requests: Semaphore,
+}
+
+impl ExternalSystems {
+    pub(crate) fn new(drivers: Vec<Box<dyn Driver>>) -> Self {
+        Self {
+            drivers: drivers
+                .into_iter()
+                .map(|driver| (driver.system(), driver))
+                .collect(),
+            responses: Mutex::default(),
+            requests: Semaphore::new(REQUESTS),
+        }
+    }
+
+    /// Returns the cached response, if it is still valid.
+    pub(crate) fn cached(&self, request: &ExternalRequest) -> Option<Lookup<Arc<Value>>> {
+        let now = Instant::now();
+        let mut responses = self.responses();
+        responses.retain(|_, (until, _)| *until > now);
+        let (_, response) = responses.get(&(request.system, request.content.clone()))?;
+        Some(Lookup::Found(Arc::clone(response)))
+    }
+
+    /// DependencyIndex, and remembers the response.
+    pub(crate) async fn observe(&self, request: &ExternalRequest) -> Result<(), DriverError> {
+        let driver = self.driver(request)?;
+        let reading = driver.observe(&request.content);
+        let _permit = self.requests.acquire().await;
+        let response = timeout(TIMEOUT, reading)
+            .await
+            .map_err(|_| slow(request))??;
+        let until = Instant::now() + driver.validity();
+        let place = (request.system, request.content.clone());
+        self.responses().insert(place, (until, Arc::new(response)));
+        Ok(())
+    }
+
+    /// Calls the system, and drops its cached responses.
+    pub(crate) async fn call(&self, call: &ExternalRequest) -> Result<(), DriverError> {
+        let called = self.driver(call)?.call(&call.content);
+        let _permit = self.requests.acquire().await;
+        let called = timeout(TIMEOUT, called).await;
+        self.responses()
+            .retain(|(system, _), _| *system != call.system);
+        called.map_err(|_| slow(call))?
+    }
+
+    fn driver(&self, request: &ExternalRequest) -> Result<&dyn Driver, DriverError> {
+        let driver = self.drivers.get(request.system).map(AsRef::as_ref);
+        driver.ok_or_else(|| {
+            DriverError::Refused(format!("this program can't talk to {}", request.system))
+        })
+    }
+
+    fn responses(&self) -> MutexGuard<'_, Responses> {
+        self.responses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn slow(request: &ExternalRequest) -> DriverError {
+    DriverError::Unavailable(format!(
+        "{} did not response within {} s",
+        request.system,
+        TIMEOUT.as_secs()
+    ))
+}
