@@ -110,12 +110,11 @@ impl Readme {
             .nth(1)
             .and_then(|rest| rest.split("\n## ").next())
             .context("the README lost its section on `crossplane render`")?;
-        let lines: Vec<&str> = section
-            .lines()
-            .filter_map(|line| line.strip_prefix("    "))
-            .collect();
-        let lines = lines
-            .join("\n")
+        let lines = section
+            .split("```sh\n")
+            .nth(1)
+            .and_then(|rest| rest.split("```").next())
+            .context("the README lost its lines for `crossplane render`")?
             .replace("cargo run --release -- ", "c5c3 ")
             .replace("cargo run -- ", "c5c3 ");
         let mut parts = lines.split("# Crossplane ");
