@@ -63,6 +63,7 @@ const USABLE: [&str; 3] = ["Ready", "Scaling", "Expanding"];
 pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
     let operators = control_plane_operators();
     let mut assumed: Vec<Given> = Vec::new();
+    let mut generated: BTreeSet<Key> = BTreeSet::new();
     loop {
         let mut run = Run::new(settings, &operators);
         run.add(files.given.iter().chain(&assumed))?;
@@ -71,7 +72,12 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
             run.crossplane.pools_only = pools_only;
             run.settle()?;
         }
-        let assumed_secrets = run.assume_secrets()?;
+        let assumed_secrets = run.assume_secrets(&generated)?;
+        let known = generated.len();
+        generated.extend(run.controller.generated(&assumed_secrets));
+        if generated.len() > known {
+            continue;
+        }
         let missing = run.crossplane.missing(&run.store);
         if !settings.assume_ready || missing.is_empty() {
             let assumed = assumed
@@ -218,11 +224,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Makes up the Secrets that users have to make and nobody gave, if that is wanted.
-    fn assume_secrets(&mut self) -> Result<Vec<Key>, Error> {
+    /// Creates the Secrets that users have to create and nobody gave, if that is wanted, but for those that an operator is known
+    /// to generate.
+    fn assume_secrets(&mut self, generated: &BTreeSet<Key>) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
         while self.settings.assume_ready {
             let missing = self.controller.missing_secrets(&self.store);
+            let missing: Vec<Key> = missing.difference(generated).cloned().collect();
             if missing.is_empty() {
                 break;
             }

@@ -49,6 +49,8 @@ pub struct Reconciled {
     pub asks: BTreeSet<Dependency>,
     /// Why it can't be composed.
     pub failure: Option<Failure>,
+    /// Secrets that are generated for it where they don't exist.
+    generated: BTreeSet<Key>,
     /// Secrets that stay, wanted or not.
     kept: BTreeSet<Key>,
     /// When it was composed last.
@@ -134,6 +136,15 @@ impl Controller<'_> {
         missing
     }
 
+    /// Those of some Secrets that an operator generates: it does as soon as what it waits for is there.
+    pub fn generated<'k>(&'k self, secrets: &'k [Key]) -> impl Iterator<Item = Key> + 'k {
+        let is_generated = |key: &&Key| {
+            let mut all = self.reconciled.values();
+            all.any(|reconciled| reconciled.generated.contains(*key))
+        };
+        secrets.iter().filter(is_generated).cloned()
+    }
+
     fn reconcile_one(
         &mut self,
         operator: &dyn Operator,
@@ -160,6 +171,7 @@ impl Controller<'_> {
                 steps: Vec::new(),
                 asks: BTreeSet::new(),
                 failure: None,
+                generated: BTreeSet::new(),
                 kept: BTreeSet::new(),
                 composed: 0,
             });
@@ -210,6 +222,7 @@ impl Controller<'_> {
             if generated.retention == Retention::Forever {
                 reconciled.kept.insert(key.clone());
             }
+            reconciled.generated.insert(key.clone());
             wanted.insert(key);
         }
         wanted.extend(

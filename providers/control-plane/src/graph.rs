@@ -280,8 +280,9 @@ impl Step {
 
 /// The part of the graph that one control plane has.
 ///
-/// What somebody else runs or nobody wants is left out, and whoever needs it doesn't wait for it: an external MariaDB is
-/// taken for ready, and Nova without Glance waits for no Glance. Keystone alone can't be left out.
+/// It leaves out what is external or disabled, and what depends on that doesn't wait for it: an external MariaDB counts as
+/// ready, and Nova without Glance doesn't wait for Glance. Only Keystone can't be left out. It also leaves out databases, message
+/// buses and caches that no enabled service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph(BTreeSet<Node>);
 
@@ -291,7 +292,7 @@ impl Graph {
         let (services, infrastructure) = (spec.services(), &spec.infrastructure);
         let cortex = spec.cortex.as_ref().is_some_and(|cortex| cortex.enabled);
         let tempest = spec.tempest.as_ref().is_some_and(|tempest| tempest.enabled);
-        let is_wanted = |node: &Node| match node {
+        let is_enabled = |node: &Node| match node {
             Node::MariaDb => infrastructure.mariadb.external.is_none(),
             Node::RabbitMq => infrastructure.rabbitmq.external.is_none(),
             Node::Valkey => infrastructure.valkey.external.is_none(),
@@ -307,7 +308,13 @@ impl Graph {
             Node::Tempest => tempest,
         };
         let nodes = GRAPH.iter().map(|step| step.node);
-        Self(nodes.filter(is_wanted).collect())
+        let enabled: BTreeSet<Node> = nodes.filter(is_enabled).collect();
+        let used: BTreeSet<Node> = enabled
+            .iter()
+            .flat_map(|node| node.step().connects())
+            .collect();
+        let is_used = |node: &Node| node.step().condition != INFRASTRUCTURE || used.contains(node);
+        Self(enabled.into_iter().filter(is_used).collect())
     }
 
     /// Checks that nothing is wanted that can't be without what isn't.

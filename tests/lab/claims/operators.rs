@@ -15,11 +15,9 @@ use crate::lab::Lab;
 use crate::objects::{Kind, kind};
 
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
-const RABBITMQ: Kind = kind("rabbitmq.com/v1beta1", "RabbitmqCluster");
-const VALKEY: Kind = kind("cache.cs.sap.com/v1alpha1", "Valkey");
 
 /// Gives every object that has no status yet the one of an operator for whom all went well. Where there is a Ceph, and our
-/// operators run, all but those of RabbitMQ and Valkey have really done it.
+/// operators run, these have really done it.
 pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
     let shoot = json!({
         "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
@@ -41,10 +39,7 @@ pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
         first_status(cluster, POOL, "nodeCount", pool).await?;
     }
     match ceph {
-        Some(ceph) => {
-            keys::work(lab, ceph, &ready).await?;
-            infrastructure(&lab.control_plane, ready).await
-        }
+        Some(ceph) => keys::work(lab, ceph, &ready).await,
         None => all_else(lab, ready).await,
     }
 }
@@ -73,19 +68,6 @@ async fn all_else(lab: &Lab, ready: Value) -> Result<()> {
         control_plane,
     )
     .await
-}
-
-/// None of the services that have pods uses a message bus or a cache of its own.
-async fn infrastructure(cluster: &Cluster, ready: Value) -> Result<()> {
-    let bus = json!({"observedGeneration": 1, "conditions": [
-        {"type": "AllReplicasReady", "status": "True", "reason": "AllPodsAreReady"},
-        {"type": "ClusterAvailable", "status": "True", "reason": "AtLeastOneEndpointAvailable"},
-    ]});
-    first_status(cluster, RABBITMQ, "conditions", bus).await?;
-    let mut cache = ready;
-    cache["observedGeneration"] = json!(1);
-    cache["state"] = json!("Ready");
-    first_status(cluster, VALKEY, "state", cache).await
 }
 
 async fn first_status(cluster: &Cluster, kind: Kind, field: &str, status: Value) -> Result<()> {

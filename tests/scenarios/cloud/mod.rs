@@ -27,7 +27,7 @@ const OPERATORS: &[Need] = &[
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 420 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
+    scenario!(Gate, 600 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
@@ -92,11 +92,11 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         .await?;
 
         path::report(&cloud.cluster.audit()?)?;
-        messaging::connects(&cloud).await?;
         keeps_images(&cloud, "images").await?;
         let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
         changes::all(&cloud).await?;
+        messaging::follows_services(&cloud).await?;
         cloud.roles_suffice()
     })
 }

@@ -64,7 +64,8 @@ fn what_needs_others_goes_before_them() {
         "the ControlPlane goes last"
     );
     let gone: BTreeSet<Node> = order.into_iter().collect();
-    assert_eq!(gone, GRAPH.iter().map(|step| step.node).collect());
+    let nodes = GRAPH.iter().map(|step| step.node);
+    assert_eq!(gone, nodes.filter(|node| *node != Node::Valkey).collect());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::stage::Stage;
 use provider_control_plane::graph::{GRAPH, Node, needed_by};
+use provider_openstack::SERVICES;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -12,8 +13,10 @@ fn everything() -> Value {
     json!({ "cortex": { "enabled": true }, "tempest": { "enabled": true } })
 }
 
+/// Every node that something uses: no service uses Valkey yet.
 fn all() -> BTreeSet<Node> {
-    GRAPH.iter().map(|step| step.node).collect()
+    let nodes = GRAPH.iter().map(|step| step.node);
+    nodes.filter(|node| *node != Node::Valkey).collect()
 }
 
 /// A node, and all that can't be made before it is ready.
@@ -46,6 +49,45 @@ fn the_graph_is_in_order() {
 }
 
 #[test]
+fn services_need_the_databases_and_buses_that_the_registry_gives_them() {
+    for service in SERVICES {
+        let mut steps = GRAPH.iter();
+        let step = steps.find(|step| step.name == service.name).unwrap();
+        assert_eq!(
+            [Node::MariaDb, Node::RabbitMq].map(|node| step.needs.contains(&node)),
+            [!service.databases.is_empty(), !service.buses.is_empty()],
+            "{}",
+            service.name
+        );
+    }
+}
+
+#[test]
+fn infrastructure_exists_only_while_a_service_uses_it() {
+    let infrastructure = |stage: &Stage| -> Vec<Node> {
+        let nodes = stage.nodes().into_iter();
+        nodes.filter(|node| node.step().phase == 1).collect()
+    };
+    let without_buses = json!({ "services": {
+        "nova": { "enabled": false }, "neutron": { "enabled": false }, "cinder": { "enabled": false },
+    } });
+    let mut stage = Stage::running(without_buses.clone());
+    assert_eq!(infrastructure(&stage), [Node::MariaDb, Node::Memcached]);
+
+    stage.want(|spec| spec["services"]["neutron"]["enabled"] = json!(true));
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    assert_eq!(
+        infrastructure(&stage),
+        [Node::MariaDb, Node::RabbitMq, Node::Memcached]
+    );
+
+    stage.want(|spec| spec["services"] = without_buses["services"].clone());
+    stage.play();
+    assert_eq!(infrastructure(&stage), [Node::MariaDb, Node::Memcached]);
+}
+
+#[test]
 fn all_becomes_ready() {
     let stage = Stage::running(everything());
     assert_eq!(stage.nodes(), all());
@@ -56,7 +98,6 @@ fn what_needs_a_node_waits_for_it_and_nothing_else_does(
     #[values(
         Node::MariaDb,
         Node::RabbitMq,
-        Node::Valkey,
         Node::Memcached,
         Node::Keystone,
         Node::Catalogue,

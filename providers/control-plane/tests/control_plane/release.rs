@@ -93,7 +93,7 @@ fn nodes_change_in_the_order_of_their_phases() {
 #[test]
 fn a_change_starts_from_what_runs() {
     let mut stage = running("2025.2");
-    stage.held.insert(Node::Valkey);
+    stage.held.insert(Node::RabbitMq);
     stage.grant();
     wants(&mut stage, "2026.1");
     stage.settle();
@@ -103,7 +103,7 @@ fn a_change_starts_from_what_runs() {
         stage
             .condition("UpToDate")
             .2
-            .contains("Valkey openstack-valkey")
+            .contains("RabbitmqCluster openstack-rabbitmq")
     );
     stage.cluster.wait(TIMEOUT * 2);
     stage.settle();
