@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure};
 use c5c3_api::openstack_cluster::Size;
-use c5c3_api::parts::Resources;
+use c5c3_api::parts::{Quantity, Resources};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -59,6 +59,9 @@ pub struct SizePreset {
     pub cortex: Option<CortexPreset>,
     /// The part of every hypervisor pool.
     pub share: SharePreset,
+    /// What the namespace's ResourceQuota allows, by resource, where it isn't what follows from the fields above.
+    #[serde(default)]
+    pub quota: BTreeMap<String, Quantity>,
 }
 
 /// Cortex of one size.

@@ -1,11 +1,12 @@
-//! Kubernetes quantities of bytes.
+//! Kubernetes quantities.
 
-/// Bytes of a quantity such as `500Ti` or `1.5T`; None where it isn't one.
-pub fn bytes(quantity: &str) -> Option<f64> {
+/// The number of bytes or cores that a quantity such as `500Ti`, `1.5T` or `250m` stands for; None where it isn't one.
+pub fn amount(quantity: &str) -> Option<f64> {
     const KIBI: f64 = 1024.0;
     let digits = quantity.trim_end_matches(|character: char| character.is_ascii_alphabetic());
     let unit = match quantity.get(digits.len()..)? {
         "" => 1.0,
+        "m" => 1e-3,
         "Ki" => KIBI,
         "Mi" => KIBI.powi(2),
         "Gi" => KIBI.powi(3),
@@ -36,10 +37,11 @@ mod tests {
 
     #[test]
     fn quantities_are_read_in_both_bases() {
-        assert_eq!(bytes("500Ti"), Some(500.0 * 1024_f64.powi(4)));
-        assert_eq!(bytes("1.5T"), Some(1.5e12));
-        assert_eq!(bytes("7"), Some(7.0));
-        assert_eq!(bytes("many"), None);
-        assert_eq!(bytes("1Zi"), None);
+        assert_eq!(amount("500Ti"), Some(500.0 * 1024_f64.powi(4)));
+        assert_eq!(amount("1.5T"), Some(1.5e12));
+        assert_eq!(amount("7"), Some(7.0));
+        assert_eq!(amount("250m"), Some(0.25));
+        assert_eq!(amount("many"), None);
+        assert_eq!(amount("1Zi"), None);
     }
 }

@@ -11,6 +11,8 @@ mod pod_security;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod quota;
+#[cfg(test)]
 mod refused;
 #[cfg(test)]
 mod validation;

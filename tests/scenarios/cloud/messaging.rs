@@ -18,7 +18,9 @@ pub async fn follows_services(cloud: &Cloud) -> Result<()> {
     let enable = async |enabled: bool| {
         let change = json!({ "spec": { "services": { "cinder": { "enabled": enabled } } } });
         let cluster = &cloud.cluster;
-        cluster.edit(CONTROL_PLANE, "openstack/production", change).await
+        cluster
+            .edit(CONTROL_PLANE, "openstack/production", change)
+            .await
     };
     let rabbitmq = "openstack/openstack-rabbitmq";
     cloud.cluster.gone(RABBITMQ, rabbitmq).await?;

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use super::consumers::Consumers;
 
 /// Every kind that the examples compose, in the cluster that gets it.
-const KINDS: [(&str, &str); 22] = [
+const KINDS: [(&str, &str); 24] = [
     ("control-plane", "c5c3.io/v1alpha1 ControlPlane"),
     ("control-plane", "external-secrets.io/v1 ExternalSecret"),
+    ("control-plane", "v1 LimitRange"),
     ("control-plane", "v1 Namespace"),
+    ("control-plane", "v1 ResourceQuota"),
     ("hypervisor", "hypervisor.c5c3.io/v1alpha1 HypervisorPool"),
     ("hypervisor", "hypervisor.c5c3.io/v1alpha1 HypervisorShare"),
     (

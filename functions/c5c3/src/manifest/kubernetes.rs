@@ -1,8 +1,10 @@
 //! Kubernetes' own kinds, and those of provider-kubernetes 1.2 and of Crossplane's Usages.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::{KubernetesObject, ObjectMeta};
+use super::{Kind, KubernetesObject, ObjectMeta};
 
 /// A Namespace.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +34,41 @@ impl KubernetesObject for Namespace {
     fn metadata_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
     }
+}
+
+/// Spec of a ResourceQuota.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResourceQuotaSpec {
+    /// The most of each resource that a namespace may have, for instance `requests.cpu`.
+    pub hard: BTreeMap<String, String>,
+}
+
+impl Kind for ResourceQuotaSpec {
+    const API_VERSION: &'static str = "v1";
+    const KIND: &'static str = "ResourceQuota";
+}
+
+/// Spec of a LimitRange.
+#[derive(Clone, Debug, Serialize)]
+pub struct LimitRangeSpec {
+    /// What counts for objects of one type.
+    pub limits: [Limit; 1],
+}
+
+/// What counts for objects of one type in a namespace.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limit {
+    /// `Container`.
+    #[serde(rename = "type")]
+    pub type_: &'static str,
+    /// What a container requests that states no requests, by resource.
+    pub default_request: BTreeMap<String, String>,
+}
+
+impl Kind for LimitRangeSpec {
+    const API_VERSION: &'static str = "v1";
+    const KIND: &'static str = "LimitRange";
 }
 
 /// provider-kubernetes' Object: a manifest, applied to the cluster that a provider configuration reaches.

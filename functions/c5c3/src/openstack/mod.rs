@@ -5,6 +5,7 @@ mod ceph;
 mod control_plane;
 mod deletion;
 mod keys;
+mod quota;
 mod requests;
 mod shares;
 mod site;
@@ -55,6 +56,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
     let shares = recipe.shares(&mut composed)?;
+    recipe.quota(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     recipe.deletion(&storages, &mut composed)?;
     let (retained, holds) =

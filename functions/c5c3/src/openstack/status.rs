@@ -281,7 +281,7 @@ impl Recipe<'_> {
         };
         let free = self.site.storages.iter().filter_map(|pool| {
             let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
-            let raw = quantity::bytes(capacity.available.as_deref()?)?;
+            let raw = quantity::amount(capacity.available.as_deref()?)?;
             Some((raw / f64::from(claim.replication)).min(limit))
         });
         let free: Vec<f64> = free.collect();

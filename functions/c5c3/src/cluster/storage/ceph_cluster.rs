@@ -103,8 +103,8 @@ pub fn wanted(
 /// Why the pool's disks don't reach its target capacity, if they don't.
 pub fn shortfall(spec: &StorageClusterSpec, preset: &CephPreset) -> Option<String> {
     let target = spec.target_capacity()?;
-    let disk = quantity::bytes(&format!("{}Gi", preset.disk_gib.max(1)))?;
-    let needed = (quantity::bytes(target)? / disk).ceil();
+    let disk = quantity::amount(&format!("{}Gi", preset.disk_gib.max(1)))?;
+    let needed = (quantity::amount(target)? / disk).ceil();
     let disks = disks(spec);
     (needed > f64::from(disks)).then(|| {
         format!(

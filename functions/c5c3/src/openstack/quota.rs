@@ -1,0 +1,256 @@
+//! ResourceQuota and LimitRange of a control plane's namespace: as much as its size needs during an update, and no more.
+
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Mul};
+
+use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure, Service};
+use c5c3_api::parts::Resources;
+use function_protocol::Fatal;
+
+use super::Recipe;
+use crate::composed::Composed;
+use crate::input::SizePreset;
+use crate::manifest::Manifest;
+use crate::manifest::kubernetes::{Limit, LimitRangeSpec, ResourceQuotaSpec};
+use crate::ownership::IgnoredStatus;
+use crate::quantity;
+
+/// Names of the composed resources.
+const QUOTA: &str = "quota";
+const LIMITS: &str = "limits";
+
+/// Name of the ResourceQuota and of the LimitRange.
+const NAME: &str = "control-plane";
+
+const MIB: f64 = 1_048_576.0;
+const GIB: f64 = 1024.0 * MIB;
+
+/// What pods request, and their volumes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Amounts {
+    cores: f64,
+    memory: f64,
+    pods: f64,
+    volumes: f64,
+    storage: f64,
+}
+
+/// A pod of a service whose size states no resources.
+const POD: Amounts = pod(0.1, 256.0 * MIB);
+
+/// What the containers beside the service's own request.
+const SIDECARS: Amounts = Amounts {
+    pods: 0.0,
+    ..pod(0.3, 192.0 * MIB)
+};
+
+/// A member of MariaDB or RabbitMQ whose size states no resources.
+const MEMBER: Amounts = pod(0.5, 2.0 * GIB);
+
+/// What no size states: OVN's databases and daemons, components with a fixed number of replicas, exporters, volumes for backups, and
+/// the Jobs of an update.
+const BASE: Amounts = Amounts {
+    volumes: 14.0,
+    storage: 96.0 * GIB,
+    pods: 45.0,
+    ..pod(6.0, 16.0 * GIB)
+};
+
+/// How much more than it needs a control plane may have: a pod that is being deleted still counts.
+const MARGIN: f64 = 1.25;
+
+const fn pod(cores: f64, memory: f64) -> Amounts {
+    Amounts {
+        cores,
+        memory,
+        pods: 1.0,
+        volumes: 0.0,
+        storage: 0.0,
+    }
+}
+
+impl Recipe<'_> {
+    /// Composes both, where the namespace is composed.
+    pub fn quota(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+        let namespace = self.names.namespace();
+        let cluster = self.site.control_plane.name.name();
+        let creation = self.site.creation_in_namespace().when(composed.owns_all());
+        let quota = ResourceQuotaSpec {
+            hard: hard(self.presets.size(self.cluster.spec.size)?),
+        };
+        let quota = Manifest::new(&namespace, NAME, quota);
+        composed.object(QUOTA, cluster, quota, creation, |_: &IgnoredStatus| true)?;
+        let limits = Manifest::new(&namespace, NAME, limits());
+        composed.object(LIMITS, cluster, limits, creation, |_: &IgnoredStatus| true)?;
+        Ok(())
+    }
+}
+
+/// Requests of a container that states none: a ResourceQuota refuses it otherwise. A default limit would refuse containers that
+/// request more.
+fn limits() -> LimitRangeSpec {
+    let requests = [("cpu", "100m"), ("memory", "128Mi")];
+    let requests = requests.map(|(resource, amount)| (resource.to_owned(), amount.to_owned()));
+    LimitRangeSpec {
+        limits: [Limit {
+            type_: "Container",
+            default_request: requests.into(),
+        }],
+    }
+}
+
+/// What a namespace with a control plane of this size may have.
+fn hard(preset: &SizePreset) -> BTreeMap<String, String> {
+    let mut needed = BASE;
+    needed += infrastructure(&preset.infrastructure);
+    for (replicas, resources) in components(preset) {
+        let mut pod = stated(resources, POD);
+        pod += SIDECARS;
+        // A rollout adds one pod of each component.
+        needed += pod * (replicas + 1);
+    }
+    let allowed = needed * MARGIN;
+    let whole = |amount: f64| format!("{}", amount.ceil());
+    let gibibytes = |amount: f64| format!("{}Gi", (amount / GIB).ceil());
+    let derived = [
+        ("persistentvolumeclaims", whole(allowed.volumes)),
+        ("pods", whole(allowed.pods)),
+        ("requests.cpu", whole(allowed.cores)),
+        ("requests.memory", gibibytes(allowed.memory)),
+        ("requests.storage", gibibytes(allowed.storage)),
+    ];
+    let derived = derived.map(|(resource, amount)| (resource.to_owned(), amount));
+    let given = preset.quota.iter();
+    let given = given.map(|(resource, amount)| (resource.clone(), amount.to_string()));
+    derived.into_iter().chain(given).collect()
+}
+
+/// Databases, message bus and cache, whether the claim's services use them or not.
+fn infrastructure(infrastructure: &Infrastructure) -> Amounts {
+    let Infrastructure {
+        mariadb,
+        rabbitmq,
+        valkey,
+        memcached,
+    } = infrastructure;
+    let volume = |size: &c5c3_api::parts::Size| Amounts {
+        // Galera keeps its state on a volume of its own.
+        volumes: 2.0,
+        storage: size.bytes() as f64 + GIB,
+        ..SIDECARS
+    };
+    let cache = pod(0.5, memcached.memory.bytes() as f64 * 1.25 + 64.0 * MIB);
+    let mut needed = cache * memcached.replicas;
+    needed += stated(&mariadb.resources, MEMBER) * mariadb.replicas;
+    needed += volume(&mariadb.storage_size) * mariadb.replicas;
+    needed += stated(&rabbitmq.resources, MEMBER) * rabbitmq.replicas;
+    needed += volume(&rabbitmq.storage_size) * rabbitmq.replicas;
+    needed += stated(&valkey.resources, MEMBER) * valkey.replicas;
+    needed
+}
+
+/// Each component that a size states: most replicas, and what each requests.
+fn components(preset: &SizePreset) -> Vec<(u32, &Resources)> {
+    let ControlPlaneServices {
+        keystone,
+        glance,
+        placement,
+        nova,
+        neutron,
+        cinder,
+        octavia: _,
+        manila: _,
+    } = &preset.services;
+    fn service<const N: u32>(service: &Service<N>) -> (u32, &Resources) {
+        let most = service.autoscaling.as_ref().map(|most| most.max_replicas);
+        (most.unwrap_or(service.replicas), &service.resources)
+    }
+    let mut components = vec![
+        service(&keystone.service),
+        service(&glance.service),
+        service(placement),
+        (nova.api.replicas, &nova.api.resources),
+        (nova.scheduler.replicas, &nova.scheduler.resources),
+        (nova.conductor.replicas, &nova.conductor.resources),
+        (neutron.api.replicas, &neutron.api.resources),
+        (cinder.api.replicas, &cinder.api.resources),
+        (cinder.scheduler.replicas, &cinder.scheduler.resources),
+    ];
+    let volume = cinder.volume.iter();
+    components.extend(volume.map(|volume| (volume.replicas, &volume.resources)));
+    components
+}
+
+/// A pod that requests what is stated; of a resource that isn't stated, the usual amount.
+fn stated(resources: &Resources, usual: Amounts) -> Amounts {
+    let stated = |resource: &str| {
+        let amounts = [&resources.requests, &resources.limits].into_iter();
+        let amount = amounts.flat_map(|amounts| amounts.get(resource)).next()?;
+        quantity::amount(amount.as_str())
+    };
+    Amounts {
+        cores: stated("cpu").unwrap_or(usual.cores),
+        memory: stated("memory").unwrap_or(usual.memory),
+        ..usual
+    }
+}
+
+impl AddAssign for Amounts {
+    fn add_assign(&mut self, other: Self) {
+        self.cores += other.cores;
+        self.memory += other.memory;
+        self.pods += other.pods;
+        self.volumes += other.volumes;
+        self.storage += other.storage;
+    }
+}
+
+impl<N: Into<f64>> Mul<N> for Amounts {
+    type Output = Self;
+
+    fn mul(self, times: N) -> Self {
+        let times = times.into();
+        Self {
+            cores: self.cores * times,
+            memory: self.memory * times,
+            pods: self.pods * times,
+            volumes: self.volumes * times,
+            storage: self.storage * times,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_follows_from_a_size_but_for_what_the_size_gives_itself() {
+        let preset: SizePreset = serde_json::from_value(serde_json::json!({
+            "infrastructure": {
+                "mariadb": { "storageSize": "100Gi", "resources": { "requests": { "cpu": "2", "memory": "8Gi" } } },
+                "rabbitmq": { "storageSize": "20Gi", "resources": { "limits": { "cpu": 1, "memory": "4Gi" } } },
+            },
+            "services": { "keystone": { "replicas": 3, "autoscaling": { "maxReplicas": 9 } } },
+            "share": { "weight": 1 },
+            "quota": { "pods": 7, "count/services": "100" },
+        }))
+        .unwrap();
+        let hard = hard(&preset);
+        let hard: Vec<(&str, &str)> = hard
+            .iter()
+            .map(|(resource, amount)| (resource.as_str(), amount.as_str()))
+            .collect();
+        assert_eq!(
+            hard,
+            [
+                ("count/services", "100"),
+                ("persistentvolumeclaims", "33"),
+                ("pods", "7"),
+                ("requests.cpu", "43"),
+                ("requests.memory", "99Gi"),
+                ("requests.storage", "578Gi"),
+            ]
+        );
+    }
+}
