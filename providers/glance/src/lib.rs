@@ -20,6 +20,9 @@ use store::Store;
 
 /// Its configuration file.
 const CONFIG: &str = "glance-api.conf";
+/// The rule by which a project's members may say where an image is. Whoever knows the places of images could say that theirs is at
+/// another's, and read it (<https://wiki.openstack.org/wiki/OSSN/OSSN-0065>).
+const ADD_LOCATION: &str = "add_image_location";
 
 /// Composes Glances.
 pub struct Glance;
@@ -76,6 +79,10 @@ fn workload(
 ) -> Workload {
     let mut files = Files::default();
     let mut config = config::glance_api_conf(service, cache, stores, database, access, &mut files);
+    let mut policy = policy.clone();
+    if store::are_cloned(stores) {
+        policy.restrict(ADD_LOCATION, "role:service");
+    }
     policy.configure(service, &mut config, &mut files);
     files.config(CONFIG, &config);
     let files = files.compose(service, desired);

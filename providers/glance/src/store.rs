@@ -113,6 +113,11 @@ pub fn resolve(
 pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, files: &mut Files) {
     let backends = stores.iter().map(Store::backend);
     config.section("DEFAULT").list("enabled_backends", backends);
+    if are_cloned(stores) {
+        config
+            .section("DEFAULT")
+            .set("show_image_direct_url", "true");
+    }
     if let Some(usual) = stores.first() {
         config
             .section("glance_store")
@@ -121,6 +126,13 @@ pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, f
     for store in stores {
         store.configure(service, config, files);
     }
+}
+
+/// Whether Nova and Cinder clone images in Ceph rather than copying them: they need the image's place in its store. Of an image in
+/// a bucket that would be a URL with the bucket's keys.
+pub fn are_cloned(stores: &[Store]) -> bool {
+    let is_rbd = |store: &Store| matches!(store.place, Place::Rbd(_));
+    stores.iter().all(is_rbd)
 }
 
 impl Store {

@@ -57,6 +57,12 @@ impl Policy {
         Ok(Ok(Self { rules }))
     }
 
+    /// Replaces a rule of the service, unless the resource gives another one.
+    pub fn restrict(&mut self, name: &str, rule: &str) {
+        let rules = self.rules.entry(name.to_owned());
+        rules.or_insert_with(|| rule.to_owned());
+    }
+
     /// Has a service use these rules.
     pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
         if self.rules.is_empty() {
