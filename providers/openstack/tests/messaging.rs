@@ -28,15 +28,7 @@ fn given(messaging: Value, secret: &[(&str, &str)]) -> Cluster {
 fn managed(password: &str) -> Cluster {
     let credentials = [("username", "neutron"), ("password", password)];
     let mut cluster = given(json!({}), &credentials);
-    let ready = json!({ "conditions": [{ "type": "Ready", "status": "True" }] });
-    let available = json!({ "conditions": [{ "type": "ClusterAvailable", "status": "True" }] });
-    let bus = json!({ "spec": {}, "status": available });
-    cluster.put::<Manifest<RabbitmqCluster>>("openstack-rabbitmq", bus);
-    cluster.settle(&NEUTRON, "neutron");
-    cluster.change::<Manifest<Vhost>>("neutron", |made| made["status"] = ready.clone());
-    cluster.change::<Manifest<User>>("neutron", |made| made["status"] = ready.clone());
-    cluster.change::<Manifest<Permission>>("neutron", |made| made["status"] = ready);
-    cluster.secret("neutron-user-credentials", &credentials);
+    cluster.put::<Manifest<RabbitmqCluster>>("openstack-rabbitmq", json!({ "spec": {} }));
     cluster.settle(&NEUTRON, "neutron");
     cluster
 }

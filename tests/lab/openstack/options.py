@@ -83,6 +83,25 @@ NAMESPACES = {
         "placement.auth",
         *MIDDLEWARE,
     ],
+    "nova": [
+        "keystonemiddleware.auth_token",
+        "nova.conf",
+        "os_brick",
+        "os_vif",
+        "oslo.cache",
+        "oslo.concurrency",
+        "oslo.limit",
+        "oslo.log",
+        "oslo.messaging",
+        "oslo.middleware",
+        "oslo.policy",
+        "oslo.privsep",
+        "oslo.reports",
+        "oslo.service.periodic_task",
+        "oslo.service.service",
+        "oslo.versionedobjects",
+        "osprofiler",
+    ],
     "placement": [
         "keystonemiddleware.auth_token",
         "oslo.log",
@@ -104,6 +123,12 @@ AGENTS = {
     ],
 }
 
+# Sections of nova-compute's privileged helpers: each has the options that oslo.privsep lists under a name of its own.
+PRIVILEGED = ["nova_sys_admin", "privsep_osbrick", "vif_plug_ovs_privileged"]
+
+# A capability of Linux by name or number (oslo_privsep.priv_context.CapNameOrInt).
+CAPABILITY = "like(^([Cc][Aa][Pp]_[A-Za-z_]+|-?[0-9]+)$)"
+
 # Stores that Glance has for itself (glance.common.wsgi.RESERVED_STORES).
 RESERVED_STORES = {"os_glance_tasks_store": "file", "os_glance_staging_store": "file"}
 
@@ -111,18 +136,35 @@ RESERVED_STORES = {"os_glance_tasks_store": "file", "os_glance_staging_store": "
 @functools.cache
 def listed(service):
     """Every option by section and name, as the libraries list them."""
+    if service == "glance":
+        # Glance's images have no os-brick, without which there is no store in Cinder.
+        sys.modules["os_brick"] = None
     options = {}
     for _, groups in generator._list_opts((NAMESPACES | AGENTS)[service]):
         for group, of_group in groups:
             section = options.setdefault(getattr(group, "name", group) or "DEFAULT", {})
             for option in of_group:
                 section.setdefault(option.dest, option)
+    if service == "neutron-ovn-agent":
+        # Before 2026.1 the agent reads this and doesn't list it.
+        from neutron.conf.agent import agent_extensions_manager
+
+        for option in agent_extensions_manager.AGENT_EXT_MANAGER_OPTS:
+            options["agent"].setdefault(option.dest, option)
+    if service == "nova":
+        options |= {section: options["privsep"] for section in PRIVILEGED}
     return options
 
 
 def plugins():
-    """The names of every way to authenticate."""
-    return sorted(loading.get_available_plugin_names())
+    """The names of every way to authenticate, but for that of Cinder's client, which only the client takes."""
+    return sorted(loading.get_available_plugin_names() - {"noauth"})
+
+
+@functools.cache
+def of_plugins():
+    """The names of all options of every way to authenticate."""
+    return {option.dest for name in plugins() for option in loading.get_auth_plugin_conf_options(name)}
 
 
 def with_plugins(options):
@@ -174,13 +216,21 @@ def word(type_):
         return "host"
     if isinstance(type_, types.URI):
         return "uri(" + "|".join(type_.schemes or []) + ")"
+    if type(type_).__name__ == "UnifiedLimitsResource":
+        # A resource of Nova's own, or a class of Placement's (nova.conf.quota).
+        own = sorted(name for name in type_.resources if not name.startswith("class:"))
+        return "like(^(class:[A-Z0-9_]+|" + "|".join(own) + ")$)"
     if isinstance(type_, types.String) or type_ is str:
         regex = getattr(type_, "regex", None)
         if not regex:
             return "text"
         prefixes = re.fullmatch(r"\^\(([a-z|]+)\):\.\+", regex.pattern)
-        assert prefixes, regex.pattern
-        return "scheme(" + prefixes[1] + ")"
+        if prefixes:
+            return "scheme(" + prefixes[1] + ")"
+        assert " " not in regex.pattern, regex.pattern
+        return f"like({regex.pattern})"
+    if getattr(type_, "__name__", type(type_).__name__) == "CapNameOrInt":
+        return CAPABILITY
     if type_ in (int, float):
         return type_.__name__
     raise AssertionError(f"{type_!r} is a type that nobody has described yet")
@@ -224,7 +274,11 @@ def read(service, path):
     conf = cfg.ConfigOpts()
     for section, options in listed(service).items():
         if not section.startswith("glance.store."):
+            # Nova and Neutron list what some ways to authenticate read, where the one that is chosen registers its own.
+            chosen = "auth_type" in options and options["auth_type"] in loading.get_auth_common_conf_options()
             for option in options.values():
+                if chosen and option.dest in of_plugins():
+                    continue
                 option = copy.copy(option)
                 option.required = False
                 conf.register_opt(option, group=None if section == "DEFAULT" else section)
@@ -244,6 +298,10 @@ def read(service, path):
     for section, options in list(conf._groups.items()):
         if "auth_type" not in options._opts:
             continue
+        # Neutron registers all of these, and lists some.
+        for option in loading.get_auth_common_conf_options():
+            if option.dest not in options._opts:
+                conf.register_opt(option, group=section)
         try:
             if conf[section].auth_type:
                 loading.load_auth_from_conf_options(conf, section)

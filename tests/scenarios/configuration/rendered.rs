@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::glance::GlanceSpec;
 use c5c3_api::keystone::KeystoneSpec;
-use c5c3_api::placement::PlacementSpec;
+use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use lab::{ConfigurationFile, Context, Result};
-use provider_composer::{Custom, Failure, Operator};
+use lab::{ConfigurationFile, Context, Result, ensure};
+use provider_composer::{Composer, Custom, Failure};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
-use provider_openstack::Release;
+use provider_neutron::Neutron;
+use provider_nova::Nova;
+use provider_openstack::manifest::{Manifest, mariadb, rabbitmq};
+use provider_openstack::{NOVA_METADATA, NOVA_NOVNCPROXY, Release};
 use provider_openstack_fixtures::Cluster;
 use provider_placement::Placement;
 use serde_json::{Value, json};
@@ -33,6 +35,16 @@ const VALUES: [(&str, &str); 13] = [
     ("ca.crt", "authority"),
 ];
 
+/// The service or agent that reads each configuration file.
+const READERS: [(&str, &str); 6] = [
+    ("keystone.conf", "keystone"),
+    ("glance-api.conf", "glance"),
+    ("placement.conf", "placement"),
+    ("neutron.conf", "neutron"),
+    ("neutron-ovn-agent.ini", "neutron-ovn-agent"),
+    ("nova.conf", "nova"),
+];
+
 /// The configuration files and the policies of a release.
 #[derive(Default)]
 pub struct Rendered {
@@ -48,67 +60,106 @@ pub fn rendered(resources: &[Value], release: Release) -> Result<Rendered> {
     for resource in resources {
         let (service, cluster) = composed(resource, release)
             .with_context(|| format!("{release} of {resource} can't be composed"))?;
-        let name = resource["metadata"]["name"].as_str().unwrap_or_default();
-        let prefix = format!("{name}-config-");
-        let mut found = cluster.all::<Secret>().into_iter();
-        let (secret, files) = found
-            .rfind(|(secret, _)| secret.starts_with(&prefix))
-            .with_context(|| format!("{release} of {resource} has no configuration"))?;
-        for key in files["data"]
-            .as_object()
-            .into_iter()
-            .flat_map(|data| data.keys())
-        {
-            let text = cluster.value(secret, key).unwrap_or_default();
-            if key.ends_with(".conf") {
-                rendered.files.insert(ConfigurationFile { service, text });
-            } else if key == "policy.yaml" {
-                rendered.policies.insert((service, text));
+        let mut missing: BTreeSet<&str> = expected(service).iter().copied().collect();
+        for (secret, object) in cluster.all::<Secret>() {
+            let keys = object["data"].as_object().into_iter().flatten();
+            for (key, _) in keys {
+                let text = cluster.value(secret, key).unwrap_or_default();
+                if let Some((_, service)) = READERS.iter().find(|(file, _)| file == key) {
+                    missing.remove(key.as_str());
+                    rendered.files.insert(ConfigurationFile { service, text });
+                } else if key == "policy.yaml" {
+                    rendered.policies.insert((service, text));
+                }
             }
         }
+        ensure!(
+            missing.is_empty(),
+            "{release} of {resource} has no {missing:?}"
+        );
+        let name = resource["metadata"]["name"].as_str().unwrap_or_default();
         let text = variables(&cluster, name);
         rendered.files.insert(ConfigurationFile { service, text });
     }
     Ok(rendered)
 }
 
+/// The files that every resource of a service is given.
+fn expected(service: &str) -> &'static [&'static str] {
+    match service {
+        "keystone" => &["keystone.conf"],
+        "glance" => &["glance-api.conf"],
+        "placement" => &["placement.conf"],
+        "neutron" => &["neutron.conf", "neutron-ovn-agent.ini"],
+        _ => &["nova.conf"],
+    }
+}
+
 /// A resource with all that it names, at rest in one release.
 pub fn composed(resource: &Value, release: Release) -> Result<(&'static str, Cluster), Failure> {
+    match resource["kind"].as_str() {
+        Some("Keystone") => settled("keystone", Keystone, resource, release),
+        Some("Glance") => settled("glance", Glance, resource, release),
+        Some("Neutron") => settled("neutron", Neutron, resource, release),
+        Some("Nova") => settled("nova", Nova, resource, release),
+        _ => settled("placement", Placement, resource, release),
+    }
+}
+
+fn settled<C: Composer + Send + Sync + 'static>(
+    service: &'static str,
+    composer: C,
+    resource: &Value,
+    release: Release,
+) -> Result<(&'static str, Cluster), Failure> {
     let mut resource = resource.clone();
     resource["metadata"]["namespace"] = json!(provider_openstack_fixtures::NAMESPACE);
     resource["spec"]["release"] = json!(release.to_string());
     let mut cluster = Cluster::with_infrastructure();
-    for secret in names(&resource["spec"]) {
-        cluster.secret(&secret, &VALUES);
-    }
-    let text = resource.to_string();
-    let (service, operator, name): (_, Box<dyn Operator>, _) = match resource["kind"].as_str() {
-        Some("Keystone") => (
-            "keystone",
-            Box::new(Keystone),
-            cluster.put_document::<Custom<KeystoneSpec>>(&text),
-        ),
-        Some("Glance") => (
-            "glance",
-            Box::new(Glance),
-            cluster.put_document::<Custom<GlanceSpec>>(&text),
-        ),
-        _ => (
-            "placement",
-            Box::new(Placement),
-            cluster.put_document::<Custom<PlacementSpec>>(&text),
-        ),
-    };
+    provide(&resource, &mut cluster);
     if service != "keystone" {
         cluster.put::<Custom<KeystoneSpec>>("keystone", keystone());
     }
+    let (operator, name) = (
+        composer,
+        cluster.put_document::<Custom<C::Spec>>(&resource.to_string()),
+    );
     // A mistake is reported at the latest when nothing is awaited any more; all that is right comes to rest.
     for _ in 0..3 {
-        cluster.compose(operator.as_ref(), &name)?;
+        cluster.compose(&operator, &name)?;
         cluster.play();
     }
-    cluster.settle(operator.as_ref(), &name);
+    cluster.settle(&operator, &name);
     Ok((service, cluster))
+}
+
+/// Creates what a resource refers to, and what it looks for by usual names.
+fn provide(resource: &Value, cluster: &mut Cluster) {
+    let spec = &resource["spec"];
+    for name in names(spec) {
+        cluster.secret(&name, &VALUES);
+        cluster.put::<Manifest<mariadb::MariaDb>>(&name, json!({ "spec": {} }));
+        cluster.put::<Manifest<rabbitmq::RabbitmqCluster>>(&name, json!({ "spec": {} }));
+    }
+    cluster.ovn();
+    let serving = cluster.get::<Custom<OvnClusterSpec>>("ovn").cloned();
+    let reference = spec["ovn"]["clusterRef"]["name"].as_str();
+    if let (Some(name), Some(ovn)) = (reference, serving) {
+        cluster.put::<Custom<OvnClusterSpec>>(name, ovn);
+        cluster.secret(&format!("{name}-client"), &VALUES);
+    }
+    let name = resource["metadata"]["name"].as_str().unwrap_or_default();
+    let mut served = vec![name.to_owned(), format!("{name}-{}", NOVA_METADATA.name)];
+    for cell in spec["cells"].as_array().into_iter().flatten() {
+        let cell = cell["name"].as_str().unwrap_or_default();
+        served.push(format!("{name}-{cell}-{}", NOVA_NOVNCPROXY.name));
+        for secret in ["db-credentials", "rabbitmq-credentials"] {
+            cluster.secret(&format!("nova-{cell}-{secret}"), &VALUES);
+        }
+    }
+    for endpoint in served {
+        cluster.secret(&format!("{endpoint}-tls"), &VALUES);
+    }
 }
 
 /// The Keystone that the other services look for.

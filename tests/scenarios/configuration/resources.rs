@@ -1,4 +1,4 @@
-//! Everything that asks for a Keystone, a Glance or a Placement: examples, sizes, fixtures, and what they leave out.
+//! Everything that asks for a service: examples, sizes, fixtures, and what they leave out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use lab::{Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const KINDS: [&str; 3] = ["Keystone", "Glance", "Placement"];
+const KINDS: [&str; 5] = ["Keystone", "Glance", "Placement", "Nova", "Neutron"];
 /// Everything under `examples` that becomes control planes, with what it names.
 const EXAMPLES: [&[&str]; 6] = [
     &["claims", "pools"],
@@ -30,7 +30,7 @@ const COMPOSITIONS: [&str; 3] = [
 /// Resources that the API server takes.
 const FIXTURES: [&str; 2] = ["accepted", "seeds"];
 
-/// All of them, without a status.
+/// All of them, each once, without a status.
 pub fn resources() -> Result<Vec<Value>> {
     let mut resources = Vec::new();
     for paths in EXAMPLES {
@@ -57,12 +57,22 @@ pub fn resources() -> Result<Vec<Value>> {
     resources.extend(keystones());
     resources.extend(glances());
     resources.extend(placements());
+    resources.extend(novas());
+    resources.extend(neutrons());
+    for resource in &mut resources {
+        resource["metadata"] = json!({ "name": resource["metadata"]["name"] });
+        if let Some(resource) = resource.as_object_mut() {
+            resource.remove("status");
+        }
+    }
+    resources.sort_by_cached_key(Value::to_string);
+    resources.dedup();
     for kind in KINDS {
         let of_kind = resources
             .iter()
             .filter(|resource| resource["kind"] == kind)
             .count();
-        ensure!(of_kind > 20, "only {of_kind} {kind}s");
+        ensure!(of_kind > 10, "only {of_kind} {kind}s");
     }
     Ok(resources)
 }
@@ -227,6 +237,72 @@ fn placements() -> Vec<Value> {
                 "tls": tls,
                 "policyOverrides": { "rules": { "placement:usages": "@" } },
                 "extraConfig": { "placement": { "randomize_allocation_candidates": "yes" } },
+            }),
+        )
+    });
+    all.collect()
+}
+
+fn novas() -> Vec<Value> {
+    let caches = [
+        json!({ "backend": "dogpile.cache.pymemcache", "servers": ["a.example.com", "[2001:db8::1]:11212"] }),
+        json!({}),
+    ];
+    let all = accesses().into_iter().zip(caches).zip([true, false]);
+    let all = all.map(|(((access, tls), cache), archived)| {
+        resource(
+            "Nova",
+            json!({
+                "keystone": access,
+                "tls": tls,
+                "cache": cache,
+                "cells": [
+                    { "name": "cell1" },
+                    { "name": "cell2", "messaging": { "hosts": ["bus.example.com:5672"] } },
+                    { "name": "cell3", "database": { "host": "2001:db8::1", "port": 3307 } },
+                ],
+                "deletedRows": { "archiveAfterDays": if archived { 1 } else { 365 }, "purgeAfterDays": 365 },
+                "policyOverrides": { "rules": { "os_compute_api:servers:create": "rule:project_member_api and not role:guest" } },
+                "extraConfig": {
+                    "DEFAULT": { "instance_usage_audit_period": "day@3" },
+                    "quota": { "cores": "40" },
+                    "serial_console": { "port_range": "10000:20000" },
+                },
+            }),
+        )
+    });
+    all.collect()
+}
+
+fn neutrons() -> Vec<Value> {
+    let types = [
+        json!({ "tenantNetworkTypes": ["geneve"], "mtu": 1280 }),
+        json!({
+            "typeDrivers": ["geneve", "vxlan", "vlan", "flat", "local"],
+            "tenantNetworkTypes": ["vlan", "geneve"],
+            "extensionDrivers": ["port_security"],
+            "physicalNetworks": [
+                { "name": "physnet1", "bridge": "br-ex", "vlanRange": "1000-1099" },
+                { "name": "physnet2", "bridge": "br-dc" },
+            ],
+            "mtu": 9000,
+        }),
+    ];
+    let all = databases().into_iter().zip(accesses()).zip(types);
+    let all = all.map(|((database, (access, tls)), ml2)| {
+        resource(
+            "Neutron",
+            json!({
+                "database": database,
+                "keystone": access,
+                "tls": tls,
+                "ovn": {},
+                "ml2": ml2,
+                "rpcServer": {},
+                "dns": { "domain": "cloud.example.com.", "servers": ["192.0.2.53", "2001:db8::53"] },
+                "defaultAvailabilityZones": ["a", "b"],
+                "policyOverrides": { "rules": { "create_network": "role:admin or role:member" } },
+                "extraConfig": { "quotas": { "quota_network": "20" } },
             }),
         )
     });

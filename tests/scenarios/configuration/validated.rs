@@ -37,7 +37,7 @@ const OWN: usize = 4;
 pub fn values(release: Release) -> Result<()> {
     let openstack = OpenStack::of(release)?;
     let mut asked = Vec::new();
-    for service in ["keystone", "glance", "neutron", "placement"] {
+    for service in ["keystone", "glance", "neutron", "nova", "placement"] {
         let Some(options) = Options::of(service, release) else {
             lab::bail!("nobody knows what {service} reads");
         };
@@ -97,9 +97,10 @@ fn value(known: &Known, turn: usize) -> String {
         return near[turn % near.len()].clone().unwrap_or_default();
     }
     let choices: Vec<&str> = inner.split('|').collect();
-    let choice = choices[turn % choices.len()];
+    // A dollar begins a reference to another option, which is nothing that a value alone decides.
+    let choice = choices[turn % choices.len()].replace('$', "");
     match turn % 2 {
-        0 => choice.to_owned(),
+        0 => choice,
         _ => choice.to_uppercase(),
     }
 }
@@ -118,7 +119,7 @@ fn file(service: &'static str, given: &[(Known, String)]) -> ConfigurationFile {
 }
 
 /// Rules, right and wrong, of a service.
-const RULES: [(&str, &[(&str, &str)]); 9] = [
+const RULES: [(&str, &[(&str, &str)]); 13] = [
     ("placement", &[("placement:usages", "role:admin")]),
     (
         "placement",
@@ -140,6 +141,19 @@ const RULES: [(&str, &[(&str, &str)]); 9] = [
         ],
     ),
     ("keystone", &[("identity:create_project", "not role:guest")]),
+    (
+        "nova",
+        &[(
+            "os_compute_api:servers:create",
+            "rule:project_member_api and not role:guest",
+        )],
+    ),
+    ("nova", &[("os_compute_api:server:create", "role:admin")]),
+    (
+        "neutron",
+        &[("create_network", "role:admin or role:member")],
+    ),
+    ("neutron", &[("create_netwrk", "role:admin")]),
 ];
 
 /// Each of those rules is refused by both or by none.
@@ -154,6 +168,13 @@ pub fn policies(release: Release) -> Result<()> {
             } }),
             "glance" => json!({ "kind": "Glance", "metadata": { "name": service }, "spec": {
                 "storage": { "backend": "file" },
+                "policyOverrides": { "rules": rules },
+            } }),
+            "nova" => json!({ "kind": "Nova", "metadata": { "name": service }, "spec": {
+                "policyOverrides": { "rules": rules },
+            } }),
+            "neutron" => json!({ "kind": "Neutron", "metadata": { "name": service }, "spec": {
+                "ovn": {},
                 "policyOverrides": { "rules": rules },
             } }),
             _ => json!({ "kind": "Placement", "metadata": { "name": service }, "spec": {

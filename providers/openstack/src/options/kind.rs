@@ -2,13 +2,15 @@
 //! (<https://docs.openstack.org/oslo.config/latest/reference/types.html>).
 //!
 //! A kind is a word: `text`, `bool`, `int(1..65535)`, `float(0..)`, `host`, `uri(http|https)`, `scheme(tcp|ssl)` for anything after
-//! one of these and a colon, `one(a|b)`, `any-case(a|b)`,
+//! one of these and a colon, `like(^[a-z]+$)` for text that matches a regular expression, `one(a|b)`, `any-case(a|b)`,
 //! or one made of another: `list(int)`, `brackets(host)` for a list in brackets, `dict(text)`.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::str::FromStr;
+
+use regex::Regex;
 
 use super::near::near;
 
@@ -50,6 +52,7 @@ fn fits(kind: &str, value: &str) -> Result<(), String> {
         "host" => value.parse::<IpAddr>().is_ok() || is_host_name(value),
         "uri" => is_uri(inner, value),
         "scheme" => has_scheme(inner, value),
+        "like" => Regex::new(inner).is_ok_and(|pattern| pattern.is_match(value)),
         "one" | "any-case" => return is_choice(inner, value, name == "any-case"),
         "list" => return each(value, |item| fits(inner, item.trim())),
         "brackets" => match value
@@ -173,6 +176,7 @@ fn described(kind: &str) -> String {
         "uri" if inner.is_empty() => "a URL".to_owned(),
         "uri" => format!("a URL with {}", inner.replace('|', " or ")),
         "scheme" => format!("{}: and more", inner.replace('|', ": or ")),
+        "like" => format!("text that matches {inner}"),
         "one" | "any-case" => format!("one of {}", inner.replace('|', ", ")),
         "list" => format!(
             "a list of values with commas between, each {}",
@@ -223,6 +227,8 @@ mod tests {
     #[case("uri()", "https://user@example.com:5000/v3?a=b")]
     #[case("uri(http|https)", "http://[2001:db8::1]:80")]
     #[case("scheme(tcp|ssl)", "ssl:192.0.2.1:6641")]
+    #[case(r"like(^\d+:\d+$)", "10000:20000")]
+    #[case("list(like(^(cap_[a-z]+|[0-9]+)$))", "cap_chown, 21")]
     fn values_that_fit(#[case] kind: &str, #[case] value: &str) {
         assert_eq!(check(kind, value), Ok(()));
     }
@@ -262,6 +268,7 @@ mod tests {
     #[case("uri()", "http://a b", "a URL")]
     #[case("scheme(tcp|ssl)", "udp:192.0.2.1:6641", "tcp: or ssl: and more")]
     #[case("scheme(tcp|ssl)", "ssl:", "tcp: or ssl: and more")]
+    #[case(r"like(^\d+:\d+$)", "10000", r"text that matches ^\d+:\d+$")]
     fn values_that_do_not(#[case] kind: &str, #[case] value: &str, #[case] error: &str) {
         assert_eq!(check(kind, value), Err(error.to_owned()));
     }

@@ -10,7 +10,7 @@ use crate::release::Release;
 use table::Line;
 
 /// Tables of each service: its options, and its policy rules.
-const TABLES: [(&str, &str, &str); 4] = [
+const TABLES: [(&str, &str, &str); 5] = [
     (
         "glance",
         include_str!("../../options/glance.options"),
@@ -25,6 +25,11 @@ const TABLES: [(&str, &str, &str); 4] = [
         "neutron",
         include_str!("../../options/neutron.options"),
         include_str!("../../options/neutron.rules"),
+    ),
+    (
+        "nova",
+        include_str!("../../options/nova.options"),
+        include_str!("../../options/nova.rules"),
     ),
     (
         "placement",
@@ -286,6 +291,6 @@ mod tests {
                 );
             }
         }
-        assert!(Options::of("nova", R2026_1).is_none());
+        assert!(Options::of("tempest", R2026_1).is_none());
     }
 }
