@@ -88,7 +88,7 @@ reasons! {
         TooFewDisks,
         /// The numbers in the message don't fit: raise the number of workers.
         TooFewWorkers,
-        /// The claim enables services that this version doesn't support: disable those in the message.
+        /// This version doesn't support what the message names: disable or remove it.
         Unsupported,
         /// The message lists what the spec no longer wants and what is kept because it has data; it has the command that
         /// deletes it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::CustomResource;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::desired::DesiredState;
 use crate::key::Key;
@@ -35,15 +35,21 @@ impl Composed {
     ) -> Self {
         let kind = ResourceKind::of::<S>();
         let owner = Owner::of(kind, &subject.metadata);
+        let marks = Marks {
+            operator,
+            kind,
+            subject: &subject.metadata,
+            owner: &owner,
+            reference: owner::reference(kind, &subject.metadata),
+        };
         let objects = std::mem::take(&mut desired.objects).into_iter();
         desired.objects = objects
             .map(|(key, body)| {
-                if desired.labelled.contains(&key) {
-                    let object = identified(&key, body);
-                    return (key, object);
-                }
-                let owner = (!desired.unowned.contains(&key)).then_some(&owner);
-                let object = complete(&key, body, operator, kind, &subject.metadata, owner);
+                let object = identified(&key, body, |metadata| {
+                    if !desired.labelled.contains(&key) {
+                        marks.add(&key, desired.unowned.contains(&key), metadata);
+                    }
+                });
                 (key, object)
             })
             .collect();
@@ -80,64 +86,68 @@ fn common_labels(key: &Key, kind: ResourceKind, subject: &Metadata) -> [(&'stati
     ]
 }
 
-/// Returns a complete object: the body with its name and, where it has an owner, the owner's labels and reference.
-fn complete(
-    key: &Key,
-    body: Value,
+/// What the owner of objects adds to each.
+struct Marks<'a> {
     operator: &'static str,
     kind: ResourceKind,
-    subject: &Metadata,
-    owner: Option<&Owner>,
-) -> Value {
-    let mut object = identified(key, body);
-    let metadata = &mut object["metadata"];
-    if !metadata["labels"].is_object() {
-        metadata["labels"] = json!({});
-    }
-    if let Some(labels) = metadata["labels"].as_object_mut() {
-        for (label, value) in common_labels(key, kind, subject) {
-            labels.entry(label).or_insert_with(|| json!(value));
-        }
-        labels.insert(MANAGED_BY.to_owned(), json!(operator));
-        for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
-            labels.insert(label.to_owned(), json!(value));
-        }
-    }
-    // An owner without a namespace may own objects in every namespace.
-    let is_within = subject.namespace.is_none() || key.namespace == subject.namespace;
-    if owner.is_some()
-        && is_within
-        && let Some(reference) = owner::reference(kind, subject)
-    {
-        metadata["ownerReferences"] = json!([reference]);
-    }
-    object
+    subject: &'a Metadata,
+    owner: &'a Owner,
+    /// The ownerReference.
+    reference: Option<Value>,
 }
 
-/// Returns a body as an object of its kind and name.
-fn identified(key: &Key, mut body: Value) -> Value {
-    let mut metadata = match body.get_mut("metadata").map(Value::take) {
-        Some(Value::Object(metadata)) => Value::Object(metadata),
-        _ => json!({}),
-    };
-    metadata["name"] = json!(key.name);
-    if let Some(namespace) = &key.namespace {
-        metadata["namespace"] = json!(namespace);
-    }
-    let mut object = json!({
-        "apiVersion": key.kind.api_version(),
-        "kind": key.kind.kind,
-        "metadata": metadata,
-    });
-    if let (Some(object), Value::Object(body)) = (object.as_object_mut(), body) {
-        for (field, value) in body {
-            if !matches!(
-                field.as_str(),
-                "apiVersion" | "kind" | "metadata" | "status"
-            ) {
-                object.insert(field, value);
+impl Marks<'_> {
+    /// Adds labels to an object's metadata, and its owner unless it is unowned.
+    fn add(&self, key: &Key, unowned: bool, metadata: &mut Map<String, Value>) {
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        if !labels.is_object() {
+            *labels = json!({});
+        }
+        let owner = (!unowned).then_some(self.owner);
+        if let Some(labels) = labels.as_object_mut() {
+            for (label, value) in common_labels(key, self.kind, self.subject) {
+                labels.entry(label).or_insert(Value::String(value));
+            }
+            labels.insert(MANAGED_BY.to_owned(), Value::from(self.operator));
+            for (label, value) in owner.iter().flat_map(|owner| owner.labels()) {
+                labels.insert(label.to_owned(), Value::from(value));
             }
         }
+        // An owner without a namespace may own objects in every namespace.
+        let namespace = &self.subject.namespace;
+        let is_within = namespace.is_none() || key.namespace == *namespace;
+        if let (false, true, Some(reference)) = (unowned, is_within, &self.reference) {
+            let references = Value::Array(vec![reference.clone()]);
+            metadata.insert("ownerReferences".to_owned(), references);
+        }
     }
-    object
+}
+
+/// Returns a body as an object of its kind and name, with metadata that `mark` completes.
+fn identified(key: &Key, body: Value, mark: impl FnOnce(&mut Map<String, Value>)) -> Value {
+    let Value::Object(mut body) = body else {
+        return identified(key, json!({}), mark);
+    };
+    let mut metadata = match body.get_mut("metadata").map(Value::take) {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    metadata.insert("name".to_owned(), Value::from(key.name.as_str()));
+    if let Some(namespace) = &key.namespace {
+        metadata.insert("namespace".to_owned(), Value::from(namespace.as_str()));
+    }
+    mark(&mut metadata);
+    let mut object = Map::with_capacity(body.len() + 2);
+    object.insert("apiVersion".to_owned(), key.kind.api_version().into());
+    object.insert("kind".to_owned(), key.kind.kind.into());
+    object.insert("metadata".to_owned(), Value::Object(metadata));
+    for (field, value) in body {
+        if !matches!(
+            field.as_str(),
+            "apiVersion" | "kind" | "metadata" | "status"
+        ) {
+            object.insert(field, value);
+        }
+    }
+    Value::Object(object)
 }

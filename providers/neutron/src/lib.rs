@@ -5,14 +5,14 @@ mod config;
 mod ovn;
 
 use c5c3_api::neutron::NeutronSpec;
-use c5c3_api::parts::{Component as Wanted, ServiceStatus};
+use c5c3_api::parts::ServiceStatus;
 use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::{
     Awaited, Component, Database, Files, KeystoneAccess, Messaging, Migration, Migrations, NEUTRON,
     NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, Phase, Pods,
-    Policy, Program, Scale, Service, ServiceContext, Task, Workload, all, progress, uses,
+    Policy, Program, Service, ServiceContext, Task, Workload, all, progress, uses,
 };
 
 use agent::MetadataApi;
@@ -94,32 +94,24 @@ fn components<'a>(
 ) -> Result<Vec<Component<'a>>, Failure> {
     let rpc_server = spec.rpc_server.as_ref();
     let rpc_server =
-        rpc_server.map(|wanted| Component::of(service, NEUTRON_RPC_SERVER, "", scale(wanted)));
+        rpc_server.map(|wanted| Component::of(service, NEUTRON_RPC_SERVER, "", wanted.into()));
     let mut components = vec![
-        service.api(scale(&spec.api))?,
+        service.api((&spec.api).into())?,
         Component::of(
             service,
             NEUTRON_PERIODIC_WORKERS,
             "",
-            scale(&spec.periodic_workers),
+            (&spec.periodic_workers).into(),
         )?,
         Component::of(
             service,
             NEUTRON_OVN_MAINTENANCE_WORKER,
             "",
-            scale(&spec.ovn_maintenance_worker),
+            (&spec.ovn_maintenance_worker).into(),
         )?,
     ];
     components.extend(rpc_server.transpose()?);
     Ok(components)
-}
-
-fn scale<const REPLICAS: u32>(component: &Wanted<REPLICAS>) -> Scale<'_> {
-    Scale {
-        replicas: component.replicas,
-        autoscaling: None,
-        resources: &component.resources,
-    }
 }
 
 /// A program of Neutron, with the files that all of them read.

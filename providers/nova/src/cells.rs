@@ -14,11 +14,12 @@ use provider_composer::{
 use provider_openstack::manifest::{Manifest, cert_manager, mariadb, rabbitmq};
 use provider_openstack::{
     Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_NOVNCPROXY, Phase, Scale, Service, Task,
+    NOVA_NOVNCPROXY, Phase, Service, Task,
 };
 
+use crate::compute;
 use crate::config::{Facts, path};
-use crate::{compute, daemon};
+use crate::pods::daemon;
 
 /// What a cell's conductor is, besides the super conductor.
 const CONDUCTOR: ComponentDefinition = ComponentDefinition {
@@ -91,21 +92,21 @@ pub fn components<'a>(
     let mut components = Vec::new();
     for cell in &spec.cells {
         let conductor = cell.conductor.as_ref().unwrap_or(&spec.conductor);
-        let conductor = scale(conductor);
-        components.push(Component::of(service, CONDUCTOR, &cell.name, conductor)?);
-        let proxy = scale(&spec.no_vnc_proxy);
-        components.push(Component::of(service, NOVA_NOVNCPROXY, &cell.name, proxy)?);
+        let proxy = &spec.no_vnc_proxy;
+        components.push(Component::of(
+            service,
+            CONDUCTOR,
+            &cell.name,
+            conductor.into(),
+        )?);
+        components.push(Component::of(
+            service,
+            NOVA_NOVNCPROXY,
+            &cell.name,
+            proxy.into(),
+        )?);
     }
     Ok(components)
-}
-
-/// How many replicas a component has.
-pub fn scale<const REPLICAS: u32>(component: &parts::Component<REPLICAS>) -> Scale<'_> {
-    Scale {
-        replicas: component.replicas,
-        autoscaling: None,
-        resources: &component.resources,
-    }
 }
 
 /// Returns what each cell needs. The first cell has Nova's own database, each other one `<nova>_<cell>` in the same server; every

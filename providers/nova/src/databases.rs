@@ -4,12 +4,12 @@ use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Database, Jobs, Migration, NOVA, Phase, Schedule, Service, Source, Task,
+    Awaited, Database, Jobs, Migration, Mounted, NOVA, Phase, Schedule, Service, Source, Task,
 };
 
 use crate::cells::{Cell, manage, server};
 use crate::config::{Control, Facts, path};
-use crate::daemon;
+use crate::pods::daemon;
 
 /// The task that makes the tables of the API's database.
 const API_SYNC: &str = "api-sync";
@@ -103,15 +103,9 @@ pub fn check_upgrade(
     }
 }
 
-/// Returns the tasks that bring the databases outside cells to the release.
-pub fn migrations(
-    service: &Service<'_>,
-    facts: &Facts<'_>,
-    control: &Control<'_>,
-    desired: &mut DesiredState,
-) -> Vec<Migration> {
-    let files = facts.tasks(control.api, control.cell0, None);
-    let program = daemon(files.compose(service, desired).source());
+/// Returns the tasks that bring the databases outside cells to the release, with the files of cell0's.
+pub fn migrations(files: &Mounted, control: &Control<'_>) -> Vec<Migration> {
+    let program = daemon(files.source());
     let migration = |name, phase, database: &Database, words: &[&str]| Migration {
         name,
         phase,

@@ -377,3 +377,29 @@ fn cells_that_exclude_each_other_are_refused(#[case] cells: Value, #[case] messa
         ("Invalid", message)
     );
 }
+
+#[test]
+fn fields_without_effect_are_reported() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    change(&mut cluster, |spec| {
+        spec["cells"][1]["computeRef"] = json!({ "name": "hv-pool-b" });
+        spec["aggregates"] = json!([{ "name": "hv-pool-a" }, { "name": "hv-pool-b" }]);
+        spec["ephemeral"] =
+            json!({ "pool": "prod-ephemeral", "cephSecretRef": { "name": "ceph" } });
+        spec["serviceAuth"] = json!({
+            "placementServiceUserRef": { "name": "placement" },
+            "cinderServiceUserRef": { "name": "volumes" },
+        });
+    });
+    cluster.settle(&NOVA, "nova");
+    let reported = [
+        "AggregatesReady",
+        "EphemeralStorageReady",
+        "CellHostsAssigned",
+        "ServiceAuthReady",
+    ]
+    .map(|type_| cluster.condition(&NOVA, "nova", type_));
+    insta::assert_yaml_snapshot!(reported);
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}

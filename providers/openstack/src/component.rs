@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::parts::{Autoscaling, Exposure, Resources};
+use c5c3_api::parts::{self, Autoscaling, Exposure, Resources};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Failure, Reason};
 
@@ -19,6 +19,16 @@ pub struct Scale<'a> {
     pub autoscaling: Option<&'a Autoscaling>,
     /// CPU and memory of each.
     pub resources: &'a Resources,
+}
+
+impl<'a, const REPLICAS: u32> From<&'a parts::Component<REPLICAS>> for Scale<'a> {
+    fn from(wanted: &'a parts::Component<REPLICAS>) -> Self {
+        Self {
+            replicas: wanted.replicas,
+            autoscaling: None,
+            resources: &wanted.resources,
+        }
+    }
 }
 
 /// One component of a service.

@@ -1,0 +1,216 @@
+//! What Nova runs: outside cells and in each.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::nova::{NovaSpec, NovaStatus};
+use k8s_openapi::api::batch::v1::CronJob;
+use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
+use provider_openstack::{
+    Awaited, Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY,
+    NOVA_SCHEDULER, Pods, Program, Service, ServiceContext, Workload, progress,
+};
+
+use crate::cells::{self, Cell, State};
+use crate::config::{self, Control, Facts};
+use crate::pods::{daemon, program, workers};
+use crate::{compute, databases};
+
+/// Nova, as the steps of its recipe look at it.
+pub struct Recipe<'a> {
+    /// The service.
+    pub service: &'a Service<'a>,
+    /// What is observed of it.
+    pub context: &'a ServiceContext<'a>,
+    /// Its spec.
+    pub spec: &'a NovaSpec,
+    /// Its last status.
+    pub status: &'a NovaStatus,
+    /// Its cells.
+    pub cells: &'a [Cell<'a>],
+    /// How far each cell has come, those that are being removed last.
+    pub states: Vec<(String, Progress)>,
+}
+
+impl Recipe<'_> {
+    /// What Nova runs, and how its databases come to the release.
+    ///
+    /// # Errors
+    /// The release that runs isn't ready for an upgrade.
+    pub fn workload(
+        &mut self,
+        facts: &Facts<'_>,
+        control: &Control<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Awaited<Workload> {
+        let (service, jobs) = (self.service, &self.context.jobs);
+        let mut files = facts.control(control);
+        let tasks = files.compose(service, desired).source();
+        databases::check_upgrade(service, jobs, &tasks, control, desired)?;
+        let cell0 = facts.tasks(control.api, control.cell0, None);
+        let cell0 = cell0.compose(service, desired);
+        let mut migrations = databases::migrations(&cell0, control);
+        let tables = databases::tables(&migrations, service, jobs);
+
+        // The pods outside cells read all mappings once, when they start.
+        let mut mappings = BTreeMap::new();
+        let mut awaited = Progress::Ready;
+        let mapped = cells::map("cell0", &cell0, control.api, &tables, jobs, desired);
+        hold(&mut awaited, &mapped);
+        mappings.insert("cell0".to_owned(), cell0.name.clone());
+
+        let mut pods = Vec::new();
+        for cell in self.cells {
+            let name = &cell.spec.name;
+            let entered = cell.enter(facts, control.api, &tables, jobs, desired);
+            let reached = match &entered {
+                Ok(State { synced, mapped, .. }) if !synced.is_ready() || mapped.is_ready() => {
+                    synced.clone()
+                }
+                Ok(State { mapped, .. }) => mapped.clone(),
+                Err(awaited) => awaited.clone(),
+            };
+            if self.waits_for(name) {
+                hold(&mut awaited, &reached);
+            }
+            if let Ok(state) = &entered
+                && state.mapped.is_ready()
+            {
+                mappings.insert(state.name.clone(), state.mapping.clone());
+            }
+            pods.extend(self.cell(facts, cell, entered, desired));
+            if service.installed.is_some_and(|it| it != service.release) {
+                migrations.extend(databases::cell_migration(
+                    service, facts, control, cell, desired,
+                ));
+            }
+            self.states.push((name.clone(), reached));
+        }
+        for name in cells::removed(service, self.spec, self.status, observed) {
+            let deleted = cells::delete(&name, &cell0, service, jobs, desired);
+            if !deleted.is_ready() {
+                mappings.insert(name.clone(), "removed".to_owned());
+                self.states.push((name, deleted));
+            }
+        }
+        let mappings = mappings.iter();
+        let mappings: Vec<String> = mappings
+            .map(|(name, mapping)| format!("{name} {mapping}\n"))
+            .collect();
+        files.text("cells", mappings.concat());
+        pods.extend(self.control(control, &files, &awaited, desired));
+        databases::archive(self.spec, jobs, tasks, desired);
+        Ok(Workload {
+            pods,
+            migrations: Migrations(migrations),
+            application_credential: Some(facts.access.id().to_owned()),
+        })
+    }
+
+    /// Whether the pods outside cells wait for a cell: for those that they knew before, and for all before they first start.
+    fn waits_for(&self, cell: &str) -> bool {
+        let known = self
+            .status
+            .cells
+            .iter()
+            .any(|known| known.name == cell && known.status.as_deref() == Some("Ready"));
+        known || self.service.installed.is_none()
+    }
+
+    /// What the pods outside cells run.
+    fn control(
+        &self,
+        control: &Control<'_>,
+        files: &Files,
+        awaited: &Progress,
+        desired: &mut DesiredState,
+    ) -> Vec<Pods> {
+        let files = files.compose(self.service, desired).source();
+        let pods = |component: &str, program: Program| Pods {
+            awaited: awaited.clone(),
+            workers: workers(self.service.release),
+            ..Pods::of(component, program)
+        };
+        let daemon_of = |component: &str| {
+            let program = program(&format!("nova-{component}"), files.clone());
+            pods(component, control.bus.watched(program))
+        };
+        let api = daemon(files.clone())
+            .variable("OS_NOVA_CONFIG_DIR", NOVA.folder)
+            .variable(
+                "OS_NOVA_CONFIG_FILES",
+                format!("/etc/nova/api-paste.ini;{}", config::CONFIG),
+            );
+        vec![
+            daemon_of(NOVA_CONDUCTOR.name),
+            daemon_of(NOVA_SCHEDULER.name),
+            pods(NOVA_METADATA.name, api.clone()),
+            pods(NOVA.api.name, api),
+        ]
+    }
+
+    /// What the pods of a cell run, and what its hypervisors run. Hypervisors get a new image after everything else.
+    fn cell(
+        &self,
+        facts: &Facts<'_>,
+        cell: &Cell<'_>,
+        entered: Awaited<State>,
+        desired: &mut DesiredState,
+    ) -> Vec<Pods> {
+        let (service, name) = (self.service, &cell.spec.name);
+        let [conductor, proxy] =
+            [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name].map(|part| format!("{name}-{part}"));
+        let (Ok(database), Ok(bus), Ok(state)) = (&cell.database, &cell.bus, &entered) else {
+            compute::keep(service, name, desired);
+            let awaited = progress(&entered);
+            return vec![
+                Pods::waiting(conductor, awaited.clone()),
+                Pods::waiting(proxy, awaited),
+            ];
+        };
+        match self.context.is_rolled() || service.installed.is_none() {
+            true => compute::publish(facts, name, bus, desired),
+            false => compute::keep(service, name, desired),
+        }
+        let files = facts.cell(name, database, bus);
+        let files = files.compose(service, desired).source();
+        let pods = |component, program| Pods {
+            awaited: state.synced.clone(),
+            ..Pods::of(component, program)
+        };
+        vec![
+            pods(
+                conductor,
+                bus.watched(program("nova-conductor", files.clone())),
+            ),
+            pods(proxy, program("nova-novncproxy", files)),
+        ]
+    }
+
+    /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.
+    pub fn keep(&mut self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+        for cell in self.cells {
+            compute::keep(self.service, &cell.spec.name, desired);
+        }
+        for cell in cells::removed(self.service, self.spec, self.status, observed) {
+            cells::keep(&cell, self.service, desired);
+            let progress = Progress::waiting(
+                Reason::Removing,
+                "is removed once Nova's databases can be reached",
+            );
+            self.states.push((cell, progress));
+        }
+        let (namespace, name) = (
+            self.service.namespace,
+            databases::archive_name(self.service),
+        );
+        desired.keep(Key::of::<CronJob>(namespace, &name));
+    }
+}
+
+/// Keeps the first that isn't ready.
+fn hold(first: &mut Progress, next: &Progress) {
+    if first.is_ready() {
+        *first = next.clone();
+    }
+}

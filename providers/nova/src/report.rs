@@ -1,0 +1,150 @@
+//! What Nova's status and conditions say beyond those of every service.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::nova::CellStatus;
+use provider_composer::{DesiredState, Progress, Reason};
+use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY};
+
+use crate::recipe::Recipe;
+
+impl Recipe<'_> {
+    /// Sets `CellsReady`, and says how each cell is.
+    pub fn report(mut self, desired: &mut DesiredState) -> Vec<CellStatus> {
+        let entered: BTreeSet<String> = self.states.iter().map(|(name, _)| name.clone()).collect();
+        for cell in self
+            .cells
+            .iter()
+            .filter(|cell| !entered.contains(&cell.spec.name))
+        {
+            let progress = Progress::waiting(Reason::Starting, "waits for Nova's databases");
+            self.states.push((cell.spec.name.clone(), progress));
+        }
+        for (name, state) in &mut self.states {
+            for component in [NOVA_CONDUCTOR.name, NOVA_NOVNCPROXY.name] {
+                if state.is_ready() {
+                    *state = self.context.availability(&format!("{name}-{component}"));
+                }
+            }
+        }
+        desired.conditions.set("CellsReady", &sum(&self.states));
+        let states = self.states.into_iter();
+        states
+            .map(|(name, state)| CellStatus {
+                name,
+                status: Some(said(&state).to_owned()),
+                compute_nodes: None,
+            })
+            .collect()
+    }
+
+    /// Reports each field that has a value and no effect in this version, and what to do instead.
+    pub fn unsupported(&self, desired: &mut DesiredState) {
+        let spec = self.spec;
+        let mut report = |type_, message: String| {
+            let progress = Progress::waiting(Reason::Unsupported, message);
+            desired.conditions.note(type_, &progress);
+        };
+        if !spec.aggregates.is_empty() {
+            let names: Vec<&str> = spec
+                .aggregates
+                .iter()
+                .map(|one| one.name.as_str())
+                .collect();
+            report(
+                "AggregatesReady",
+                format!(
+                    "this version creates no aggregates in Nova: create {} by `openstack aggregate create`, and add hosts by \
+                     `openstack aggregate add host`",
+                    names.join(", ")
+                ),
+            );
+        }
+        if let Some(ephemeral) = &spec.ephemeral {
+            report(
+                "EphemeralStorageReady",
+                format!(
+                    "this version keeps ephemeral disks on the hosts and doesn't use the pool {}: remove ephemeral, or boot \
+                     servers from volumes",
+                    ephemeral.pool
+                ),
+            );
+        }
+        let elsewhere = spec.cells.iter().skip(1).filter_map(|cell| {
+            let pool = &cell.compute_ref.as_ref()?.name;
+            Some(format!(
+                "set cell: {} in the HypervisorShare of the pool {pool}",
+                cell.name
+            ))
+        });
+        let elsewhere: Vec<String> = elsewhere.collect();
+        if !elsewhere.is_empty() {
+            report(
+                "CellHostsAssigned",
+                format!(
+                    "a HypervisorShare decides which cell its hosts join, and computeRef has no effect: {}",
+                    elsewhere.join("; ")
+                ),
+            );
+        }
+        let auth = &spec.service_auth;
+        let others = [
+            ("placement", &auth.placement_service_user_ref),
+            ("neutron", &auth.neutron_service_user_ref),
+            ("glance", &auth.glance_service_user_ref),
+            ("cinder", &auth.cinder_service_user_ref),
+        ];
+        let others = others.into_iter().filter_map(|(service, user)| {
+            let user = user.as_ref().filter(|user| user.name != service)?;
+            Some(format!("{service}ServiceUserRef {}", user.name))
+        });
+        let others: Vec<String> = others.collect();
+        if !others.is_empty() {
+            report(
+                "ServiceAuthReady",
+                format!(
+                    "Nova authenticates to every service as its own user, and {} has no effect: name the service's own user, or \
+                     remove the field",
+                    others.join(", ")
+                ),
+            );
+        }
+    }
+
+    /// Says that nobody asks an external scheduler, where the image is of upstream's Nova, which has no option for it.
+    pub fn external_scheduler(&self, desired: &mut DesiredState) {
+        if self.spec.scheduler.external_scheduler.enabled {
+            let progress = match self.service.common.image.fork {
+                Some(_) => Progress::Ready,
+                None => Progress::waiting(
+                    Reason::NotInImage,
+                    "upstream's Nova asks no external scheduler: use an image of SAP's Nova and set image.fork to sap, or set \
+                     scheduler.externalScheduler.enabled to false",
+                ),
+            };
+            desired.conditions.note("ExternalSchedulerReady", &progress);
+        }
+    }
+}
+
+/// What is said of a cell.
+fn said(progress: &Progress) -> &str {
+    match progress.is_ready() {
+        true => "Ready",
+        false => progress.message(),
+    }
+}
+
+/// How all cells are, each by its name.
+fn sum(states: &[(String, Progress)]) -> Progress {
+    let mut unready = states.iter().filter(|(_, state)| !state.is_ready());
+    let Some((_, first)) = unready.next() else {
+        return Progress::Ready;
+    };
+    let each = states.iter();
+    let each: Vec<String> = each
+        .map(|(name, state)| format!("{name}: {}", said(state)))
+        .collect();
+    let message = each.join("; ");
+    first.clone().explained(|_| message)
+}
