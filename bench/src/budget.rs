@@ -16,6 +16,9 @@ fn most(kind: Kind, case: Case) -> u64 {
         Kind::Keystone => (1_600, 4_300),
         Kind::Glance => (1_950, 3_100),
         Kind::Placement => (1_130, 2_440),
+        Kind::Nova => (9_000, 30_000),
+        Kind::Neutron => (3_500, 6_700),
+        Kind::Ovn => (6_400, 8_300),
     };
     match case {
         Case::New => new,

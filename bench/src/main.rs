@@ -5,6 +5,7 @@
 
 mod budget;
 mod count;
+mod ovn;
 mod reconcile;
 mod size;
 mod table;

@@ -8,9 +8,13 @@ use provider_composer::{Composed, Composer, Custom, Failure};
 use provider_control_plane_fixtures::Stage;
 use provider_glance::Glance;
 use provider_keystone::Keystone;
+use provider_neutron::Neutron;
+use provider_nova::Nova;
 use provider_openstack_fixtures::{Cluster, documents};
 use provider_placement::Placement;
 use serde_json::json;
+
+use crate::ovn;
 
 /// What is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,6 +27,12 @@ pub enum Kind {
     Glance,
     /// With a database of its own.
     Placement,
+    /// With the databases and message buses of three cells in MariaDB and RabbitMQ.
+    Nova,
+    /// In MariaDB and RabbitMQ, with an OVNCluster.
+    Neutron,
+    /// With three members of each database.
+    Ovn,
 }
 
 /// How far it has come.
@@ -35,7 +45,7 @@ pub enum Case {
 }
 
 /// A reconcile that can be done again and again.
-type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
+pub type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
     /// Reconciles it so many times.
@@ -64,6 +74,9 @@ impl Kind {
             Kind::Keystone => service(Keystone, documents::KEYSTONE, case),
             Kind::Glance => service(Glance, &documents::glance(documents::RBD), case),
             Kind::Placement => service(Placement, documents::PLACEMENT, case),
+            Kind::Nova => service(Nova, documents::NOVA, case),
+            Kind::Neutron => service(Neutron, documents::NEUTRON, case),
+            Kind::Ovn => ovn::again(case),
         }
     }
 }
@@ -81,6 +94,7 @@ fn service<C: Composer + Send + Sync + 'static>(composer: C, document: &str, cas
     let operator = composer;
     let mut cluster = Cluster::with_infrastructure();
     cluster.keystone(true);
+    cluster.ovn();
     let name = cluster.put_document::<Custom<C::Spec>>(document);
     if case == Case::Running {
         cluster.settle(&operator, &name);
@@ -94,7 +108,15 @@ mod tests {
 
     #[rstest::rstest]
     fn what_runs_is_ready_and_what_was_just_made_is_not(
-        #[values(Kind::Keystone, Kind::Glance, Kind::Placement)] kind: Kind,
+        #[values(
+            Kind::Keystone,
+            Kind::Glance,
+            Kind::Placement,
+            Kind::Nova,
+            Kind::Neutron,
+            Kind::Ovn
+        )]
+        kind: Kind,
     ) {
         for (case, ready) in [(Case::New, "False"), (Case::Running, "True")] {
             let answer = kind.answer(case).unwrap();
