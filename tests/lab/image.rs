@@ -208,7 +208,10 @@ impl Image {
             name: format!("{service}-{release}"),
             debian: Debian::Bookworm,
             folder: project().join("package/images"),
-            files: vec![format!("{service}/{release}.txt")],
+            files: vec![
+                format!("{service}/{release}.txt"),
+                format!("{service}/packages.txt"),
+            ],
             arguments: &[("SERVICE", service), ("RELEASE", release)],
         };
         Ok(Self {
