@@ -7,8 +7,10 @@ import glob
 import logging
 import os
 import runpy
+import sys
 
 import sqlalchemy
+import uwsgi
 from oslo_config import cfg
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -40,6 +42,11 @@ def warm():
         # It serves without, too.
         logging.exception("cannot be warmed up")
 
+
+# uwsgi loads the service's own module first. Where that failed, this file must fail too: uwsgi exits only without any application.
+MODULE = uwsgi.opt["module"].decode().partition(":")[0]
+if MODULE not in sys.modules:
+    raise ImportError(f"{MODULE} can't be loaded")
 
 warm()
 database = engine()
