@@ -31,7 +31,7 @@ const OVN_ENABLED: Rule = Rule::new(
     "ovn.enabled must be true: OVN is the only mechanism driver that this version offers",
 );
 
-const DISJOINT_VLANS: Rule = Rule::new(
+pub(crate) const DISJOINT_VLANS: Rule = Rule::new(
     "self.all(one, self.all(other, one.name == other.name || one.bridge != other.bridge || !has(one.vlanRange) || \
      !has(other.vlanRange) || int(one.vlanRange.split('-')[1]) < int(other.vlanRange.split('-')[0]) || \
      int(other.vlanRange.split('-')[1]) < int(one.vlanRange.split('-')[0])))",

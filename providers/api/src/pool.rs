@@ -145,15 +145,18 @@ pub struct Consumer {
     pub min_hosts: Option<u32>,
 }
 
+/// Names of physical networks and of bridges, which are lists in configuration files and arguments of commands.
+const WIRED: &str = "^[a-zA-Z0-9][-._a-zA-Z0-9]*$";
+
 /// A physical network that the nodes of a pool are wired to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PhysicalNetwork {
     /// What Neutron calls the network, for instance physnet1.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), regex(pattern = WIRED))]
     pub name: String,
     /// The Open vSwitch bridge on each node, for instance br-ex.
-    #[schemars(length(min = 1, max = 15))]
+    #[schemars(length(min = 1, max = 15), regex(pattern = WIRED))]
     pub bridge: String,
     /// VLANs that may be used on it, first-last, for instance 1000-1999. Each control plane gets a part of its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]

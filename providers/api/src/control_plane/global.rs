@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cidr::Cidr,
+    neutron::DISJOINT_VLANS,
     parts::{
         IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, is_default,
         keystone_access::default_region, reference::NAME,
     },
+    pool::PhysicalNetwork,
+    rule::UNIQUE_NETWORKS,
 };
 
 /// Settings that hold for every service.
@@ -86,6 +89,10 @@ pub struct ControlPlaneNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub external_network: Option<String>,
+    /// Networks that the hypervisors are wired to, and the VLANs that this control plane may use on them.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [UNIQUE_NETWORKS, DISJOINT_VLANS]))]
+    pub physical_networks: Vec<PhysicalNetwork>,
     /// Largest packet of the physical network, in bytes.
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
@@ -106,6 +113,7 @@ impl Default for ControlPlaneNetwork {
     fn default() -> Self {
         Self {
             external_network: None,
+            physical_networks: Vec::new(),
             mtu: 1500,
             operator_namespaces: None,
             hypervisor_networks: None,

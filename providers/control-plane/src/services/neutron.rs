@@ -33,6 +33,7 @@ impl Recipe<'_> {
     /// Wants Neutron.
     pub(super) fn neutron(&self, tags: &Tags, desired: &mut DesiredState) {
         let (step, said) = (Node::Neutron.step(), &self.services.neutron);
+        let network = &self.spec().global.network;
         let spec = NeutronSpec {
             api: said.api.clone(),
             database: self.database(&NEUTRON),
@@ -46,7 +47,8 @@ impl Recipe<'_> {
                 ..Ovn::default()
             },
             ml2: Ml2 {
-                mtu: self.spec().global.network.mtu,
+                mtu: network.mtu,
+                physical_networks: network.physical_networks.clone(),
                 ..Ml2::default()
             },
             periodic_workers: Component::default(),
