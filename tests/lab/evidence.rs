@@ -50,16 +50,16 @@ pub(crate) async fn collect(machine: &Path, results: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the logs of a folder, and everything in its folder `pods`, where the kubelet has a folder for each.
+/// Copies the logs of a folder, and everything in its folder `pods`, where each node has a folder for each pod.
 fn copy_logs(from: &Path, to: &Path) -> Result<()> {
     copy(from, to, &|path| {
         path.extension().is_some_and(|extension| extension == "log")
     })?;
-    for pod in folders(&from.join("pods")) {
-        for container in folders(&pod) {
-            let place = container.strip_prefix(from).unwrap_or(&container);
-            copy(&container, &to.join(place), &|_| true)?;
-        }
+    let nodes = folders(&from.join("pods"));
+    let pods = nodes.iter().flat_map(|node| folders(node));
+    for container in pods.flat_map(|pod| folders(&pod)) {
+        let place = container.strip_prefix(from).unwrap_or(&container);
+        copy(&container, &to.join(place), &|_| true)?;
     }
     Ok(())
 }

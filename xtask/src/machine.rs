@@ -8,13 +8,14 @@ use anyhow::{Context, Result, bail, ensure};
 /// A program, or where it is if not in `PATH`, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
-const LAB: [Packaged; 9] = [
+const LAB: [Packaged; 10] = [
     ("/usr/lib/cni/bridge", "containernetworking-plugins"),
     ("buildah", "buildah"),
     ("containerd", "containerd"),
     ("ip", "iproute2"),
     ("iptables", "iptables"),
     ("mmdebstrap", "mmdebstrap"),
+    ("ping", "iputils-ping"),
     ("python3", "python3-venv"),
     ("runc", "runc"),
     ("setpriv", "util-linux"),

@@ -253,6 +253,7 @@ pub fn libvirt(settings: &Agents, configuration: &[&str]) -> Agent {
             },
             mount("run-openvswitch", "/run/openvswitch"),
             mount("cgroup", "/sys/fs/cgroup"),
+            mount("terminals", "/dev/pts"),
         ]),
         ..container(
             "libvirtd",
@@ -278,6 +279,7 @@ pub fn libvirt(settings: &Agents, configuration: &[&str]) -> Agent {
         host_folder("nova", "/var/lib/nova"),
         run_openvswitch(),
         node_folder("cgroup", "/sys/fs/cgroup"),
+        node_folder("terminals", "/dev/pts"),
     ];
     if encrypted {
         daemon = with_mount(daemon, mount("tls", "/etc/libvirt/tls"));
@@ -338,6 +340,7 @@ pub fn nova_compute(settings: &Agents, nova: &Configuration, providers: &str) ->
                 mount_propagation: Some("HostToContainer".to_owned()),
                 ..mount("nova", "/var/lib/nova")
             },
+            mount("terminals", "/dev/pts"),
             mount("tmp", "/tmp"),
         ]),
         ..container(
@@ -364,6 +367,7 @@ pub fn nova_compute(settings: &Agents, nova: &Configuration, providers: &str) ->
             run_openvswitch(),
             host_folder("run-libvirt", "/run/libvirt"),
             host_folder("nova", "/var/lib/nova"),
+            node_folder("terminals", "/dev/pts"),
             scratch("tmp"),
         ],
         host_pid: false,

@@ -51,6 +51,8 @@ impl Host {
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         Ok(Self {
+            // A kubelet removes the logs of pods that it doesn't know.
+            logs: machine.join("pods").join(&name),
             control_group: match number {
                 0 => scenario.to_owned(),
                 number => format!("{scenario}-{number}"),
@@ -58,7 +60,6 @@ impl Host {
             name,
             number,
             folder,
-            logs: machine.join("pods"),
         })
     }
 

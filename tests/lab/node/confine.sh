@@ -43,7 +43,7 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 fi
 
 # shellcheck disable=SC2016
-setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child sh -euc '
+setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child bash -euc '
     # Still the id outside, as /proc is still the one outside.
     read -r id rest < /proc/self/stat
     mount -t proc proc /proc
@@ -87,7 +87,7 @@ DEVICES
     mount --make-rshared /
     echo $id > "$1/init.new"
     mv "$1/init.new" "$1/init"
-    # Nobody waits for what ends here.
+    # Processes whose parents are gone end without becoming zombies. A POSIX shell may ignore this trap.
     trap "" CHLD
     exec sleep infinity
 ' node "$folder" "$hypervisor" &

@@ -29,6 +29,10 @@ if [ -z "$left" ]; then
 fi
 # Servers are neither the first nor the last processes to end when memory runs out. A node in a container may forbid it.
 echo 0 > /proc/self/oom_score_adj || echo "servers have the priority of this pod when memory runs out" >&2
+# Consoles are terminals of the node, which nova-compute and the next pod read. QEMU is an ordinary user, whom not every node allows
+# to open what the link /dev/ptmx leads to.
+rm -f /dev/ptmx
+mknod -m 666 /dev/ptmx c 5 2
 cp /etc/libvirt/config/*.conf /etc/libvirt/
 case $VIRTUALIZATION in
     # The group that may use it has another number on each node.
