@@ -5,6 +5,7 @@ mod changes;
 mod claim;
 mod messaging;
 mod path;
+mod servers;
 
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 use serde_json::json;
@@ -32,6 +33,17 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
+    ]]),
+    scenario!(Gate, 720 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, &[
+        Need::Tool(Tool::CertManager),
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("placement", "2025.2"),
+        Need::Service("neutron", "2025.2"),
+        Need::Service("nova", "2025.2"),
+        Need::Ovn,
+        Need::Libvirt,
+        Need::Guest,
     ]]),
     scenario!(Gate, 480 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, OPERATORS, &[
         core(lab::Release::V2_4),
@@ -91,7 +103,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         })
         .await?;
 
-        path::report(&cloud.cluster.audit()?)?;
+        path::report(&cloud.cluster.audit()?, &path::IMAGES)?;
         keeps_images(&cloud, "images").await?;
         let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");

@@ -1,0 +1,216 @@
+"""What a tenant does with servers, as a pod that finds Keystone by its Service and all else by the catalogue."""
+
+import base64
+import json
+import os
+import pathlib
+import socket
+import ssl
+import sys
+import time
+import urllib.parse
+
+from keystoneauth1 import adapter, session
+from keystoneauth1.identity import v3
+
+NAMESPACE = os.environ["NAMESPACE"]
+AUTHORITY = "/authority/ca.crt"
+GUEST = pathlib.Path("/guest")
+HOSTS = ("hypervisor-1", "hypervisor-2")
+LOGIN = session.Session(
+    v3.Password(
+        f"https://keystone.{NAMESPACE}.svc:5000/v3",
+        username="admin",
+        password=os.environ["PASSWORD"],
+        project_name="admin",
+        user_domain_id="default",
+        project_domain_id="default",
+    ),
+    verify=AUTHORITY,
+)
+# Each server asks the other one by HTTP every second, and writes to its console what it learns.
+USER_DATA = """#!/bin/sh
+echo "guest: user data runs"
+(
+    last=
+    while :; do
+        if [ "$(timeout 2 wget -q -O - http://PEER/)" = NAME ]; then now="reaches NAME"; else now="doesn't reach NAME"; fi
+        if [ "$now" != "$last" ]; then echo "guest: $now"; last=$now; fi
+        sleep 1
+    done
+) > /dev/ttyS0 2> /dev/null &
+"""
+
+
+def client(service_type, **more):
+    return adapter.Adapter(LOGIN, service_type=service_type, interface="public", **more)
+
+
+NOVA = client("compute", default_microversion="2.79")
+NEUTRON = client("network")
+GLANCE = client("image")
+PLACEMENT = client("placement", default_microversion="1.10")
+
+
+def until(what, seconds, ask):
+    """Asks until there is an answer."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = ask()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            sys.exit(f"{what}: not within {seconds} s")
+        time.sleep(0.5)
+
+
+def create(client, path, kind, **wanted):
+    answer = client.post(path, json={kind: wanted}, raise_exc=False)
+    if not answer.ok:
+        sys.exit(f"{path}: {answer.status_code} {answer.text}")
+    return answer.json()[kind]
+
+
+def image(file, disk_format, container_format, **properties):
+    wanted = {"name": file, "disk_format": disk_format, "container_format": container_format, **properties}
+    id = GLANCE.post("/v2/images", json=wanted).json()["id"]
+    headers = {"Content-Type": "application/octet-stream"}
+    GLANCE.put(f"/v2/images/{id}/file", data=(GUEST / file).read_bytes(), headers=headers)
+    return id
+
+
+def named(client, path, kind, name):
+    return client.get(f"{path}?name={name}").json()[kind][0]
+
+
+def network():
+    """Creates a network with a router to the physical network."""
+    outside = create(
+        NEUTRON, "/v2.0/networks", "network", name="outside", **{
+            "router:external": True, "provider:network_type": "flat", "provider:physical_network": "physnet1",
+        }
+    )
+    create(
+        NEUTRON, "/v2.0/subnets", "subnet", name="outside", network_id=outside["id"], ip_version=4, enable_dhcp=False,
+        cidr="172.31.7.0/24", gateway_ip="172.31.7.1", allocation_pools=[{"start": "172.31.7.100", "end": "172.31.7.199"}],
+    )
+    inside = create(NEUTRON, "/v2.0/networks", "network", name="inside")
+    subnet = create(
+        NEUTRON, "/v2.0/subnets", "subnet", name="inside", network_id=inside["id"], ip_version=4, cidr="192.168.9.0/24"
+    )
+    gateway = {"network_id": outside["id"]}
+    router = create(NEUTRON, "/v2.0/routers", "router", name="router", external_gateway_info=gateway)
+    NEUTRON.put(f"/v2.0/routers/{router['id']}/add_router_interface", json={"subnet_id": subnet["id"]})
+    return inside, outside
+
+
+def boot():
+    """Boots a server on each host. Both are in the default security group, whose members reach each other."""
+    inside, outside = network()
+    kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
+    disk = image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
+    flavor = create(NOVA, "/flavors", "flavor", name="small", ram=128, vcpus=1, disk=1)
+    until("both hosts are discovered", 60, lambda: len(up()) == 2)
+    ports = [create(NEUTRON, "/v2.0/ports", "port", name=host, network_id=inside["id"]) for host in HOSTS]
+    addresses = [port["fixed_ips"][0]["ip_address"] for port in ports]
+    started, servers = time.monotonic(), []
+    for index, host in enumerate(HOSTS):
+        data = USER_DATA.replace("PEER", addresses[1 - index]).replace("NAME", f"{HOSTS[1 - index]}.novalocal")
+        servers.append(create(
+            NOVA, "/servers", "server", name=host, imageRef=disk, flavorRef=flavor["id"], host=host,
+            networks=[{"port": ports[index]["id"]}], user_data=base64.b64encode(data.encode()).decode(),
+        ))
+    for server, host, address, peer in zip(servers, HOSTS, addresses, reversed(HOSTS)):
+        until(f"{host} is active", 180, lambda: is_active(server["id"]))
+        for line in (f"guest: address {address}/24", f"guest: instance {server['id']}", "guest: user data runs"):
+            says(server["id"], line)
+        says(server["id"], f"guest: reaches {peer}.novalocal")
+    ip = create(
+        NEUTRON, "/v2.0/floatingips", "floatingip", floating_network_id=outside["id"], port_id=ports[0]["id"]
+    )
+    print(json.dumps({"address": ip["floating_ip_address"], "seconds": round(time.monotonic() - started, 1)}))
+
+
+def up():
+    """The hosts that are mapped to their cell and that report."""
+    hypervisors = NOVA.get("/os-hypervisors/detail").json()["hypervisors"]
+    return [hypervisor for hypervisor in hypervisors if hypervisor["state"] == "up"]
+
+
+def is_active(id):
+    server = NOVA.get(f"/servers/{id}").json()["server"]
+    if server["status"] == "ERROR":
+        sys.exit(json.dumps(server["fault"]))
+    return server["status"] == "ACTIVE"
+
+
+def console(id):
+    answer = NOVA.post(f"/servers/{id}/action", json={"os-getConsoleOutput": {}}, raise_exc=False)
+    return answer.json()["output"] if answer.ok else ""
+
+
+def says(id, line):
+    until(f"{id} says {line!r}, but:\n{console(id)}", 120, lambda: line in console(id))
+
+
+def outside():
+    """Lets the world reach the servers by ICMP and HTTP."""
+    # An administrator sees the groups of all projects.
+    own = f"default&project_id={LOGIN.get_project_id()}"
+    group = named(NEUTRON, "/v2.0/security-groups", "security_groups", own)["id"]
+    rule = {"security_group_id": group, "direction": "ingress", "ethertype": "IPv4"}
+    create(NEUTRON, "/v2.0/security-group-rules", "security_group_rule", protocol="icmp", **rule)
+    http = {"protocol": "tcp", "port_range_min": 80, "port_range_max": 80}
+    create(NEUTRON, "/v2.0/security-group-rules", "security_group_rule", **http, **rule)
+
+
+def block():
+    """Takes the second server out of the security group."""
+    first, second = (named(NOVA, "/servers/detail", "servers", host)["id"] for host in HOSTS)
+    closed = create(NEUTRON, "/v2.0/security-groups", "security_group", name="closed")
+    port = named(NEUTRON, "/v2.0/ports", "ports", HOSTS[1])["id"]
+    NEUTRON.put(f"/v2.0/ports/{port}", json={"port": {"security_groups": [closed["id"]]}})
+    says(first, f"guest: doesn't reach {HOSTS[1]}.novalocal")
+
+
+def display():
+    """Opens the console of a server as a browser does, and prints the version of its protocol."""
+    id = named(NOVA, "/servers", "servers", HOSTS[0])["id"]
+    wanted = {"protocol": "vnc", "type": "novnc"}
+    url = urllib.parse.urlsplit(create(NOVA, f"/servers/{id}/remote-consoles", "remote_console", **wanted)["url"])
+    path = urllib.parse.unquote(urllib.parse.parse_qs(url.query)["path"][0])
+    context = ssl.create_default_context(cafile=AUTHORITY)
+    with socket.create_connection((url.hostname, url.port), 30) as plain:
+        with context.wrap_socket(plain, server_hostname=url.hostname) as connection:
+            key = base64.b64encode(os.urandom(16)).decode()
+            connection.sendall(
+                f"GET /{path} HTTP/1.1\r\nHost: {url.netloc}\r\nOrigin: https://{url.netloc}\r\nConnection: Upgrade\r\n"
+                f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: binary\r\n"
+                f"Sec-WebSocket-Key: {key}\r\n\r\n".encode()
+            )
+            read = b""
+            while b"RFB " not in read or not read.endswith(b"\n"):
+                part = connection.recv(4096)
+                if not part:
+                    sys.exit(f"the console ends with {read!r}")
+                read += part
+    print(read[read.index(b"RFB "):].decode().strip())
+
+
+def delete():
+    """Deletes the servers; nothing of them is left in Placement."""
+    for server in NOVA.get("/servers").json()["servers"]:
+        NOVA.delete(f"/servers/{server['id']}")
+    until("all servers are deleted", 60, lambda: not NOVA.get("/servers").json()["servers"])
+    for ip in NEUTRON.get("/v2.0/floatingips").json()["floatingips"]:
+        NEUTRON.delete(f"/v2.0/floatingips/{ip['id']}")
+    for host in HOSTS:
+        NEUTRON.delete(f"/v2.0/ports/{named(NEUTRON, '/v2.0/ports', 'ports', host)['id']}")
+    providers = PLACEMENT.get("/resource_providers").json()["resource_providers"]
+    for provider in sorted(providers, key=lambda provider: provider["name"]):
+        usages = PLACEMENT.get(f"/resource_providers/{provider['uuid']}/usages").json()["usages"]
+        print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
+
+
+TASKS = (boot, outside, block, display, delete)
+{task.__name__: task for task in TASKS}[sys.argv[1]]()
