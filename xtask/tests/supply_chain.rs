@@ -165,7 +165,10 @@ fn requirements() -> Result<Vec<PathBuf>> {
             }
         }
     }
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "txt"));
+    files.retain(|file| {
+        let requirements = file.extension().is_some_and(|extension| extension == "txt");
+        requirements && !file.ends_with("packages.txt")
+    });
     files.sort();
     ensure!(files.len() >= 9, "the images' requirements are not found");
     Ok(files)
