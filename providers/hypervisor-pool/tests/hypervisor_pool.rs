@@ -153,7 +153,7 @@ fn share_with_every_setting_composes_agents_accordingly() {
         "prod",
         json!({
             "virtualization": "qemu", "datapath": "netdev", "tunnelInterface": "under0", "gateway": true,
-            "issuerRef": { "name": "internal", "kind": "ClusterIssuer" },
+            "issuerRef": { "name": "internal", "kind": "Issuer" },
             "libvirtImage": "registry.example.org/libvirt:1",
         }),
     );

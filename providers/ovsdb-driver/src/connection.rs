@@ -18,8 +18,8 @@ use crate::error::Error;
 
 /// How long a connection or an answer may take: a member that doesn't answer must not hold up the others' answers.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The largest answer, in bytes: the nodes of a large virtual network.
-const LARGEST: usize = 16 << 20;
+/// The largest answer, in bytes: some thousand nodes. Parsed it takes sixteen times as much of the operator's memory.
+const LARGEST: usize = 2 << 20;
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 

@@ -25,6 +25,12 @@ const SAME_CONTROL_PLANE: Rule = Rule::immutable(
     "controlPlane can't be changed, since its servers run on the leased nodes: make another share for another control plane",
 );
 
+const OWN_ISSUER: Rule = Rule::new(
+    "!has(self.issuerRef) || !has(self.issuerRef.kind) || self.issuerRef.kind == 'Issuer'",
+    "agents.issuerRef must be an Issuer in the namespace of the agents: libvirt trusts every certificate of that issuer, and a \
+     ClusterIssuer signs for other namespaces too",
+);
+
 const TUNNEL_OF_NETDEV: Rule = Rule::new(
     "!has(self.datapath) || self.datapath != 'netdev' || has(self.tunnelInterface)",
     "with the datapath netdev tunnels can't end at an address of the kernel: set tunnelInterface to an interface with an address of its own",
@@ -101,7 +107,7 @@ impl HypervisorShareSpec {
 /// Settings of the agents on the nodes of a share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV]))]
+#[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV, OWN_ISSUER]))]
 pub struct Agents {
     /// How servers are run: kvm needs /dev/kvm on every node, qemu emulates a processor and is slow.
     #[serde(skip_serializing_if = "is_default")]
@@ -122,8 +128,8 @@ pub struct Agents {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 400))]
     pub libvirt_image: Option<String>,
-    /// Issuer of the certificates of live migration and consoles. Without it neither is encrypted: consoles are plain text in
-    /// the nodes' network, and live migration is off.
+    /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither
+    /// encrypted nor authenticated in the nodes' network, and live migration is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
 }

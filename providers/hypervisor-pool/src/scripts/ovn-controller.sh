@@ -31,5 +31,7 @@ option ovn-cms-options "$CHASSIS_OPTIONS"
 option ovn-monitor-all true
 # A new process writes all flows before it removes those of the last one.
 option ovn-ofctrl-wait-before-clear 8000
+# Flows of a newer northd may mean nothing to this program: it keeps those that it has until it is upgraded.
+option ovn-match-northd-version true
 option ovn-remote "$OVN_REMOTE"
 exec ovn-controller unix:/run/openvswitch/db.sock --pidfile=/run/ovn/ovn-controller.pid "$@"
