@@ -93,6 +93,7 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
                 .run(&uplink)?;
         }
         work(&cloud, &fabric, &first).await?;
+        console_logs_are_limited(&cloud, &first).await?;
         nothing_is_left(&cloud, &[first, second]).await?;
         println!("all was done after {} s", started.elapsed().as_secs());
         cloud.roles_suffice()
@@ -167,6 +168,25 @@ async fn agents_restart(
     println!("pings while four agents were replaced: {pings}");
     ensure!(pings.contains(" 0% packet loss"), "{pings}");
     Ok(())
+}
+
+/// A log that a server has filled begins anew.
+async fn console_logs_are_limited(cloud: &Cloud, hypervisor: &Hypervisor) -> Result<()> {
+    let libvirt = agent(cloud, hypervisor, "libvirt").await?;
+    let fill =
+        "cd /var/lib/nova/instances; mkdir filled; head --bytes=17M /dev/zero > filled/console.log";
+    libvirt.run(&["sh", "-euc", fill])?;
+    eventually("the log is empty", minutes(1), async || {
+        let size = [
+            "stat",
+            "--format=%s",
+            "/var/lib/nova/instances/filled/console.log",
+        ];
+        let size = libvirt.run(&size)?;
+        ensure!(size == "0", "{size} bytes");
+        Ok(())
+    })
+    .await
 }
 
 /// No server is left in libvirt, and no port of one in OVN.
