@@ -280,7 +280,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
     }
     let rare = |right: &String| {
         // One object at a time only where a cache lags; finalizers only where the API server insists; External Secrets
-        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; what this control plane has none of.
+        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; what this control plane has none of.
         right.starts_with("get ")
             || right.contains("/finalizers")
             || right == "patch events.events.k8s.io"
@@ -288,6 +288,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
             || right.contains("cert-manager.io")
             || right.contains("secretaggregates")
             || right.contains("credentialrotations")
+            || right.contains("valkeys")
     };
     unused.retain(|right| !rare(right));
     Ok(unused)

@@ -206,7 +206,7 @@ async fn waits(cluster: &Cluster) -> Result<()> {
 fn shown(kubeconfig: &Path) -> Result<()> {
     let shown = status(kubeconfig, &["production"])?;
     ensure!(shown.code == 0, "{shown:?}");
-    shown.says("○ ControlPlane openstack/production (0 of 14 ready): ")?;
+    shown.says("○ ControlPlane openstack/production (0 of 13 ready): ")?;
     shown.says("○ MariaDB openstack-db, waits for mariadb-operator")?;
     shown.says("○ Keystone keystone, waits for mariadb, memcached")?;
     shown.says("○ KeystoneReady")?;
