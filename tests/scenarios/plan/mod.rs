@@ -99,7 +99,7 @@ fn what_is_ready_is_as_planned() -> Result<()> {
 
         let shown = status(watcher.kubeconfig_file(), &["small/small"])?;
         ensure!(shown.code == 0, "{shown:?}");
-        shown.says("✔ ControlPlane small/small (8 of 8 ready)\n")?;
+        shown.says("✔ ControlPlane small/small (6 of 6 ready)\n")?;
         shown.is_silent_on("Secret")?;
         only_looked(cluster)
     })
