@@ -1,4 +1,4 @@
-//! Compiles the protocol's messages as one does conventionally: documents are `prost_types::Struct`.
+//! Compiles the protocol's messages with prost: documents are `prost_types::Struct`.
 
 use std::error;
 

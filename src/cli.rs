@@ -203,8 +203,17 @@ pub struct Plan {
 pub struct Status {
     /// Only what is called so: a name, or namespace/name
     pub name: Option<String>,
+    /// Only what is in this namespace [default: all namespaces]
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// What is in all namespaces, as without --namespace
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// How it is written
+    #[arg(long, short, value_enum, value_name = "FORM", default_value_t = StatusOutput::Tree)]
+    pub output: StatusOutput,
     /// Show it again whenever it changes
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "output")]
     pub watch: bool,
     /// The kubeconfig [default: the one that kubectl would use]
     #[arg(long, value_name = "FILE")]
@@ -212,6 +221,15 @@ pub struct Status {
     /// The context of the kubeconfig [default: its own choice]
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
+}
+
+/// How a status is written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatusOutput {
+    /// For people
+    Tree,
+    /// A list of resources, each with its conditions and what was composed for it
+    Json,
 }
 
 /// How the dependency graph is drawn.

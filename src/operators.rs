@@ -1,4 +1,4 @@
-//! The operators that this program carries, by the names that the command line has for them.
+//! The operators that this program runs, by their names on the command line.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use provider_runtime::Driver;
 /// The operators of these names; none given: all.
 ///
 /// # Errors
-/// There is no operator of a name.
+/// No operator has the name.
 pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
     let all = operators();
     let known: BTreeSet<&str> = all.iter().map(|operator| short(operator.name())).collect();
@@ -28,7 +28,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
         .collect())
 }
 
-/// The external systems that operators ask and call.
+/// The drivers of the external systems that operators use.
 pub fn drivers() -> Vec<Box<dyn Driver>> {
     vec![
         Box::new(provider_keystone_driver::Keystone::default()),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use c5c3_live::{Access, Cluster, Screen, Selection};
+use c5c3_live::{Access, Cluster, Form, Screen, Selection};
 use c5c3_plan::{Compositions, Files, Format, Page, Paint, Plan as Planned, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
@@ -16,7 +16,9 @@ use provider_runtime::Leadership;
 use terminal_size::{Height, Width};
 use tokio::runtime;
 
-use crate::cli::{Cli, Completions, Function, Graph, Operator, Output, Plan, Status, Xr, Xrds};
+use crate::cli::{
+    Cli, Completions, Function, Graph, Operator, Output, Plan, Status, StatusOutput, Xr, Xrds,
+};
 use crate::operators;
 
 /// Serves the function until the process is told to stop.
@@ -35,7 +37,7 @@ pub fn function(arguments: &Function) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Carries operators until the process is told to stop.
+/// Runs operators until the process is told to stop.
 pub fn operator(arguments: &Operator) -> Result<ExitCode> {
     let operators = operators::chosen(&arguments.names)?;
     function_runtime::init_logs(arguments.debug, arguments.log_format.into());
@@ -157,19 +159,24 @@ pub fn status(arguments: &Status) -> Result<ExitCode> {
     };
     let selection = Selection {
         name: arguments.name.clone(),
+        namespace: arguments.namespace.clone(),
+    };
+    let form = match arguments.output {
+        StatusOutput::Tree => Form::Tree(page()),
+        StatusOutput::Json => Form::Json,
     };
     let shown = async || -> Result<()> {
         let cluster = Cluster::reach(&access).await?;
         match arguments.watch {
             true => follow(&cluster, &selection).await,
-            false => print(&c5c3_live::status(&cluster, &selection, page()).await?),
+            false => print(&c5c3_live::status(&cluster, &selection, form).await?),
         }
     };
     wait_for(shown())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Follows until nobody reads any more.
+/// Follows until the reader closes the pipe.
 async fn follow(cluster: &Cluster, selection: &Selection) -> Result<()> {
     let show = |text: &str| -> Result<()> {
         let mut stdout = io::stdout().lock();
@@ -215,7 +222,7 @@ pub fn completions(arguments: &Completions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes to stdout. Whoever reads may stop early, as `head` does.
+/// Writes to stdout. The reader may stop early, as `head` does.
 fn print(text: &str) -> Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -232,7 +239,7 @@ pub fn note(notes: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Colours for a terminal, unless somebody wants none (<https://no-color.org>).
+/// Colours for a terminal, unless NO_COLOR is set (<https://no-color.org>).
 fn paint() -> Paint {
     let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match io::stdout().is_terminal() && !unwanted {

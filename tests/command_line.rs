@@ -219,6 +219,23 @@ fn a_cluster_that_cannot_be_looked_at_is_named_with_what_to_do() {
     );
 }
 
+#[test]
+fn status_refuses_flags_that_contradict_each_other() {
+    for (arguments, error) in [
+        (
+            ["status", "-A", "-n", "openstack"].as_slice(),
+            "error: the argument '--all-namespaces' cannot be used with '--namespace <NAMESPACE>'",
+        ),
+        (
+            &["status", "-w", "-o", "json"],
+            "error: the argument '--watch' cannot be used with '--output <FORM>'",
+        ),
+    ] {
+        let run = c5c3(arguments).failure().code(2).stdout("");
+        assert_eq!(stderr(&run).lines().next(), Some(error));
+    }
+}
+
 /// A kubeconfig of a cluster that nobody serves.
 const SILENT: &str = "\
 apiVersion: v1

@@ -1,4 +1,4 @@
-//! Counting.
+//! Counts instructions with callgrind, and prints them.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -8,38 +8,41 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::{self, Count};
+use crate::division;
 use crate::reconcile::{Case, Kind};
 use crate::size::Size;
 use crate::table::Table;
 use crate::ways::Way;
 use crate::{Written, write};
 
-/// How often anything is done at least; the second half is what counts, so that first allocations don't.
+/// Repetitions of the shorter of two runs. The other one has twice as many, and their difference is what counts, so that first
+/// allocations don't.
 const TIMES: u64 = 1;
 
-/// Counts every call and every reconcile, measures what services are composed of, prints tables and checks the budgets.
+/// Counts every call and every reconcile, measures the objects that services compose, prints tables and checks the budgets.
 ///
 /// # Errors
-/// Valgrind is missing or fails, or a budget is broken.
+/// Valgrind is missing or fails, or a budget is exceeded.
 pub fn all() -> Result<()> {
     let mut broken = calls()?;
     broken.extend(reconciles()?);
     broken.extend(sizes()?);
+    broken.extend(divisions()?);
     ensure!(broken.is_empty(), "{}", broken.join("; "));
     Ok(())
 }
 
-/// Counts every workload in every way; what is too much of it.
+/// Counts every workload in every way, and returns the exceeded budgets.
 fn calls() -> Result<Vec<String>> {
-    let folder = tempfile::tempdir().context("there is no room for temporary files")?;
+    let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
     let mut table = Table::new(&[
         "call",
         "request",
         "response",
-        "nothing, conventionally",
-        "nothing, ours",
-        "whole answer",
-        "of nothing",
+        "baseline with prost",
+        "baseline with functions/protocol",
+        "whole call",
+        "whole call / baseline with prost",
     ]);
     let mut counts = Vec::new();
     for workload in write(folder.path())? {
@@ -56,7 +59,7 @@ fn calls() -> Result<Vec<String>> {
             thousands(count.conventional),
             thousands(count.pass_through),
             thousands(count.compose),
-            format!("{:.2}", count.of_nothing()),
+            format!("{:.2}", count.of_baseline()),
         ]);
         counts.push(count);
     }
@@ -64,9 +67,9 @@ fn calls() -> Result<Vec<String>> {
     Ok(budget::broken(&counts))
 }
 
-/// Counts reconciles; what is too much of it.
+/// Counts reconciles, and returns the exceeded budgets.
 fn reconciles() -> Result<Vec<String>> {
-    let mut table = Table::new(&["reconcile", "just made", "running"]);
+    let mut table = Table::new(&["reconcile", "new", "running"]);
     let mut broken = Vec::new();
     for kind in Kind::value_variants() {
         let mut row = vec![format!("{kind:?}")];
@@ -81,7 +84,7 @@ fn reconciles() -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// Measures what services are composed of; what is too much of it.
+/// Measures the objects that services compose, and returns the exceeded limits.
 fn sizes() -> Result<Vec<String>> {
     let mut table = Table::new(&["service", "objects", "Deployment", "Secret"]);
     let mut broken = Vec::new();
@@ -99,36 +102,49 @@ fn sizes() -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// Instructions of one answer.
+/// Counts divisions of a pool, and returns the exceeded budgets.
+fn divisions() -> Result<Vec<String>> {
+    let mut table = Table::new(&["division among 200 shares", "instructions"]);
+    let mut counts = Vec::new();
+    for nodes in division::SIZES {
+        let instructions = once(&["divide".into(), nodes.to_string().into()])?;
+        table.row(&[format!("{nodes} nodes"), thousands(instructions)]);
+        counts.push(instructions);
+    }
+    println!("{table}");
+    Ok(budget::broken_divisions(&counts))
+}
+
+/// Instructions of one call.
 fn count(workload: &Written, way: Way) -> Result<u64> {
     once(&["repeat".into(), name(way)?, workload.path.clone().into()])
 }
 
-/// How the command line calls a value.
+/// The name of a value on the command line.
 fn name(value: impl ValueEnum) -> Result<OsString> {
     let value = value.to_possible_value();
     let value = value.context("a value has no name")?;
     Ok(value.get_name().into())
 }
 
-/// Instructions of doing once what this program does when it is told so, and how many times.
-fn once(told: &[OsString]) -> Result<u64> {
+/// Instructions of one repetition of an action of this program. The number of repetitions is appended to the arguments.
+fn once(arguments: &[OsString]) -> Result<u64> {
     let (fewer, more) = thread::scope(|scope| {
-        let fewer = scope.spawn(|| collected(told, TIMES));
-        let more = collected(told, 2 * TIMES);
+        let fewer = scope.spawn(|| collected(arguments, TIMES));
+        let more = collected(arguments, 2 * TIMES);
         (fewer.join(), more)
     });
     let fewer = fewer.map_err(|_| anyhow!("a count panicked"))??;
     Ok(more?.saturating_sub(fewer) / TIMES)
 }
 
-/// Instructions of the whole program that does it so many times.
-fn collected(told: &[OsString], times: u64) -> Result<u64> {
+/// Instructions of a run of the whole program with this number of repetitions.
+fn collected(arguments: &[OsString], times: u64) -> Result<u64> {
     let program = std::env::current_exe().context("this program has no path")?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
-        .args(told)
+        .args(arguments)
         .arg(times.to_string())
         .stdin(Stdio::null())
         .output();
@@ -141,11 +157,12 @@ fn collected(told: &[OsString], times: u64) -> Result<u64> {
         }
         Err(error) => return Err(error).context("valgrind can't be started"),
     };
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "valgrind failed: {said}");
-    said.lines()
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "valgrind failed: {stderr}");
+    stderr
+        .lines()
         .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
-        .with_context(|| format!("valgrind counted nothing: {said}"))
+        .with_context(|| format!("valgrind printed no count: {stderr}"))
 }
 
 fn kilobytes(count: usize) -> String {

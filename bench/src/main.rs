@@ -1,10 +1,11 @@
-//! Counts the instructions that answers take, with valgrind's callgrind: counts don't wobble as times do.
+//! Counts the instructions of calls and reconciles with valgrind's callgrind. Unlike times, counts are the same in each run.
 //!
-//! `bench` prints a table and fails when a budget is broken. `bench write FOLDER` writes the requests and their responses to
-//! files, for whoever wants to profile (docs/performance.md).
+//! `bench` prints a table and fails if a budget is exceeded. `bench write FOLDER` writes the requests and their responses to
+//! files, for profiling (docs/performance.md).
 
 mod budget;
 mod count;
+mod division;
 mod ovn;
 mod reconcile;
 mod size;
@@ -31,19 +32,21 @@ struct Arguments {
 enum Action {
     /// Writes every request, and its response, to a folder
     Write { folder: PathBuf },
-    /// Answers one of them so many times
+    /// Answers one of them the given number of times
     Repeat {
         way: Way,
         /// A file of the folder, without its extension
         workload: PathBuf,
         times: usize,
     },
-    /// Reconciles a resource so many times
+    /// Reconciles a resource the given number of times
     Reconcile {
         kind: Kind,
         case: Case,
         times: usize,
     },
+    /// Divides a pool of the given number of nodes the given number of times
+    Divide { nodes: usize, times: usize },
 }
 
 fn main() -> ExitCode {
@@ -70,10 +73,14 @@ fn run(arguments: Arguments) -> Result<()> {
             way.repeat(&request, &response, times)
         }
         Some(Action::Reconcile { kind, case, times }) => kind.repeat(case, times),
+        Some(Action::Divide { nodes, times }) => {
+            division::repeat(nodes, times);
+            Ok(())
+        }
     }
 }
 
-/// Writes the requests and their responses to a folder, and says which there are.
+/// Writes the requests and their responses to a folder, and returns them.
 fn write(folder: &Path) -> Result<Vec<Written>> {
     let workloads = Workload::all().into_iter();
     workloads

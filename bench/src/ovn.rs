@@ -20,9 +20,9 @@ const MEMBERS: usize = 3;
 struct Databases;
 
 impl System for Databases {
-    fn answer(&self, question: &str) -> Option<Value> {
-        let question: ovsdb::Question = serde_json::from_str(question).ok()?;
-        let members = question.access.members.keys().map(|pod| {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let query: ovsdb::Query = serde_json::from_str(query).ok()?;
+        let members = query.access.members.keys().map(|pod| {
             let member = json!({ "connected": true, "leader": pod.ends_with("-0"), "index": 12 });
             (pod.clone(), member)
         });

@@ -16,10 +16,10 @@ use serde_json::json;
 
 use crate::ovn;
 
-/// What is reconciled.
+/// The resource that is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
-    /// With every part that there is.
+    /// With every part.
     ControlPlane,
     /// In the control plane's own MariaDB and Memcached.
     Keystone,
@@ -35,20 +35,20 @@ pub enum Kind {
     Ovn,
 }
 
-/// How far it has come.
+/// The state of the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Case {
-    /// It was just made.
+    /// It is new.
     New,
-    /// It runs: nothing is to be done.
+    /// It runs, and nothing changes.
     Running,
 }
 
-/// A reconcile that can be done again and again.
+/// A reconcile that can be repeated.
 pub type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
-    /// Reconciles it so many times.
+    /// Reconciles it the given number of times.
     ///
     /// # Errors
     /// It can't be composed.
@@ -60,7 +60,7 @@ impl Kind {
         Ok(())
     }
 
-    /// What it is composed of.
+    /// Returns the result of one reconcile.
     ///
     /// # Errors
     /// It can't be composed.
@@ -91,15 +91,14 @@ fn control_plane(case: Case) -> Again {
 }
 
 fn service<C: Composer + Send + Sync + 'static>(composer: C, document: &str, case: Case) -> Again {
-    let operator = composer;
     let mut cluster = Cluster::with_infrastructure();
     cluster.keystone(true);
     cluster.ovn();
     let name = cluster.put_document::<Custom<C::Spec>>(document);
     if case == Case::Running {
-        cluster.settle(&operator, &name);
+        cluster.settle(&composer, &name);
     }
-    Box::new(move || black_box(&cluster).answer(&operator, &name))
+    Box::new(move || black_box(&cluster).answer(&composer, &name))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! How large what a service is composed of is.
+//! Sizes of the objects that a service composes.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Composed, Resource, ResourceKind};
 
-/// How large what a service is composed of is.
+/// Sizes of the objects that a service composes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Objects, those included whose values are made once.
+    /// Number of objects, including generated Secrets.
     pub objects: usize,
     /// Bytes of the largest Deployment, as JSON.
     pub deployment: usize,
@@ -16,7 +16,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// The size of what is composed.
+    /// Measures the composed objects.
     pub fn of(composed: &Composed) -> Self {
         let largest = |kind: ResourceKind| {
             let objects = composed

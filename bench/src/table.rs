@@ -1,4 +1,4 @@
-//! A table for people, in Markdown.
+//! A table in Markdown.
 
 use std::fmt;
 

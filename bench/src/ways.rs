@@ -1,4 +1,4 @@
-//! Ways to answer a request.
+//! Ways to process a request.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -7,19 +7,19 @@ use function_protocol::v1::{RunFunctionRequest, RunFunctionResponse};
 use prost::Message;
 use std::hint::black_box;
 
-/// What is done with a request.
+/// A way to process a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Way {
-    /// Decode it with `prost_types::Struct`, encode the response, do nothing else: what any function in Rust pays.
+    /// Decode it with `prost_types::Struct` and encode the response: the baseline of a conventional function in Rust.
     Conventional,
-    /// Decode it with our documents, encode the response, do nothing else.
+    /// Decode it with this project's messages and encode the response.
     PassThrough,
     /// Decode, compose, encode.
     Compose,
 }
 
 impl Way {
-    /// Does it so many times.
+    /// Processes a request the given number of times.
     ///
     /// # Errors
     /// The bytes aren't a request and its response.
@@ -42,12 +42,12 @@ impl Way {
     }
 }
 
-/// The function's answer to a request, bytes for bytes.
+/// Returns the function's encoded response to an encoded request.
 ///
 /// # Errors
 /// The bytes aren't a request.
 pub fn answer(request: &[u8]) -> Result<Vec<u8>> {
-    let request = RunFunctionRequest::decode(request).context("this is no request")?;
+    let request = RunFunctionRequest::decode(request).context("not a RunFunctionRequest")?;
     Ok(function_protocol::run(&Claims, request).encode_to_vec())
 }
 
@@ -56,9 +56,9 @@ fn pass<Request: Message + Default, Response: Message + Default>(
     response: &[u8],
     times: usize,
 ) -> Result<()> {
-    let response = Response::decode(response).context("this is no response")?;
+    let response = Response::decode(response).context("not a RunFunctionResponse")?;
     for _ in 0..times {
-        black_box(Request::decode(black_box(request)).context("this is no request")?);
+        black_box(Request::decode(black_box(request)).context("not a RunFunctionRequest")?);
         black_box(black_box(&response).encode_to_vec());
     }
     Ok(())

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use crate::error::Error;
 
-/// So many objects are asked for at once.
+/// The number of objects in a page of a list.
 const AT_ONCE: usize = 8;
 
 /// So long it may take to reach a cluster.
@@ -30,7 +30,7 @@ pub struct Access {
     pub context: Option<String>,
 }
 
-/// A cluster that is only looked at.
+/// A cluster that is only read.
 pub struct Cluster {
     client: Client,
     server: String,
@@ -55,7 +55,7 @@ impl Served {
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig. It isn't asked anything yet.
+    /// The cluster of a kubeconfig. Sends no request yet.
     ///
     /// # Errors
     /// The kubeconfig can't be used.
@@ -117,7 +117,7 @@ impl Cluster {
     /// The objects of these keys that are there.
     ///
     /// # Errors
-    /// One of them can't be asked for.
+    /// One of them can't be read.
     pub(crate) async fn get(
         &self,
         keys: impl IntoIterator<Item = &Key>,
@@ -146,7 +146,7 @@ impl Cluster {
     /// The objects of a kind in all namespaces that a label selector picks; none where the cluster doesn't know the kind.
     ///
     /// # Errors
-    /// They can't be asked for.
+    /// They can't be listed.
     pub(crate) async fn list(
         &self,
         api_version: &str,

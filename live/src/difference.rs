@@ -16,7 +16,7 @@ pub struct Difference {
     pub changes: Vec<Change>,
     /// How many objects are as planned.
     pub same: usize,
-    /// Clusters in which something is planned too, but which weren't looked at.
+    /// Clusters in which something is planned, but which weren't read.
     pub elsewhere: BTreeSet<String>,
 }
 

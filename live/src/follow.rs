@@ -77,7 +77,7 @@ fn news(cluster: &Cluster, kinds: Vec<(Served, &'static str)>) -> impl Stream<It
     streams.collect::<SelectAll<_>>()
 }
 
-/// Whether a watch only has to look at everything again, as happens from time to time.
+/// Whether a watch only has to list again, as happens from time to time.
 fn is_usual(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchError(status) if status.code == 410)
 }
@@ -106,7 +106,7 @@ fn why(cluster: &Cluster, served: &Served, error: watcher::Error) -> Error {
 /// What was heard so far.
 struct Heard {
     snapshot: Snapshot,
-    /// How many kinds were not looked at yet.
+    /// How many kinds were not listed yet.
     pending: usize,
     /// Why nothing is heard, by kind.
     silent: BTreeMap<String, String>,

@@ -1,7 +1,7 @@
 //! What runs in a cluster. Nothing here ever writes to one.
 //!
 //! [`Cluster`] is a cluster that a kubeconfig reaches, [`against`] compares a plan with what runs in it, [`status`] shows
-//! what our operators work on as a tree, and [`follow`] keeps showing it. Comparing and drawing are pure; only `cluster`,
+//! what our operators work on as a tree or as JSON, and [`follow`] keeps showing it. Comparing and drawing are pure; only `cluster`,
 //! `against` and `follow` talk to the API server.
 
 mod against;
@@ -9,6 +9,7 @@ mod cluster;
 mod difference;
 mod error;
 mod follow;
+mod json;
 mod ours;
 mod screen;
 mod snapshot;
@@ -19,4 +20,4 @@ pub use difference::{Change, Difference};
 pub use error::Error;
 pub use follow::follow;
 pub use screen::Screen;
-pub use snapshot::{Selection, status};
+pub use snapshot::{Form, Selection, status};

@@ -1,4 +1,4 @@
-//! What somebody who follows gets to see. Pure.
+//! The output of `status --watch`. Pure.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub enum Screen {
         /// How many lines there are.
         height: usize,
     },
-    /// A pipe, into which a line goes for each change.
+    /// A pipe, which gets a line for each change.
     Lines,
 }
 

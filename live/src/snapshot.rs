@@ -16,6 +16,17 @@ use crate::error::Error;
 pub struct Selection {
     /// Only what is called so, as `name` or `namespace/name`.
     pub name: Option<String>,
+    /// Only what is in this namespace.
+    pub namespace: Option<String>,
+}
+
+/// How a status is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// As a tree, for people.
+    Tree(Page),
+    /// As JSON, for programs.
+    Json,
 }
 
 /// Objects of one cluster, by key.
@@ -33,11 +44,11 @@ pub(crate) struct Sought {
 /// The one cluster of a snapshot.
 const HERE: &str = "";
 
-/// Everything that our operators work on, as a tree.
+/// Everything that the project's operators work on.
 ///
 /// # Errors
 /// The cluster can't be looked at, or there is nothing of the name.
-pub async fn status(cluster: &Cluster, selection: &Selection, page: Page) -> Result<String, Error> {
+pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Result<String, Error> {
     let mut snapshot = Snapshot::default();
     for sought in served(cluster).await? {
         let found = cluster
@@ -52,7 +63,10 @@ pub async fn status(cluster: &Cluster, selection: &Selection, page: Page) -> Res
     {
         return Err(Error::NotFound(name.clone()));
     }
-    Ok(snapshot.tree(selection, page))
+    Ok(match form {
+        Form::Tree(page) => snapshot.tree(selection, page),
+        Form::Json => format!("{:#}\n", snapshot.json(selection)),
+    })
 }
 
 /// The kinds that are looked at, as far as the cluster serves them.
@@ -172,13 +186,16 @@ impl Snapshot {
             .collect()
     }
 
-    fn claims<'a>(&'a self, selection: &'a Selection) -> impl Iterator<Item = &'a Manifest> {
+    pub(crate) fn claims<'a>(
+        &'a self,
+        selection: &'a Selection,
+    ) -> impl Iterator<Item = &'a Manifest> {
         let all = self.0.values();
         all.filter(|manifest| ClaimKind::of(manifest).is_some() && selection.picks(manifest))
     }
 
     /// What our operators work on and nobody else of ours made, with how many of its parts are ready and how many it has.
-    fn operated(&self, selection: &Selection) -> Vec<(Operated, (usize, usize))> {
+    pub(crate) fn operated(&self, selection: &Selection) -> Vec<(Operated, (usize, usize))> {
         let operators = control_plane_operators();
         let subjects = self
             .0
@@ -213,9 +230,10 @@ impl Snapshot {
 
 impl Selection {
     fn picks(&self, manifest: &Manifest) -> bool {
-        self.name
-            .as_ref()
-            .is_none_or(|name| *name == manifest.name() || *name == manifest.path())
+        let namespace = self.namespace.as_deref();
+        let name = self.name.as_ref();
+        namespace.is_none_or(|namespace| namespace == manifest.namespace())
+            && name.is_none_or(|name| *name == manifest.name() || *name == manifest.path())
     }
 }
 
@@ -374,6 +392,7 @@ mod tests {
     fn a_name_picks_with_or_without_the_namespace() {
         let named = |name: &str| Selection {
             name: Some(name.to_owned()),
+            namespace: None,
         };
         let snapshot = snapshot();
         for name in ["production", "openstack/production", "tenant"] {
@@ -387,6 +406,29 @@ mod tests {
         );
         let tree = snapshot.tree(&named("tenant"), Page::PLAIN);
         assert!(!tree.contains("ControlPlane openstack"), "{tree}");
+    }
+
+    #[test]
+    fn a_namespace_picks_what_is_in_it() {
+        let inside = |namespace: &str| Selection {
+            name: None,
+            namespace: Some(namespace.to_owned()),
+        };
+        let snapshot = snapshot();
+        assert_eq!(
+            snapshot.lines(&inside("openstack")),
+            snapshot.lines(&Selection::default())
+        );
+        assert_eq!(
+            snapshot.tree(&inside("elsewhere"), Page::PLAIN),
+            "There is nothing yet: apply a ControlPlane or a claim.\n"
+        );
+    }
+
+    #[test]
+    fn programs_read_the_same_as_people() {
+        let json = snapshot().json(&Selection::default());
+        insta::assert_snapshot!(format!("{json:#}"));
     }
 
     #[test]

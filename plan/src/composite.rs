@@ -1,4 +1,4 @@
-//! The composite resource that Crossplane makes of a claim.
+//! The composite resource that Crossplane creates for a claim.
 
 use c5c3_api::Generation;
 use serde_json::{Map, Value, json};

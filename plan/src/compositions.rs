@@ -60,17 +60,17 @@ pub enum CompositionError {
     /// What is built in is malformed, which a test rules out.
     #[error("a built-in composition is malformed: {0}")]
     BuiltIn(String),
-    /// There is none of a name.
+    /// No Composition has the name.
     #[error("there is no composition {name}, which {by} asks for; there are: {known}")]
     Missing {
         /// The name.
         name: String,
-        /// Who asks for it.
+        /// The resource that refers to it.
         by: String,
         /// The names that there are.
         known: String,
     },
-    /// There is none with the labels of a selector.
+    /// No Composition has the labels of a selector.
     #[error(
         "no composition has the labels that the compositionSelector of {by} asks for; there are: {known}"
     )]

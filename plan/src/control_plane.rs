@@ -58,7 +58,7 @@ fn of_object(object: Option<&Manifest>) -> Progress {
     }
 }
 
-/// How far a part without objects is, as the ControlPlane says.
+/// The progress of a part without objects, from the ControlPlane's conditions.
 fn of_condition(resource: &Manifest, type_: &str) -> Progress {
     let mut conditions = conditions(resource).into_iter();
     match conditions.find(|condition| condition.type_ == type_) {

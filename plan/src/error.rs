@@ -13,7 +13,7 @@ pub enum Error {
     /// The files can't be used.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Composite resources are asked for, and no claim is given.
+    /// Composite resources are requested, and no claim is given.
     #[error(
         "{0} has no composite resource: give an OpenStackCluster, ControlPlaneCluster, HypervisorCluster or StorageCluster"
     )]
@@ -21,7 +21,7 @@ pub enum Error {
     /// The Compositions can't be used.
     #[error(transparent)]
     Composition(#[from] CompositionError),
-    /// A function asks for something else whenever it is answered; Crossplane gives up then, in these words.
+    /// A function's requirements change with every call; Crossplane gives up with this message.
     #[error(
         "{title}: requirements didn't stabilize after the maximum number of iterations ({rounds})"
     )]
@@ -39,13 +39,13 @@ pub enum Error {
         /// What still changed in the last round.
         changing: String,
     },
-    /// The function wants something that is no Kubernetes object.
-    #[error("the function composes {resource}, which is no Kubernetes object")]
+    /// The function composes something that isn't a Kubernetes object.
+    #[error("the function composes {resource}, which is not a Kubernetes object")]
     Composed {
         /// The function's name for it.
         resource: String,
     },
-    /// A resource is no Kubernetes object.
+    /// A resource isn't a Kubernetes object.
     #[error(transparent)]
     NotAnObject(#[from] NotAnObject),
     /// A document has no wire form, or can't be read from it.

@@ -6,10 +6,10 @@ use c5c3_api::{
 
 use crate::manifest::Manifest;
 
-/// A kind that users write. Pools come first: they are there before anybody consumes them.
+/// A kind that users write. Pools come first: they exist before claims consume them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClaimKind {
-    /// A cluster that carries control planes.
+    /// A cluster that runs control planes.
     ControlPlaneCluster,
     /// A pool of hypervisors.
     HypervisorCluster,

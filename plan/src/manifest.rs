@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest(Value);
 
-/// Why a document is no Kubernetes object.
+/// Why a document isn't a Kubernetes object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("it has no {0}; a Kubernetes object has apiVersion, kind and metadata.name")]
 pub struct NotAnObject(&'static str);

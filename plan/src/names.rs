@@ -1,14 +1,14 @@
-//! Names as Crossplane makes them up, but the same every time.
+//! Names as Crossplane generates them, but the same every time.
 
 use sha2::{Digest, Sha256};
 
-/// The letters and digits of names that Kubernetes makes up (k8s.io/apimachinery, pkg/util/rand).
+/// The letters and digits of names that Kubernetes generates (k8s.io/apimachinery, pkg/util/rand).
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// Longest beginning of a name that Kubernetes makes up (k8s.io/apiserver, pkg/storage/names).
+/// The longest prefix of a name that Kubernetes generates (k8s.io/apiserver, pkg/storage/names).
 const LONGEST_BASE: usize = 58;
 
-/// A name as Kubernetes makes it up: `<base>-` and five letters or digits, which here follow from the seed.
+/// A name as Kubernetes generates it: `<base>-` and five letters or digits, which here follow from the seed.
 pub fn generated(base: &str, seed: &str) -> String {
     let hash = Sha256::digest(seed.as_bytes());
     let suffix = hash.iter().take(5).map(|byte| {

@@ -1,4 +1,4 @@
-//! What one of our operators makes of a resource.
+//! What one of this project's operators composes for a resource.
 
 use c5c3_api::Condition;
 use serde_json::Value;
@@ -12,18 +12,18 @@ use crate::outcome::{PlannedObject, State};
 use crate::readiness::{Readiness, conditions, readiness};
 use crate::store::{Key, Store};
 
-/// A resource that one of our operators works on, and what comes of it.
+/// A resource of one of this project's operators, and the result.
 #[derive(Clone, Debug)]
 pub struct Operated {
     /// The operator.
     pub operator: &'static str,
     /// The resource, with its status.
     pub resource: Manifest,
-    /// What holds of it.
+    /// Its conditions.
     pub conditions: Vec<Condition>,
     /// Why it can't be composed, in the operator's words.
     pub failure: Option<String>,
-    /// What is made for it, in the order in which its turn comes.
+    /// What is composed for it, in order.
     pub made: Vec<PlannedObject>,
     /// What waits for what, where the resource is a ControlPlane.
     pub graph: Option<Graph>,
@@ -32,7 +32,7 @@ pub struct Operated {
 }
 
 impl Operated {
-    /// What has come of a resource; nothing where no operator of ours works on it.
+    /// The result for a resource; none where no operator of this project reconciles it.
     pub fn of(store: &Store, controller: &Controller<'_>, key: &Key) -> Option<Self> {
         let resource = store.get(key)?.clone();
         let reconciled = controller.reconciled.get(key)?;

@@ -1,4 +1,4 @@
-//! What comes of a plan, claim by claim.
+//! The result of a plan, for each claim.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +15,11 @@ use crate::graph::Graph;
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
 use crate::operated::Operated;
+use crate::secret_path::SecretPath;
 use crate::store::{Key, MANAGEMENT, Store};
 use crate::{operators, provider};
 
-/// What comes of claims and pools.
+/// The result for claims and pools.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Claims first, then pools, by namespace and name.
@@ -27,17 +28,17 @@ pub struct Plan {
     pub resources: Vec<Operated>,
     /// Everything that is applied in clusters but the management cluster, in the order of cluster, kind and name.
     pub applied: Vec<Applied>,
-    /// Every object that our operators looked up or made, whether it is there or not.
+    /// Every object that operators looked up or composed, whether it exists or not.
     pub looked_up: BTreeSet<Key>,
     /// Every list of objects that our operators looked up.
     pub listed: BTreeSet<Listing>,
     /// Whether everything composed was taken to become ready.
     pub assume_ready: bool,
-    /// Clusters that are named and that nobody gave.
+    /// Clusters that are named, but weren't given.
     pub missing: Vec<Wanted>,
-    /// Clusters that were made up because nobody gave them, by namespace and name.
+    /// Clusters that weren't given and are assumed, by namespace and name.
     pub assumed: Vec<Wanted>,
-    /// Secrets that users make, and that were made up because nobody gave them.
+    /// Secrets that users create, that weren't given and are assumed.
     pub assumed_secrets: Vec<Key>,
 }
 
@@ -63,18 +64,18 @@ pub struct Applied {
     pub key: Key,
     /// The object, without a status.
     pub manifest: Manifest,
-    /// Who applies it, as its field manager: one of our operators; none where it is somebody else.
+    /// The field manager that applies it: one of this project's operators; none for any other.
     pub operator: Option<&'static str>,
 }
 
-/// What comes of one claim or pool.
+/// The result for one claim or pool.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// What it is.
     pub kind: ClaimKind,
     /// The claim, with its status.
     pub claim: Manifest,
-    /// Whether it is taken to become ready without anybody having said so.
+    /// Whether it is assumed to become ready.
     pub assumed: bool,
     /// The conditions that its owner sees.
     pub conditions: Vec<Condition>,
@@ -86,10 +87,12 @@ pub struct Planned {
     pub composed: Vec<Manifest>,
     /// What is composed in each cluster.
     pub clusters: BTreeMap<String, Vec<PlannedObject>>,
-    /// The order of deletion: what is in one step goes when everything of the steps before is gone.
+    /// The order of deletion: a step is deleted when all steps before it are.
     pub deletion: Vec<Vec<PlannedObject>>,
     /// Pools that aren't deleted before what the claim has in them.
     pub holds: Vec<String>,
+    /// The paths on which secrets travel between clusters.
+    pub secret_paths: Vec<SecretPath>,
 }
 
 /// An object in a cluster.
@@ -105,9 +108,9 @@ pub struct PlannedObject {
     pub name: String,
     /// How far it is.
     pub state: State,
-    /// What its operator says of it, while it waits.
+    /// The message of its operator, while it waits.
     pub says: String,
-    /// What one of our operators makes of it.
+    /// What one of this project's operators composes for it.
     pub operated: Option<Box<Operated>>,
 }
 
@@ -131,7 +134,7 @@ impl PlannedObject {
 }
 
 impl Plan {
-    /// What has come of everything in the store.
+    /// The result, from everything in the store.
     pub fn of(
         store: &Store,
         crossplane: &Crossplane<'_>,
@@ -193,7 +196,7 @@ impl Plan {
         operated.filter_map(|operated| operated.graph.as_ref())
     }
 
-    /// Every resource that one of our operators works on, those that another one made included.
+    /// Every resource of this project's operators, including those that another one composed.
     pub fn operated(&self) -> Vec<&Operated> {
         let clusters = self
             .planned
@@ -230,6 +233,7 @@ impl Planned {
         let mut objects = BTreeMap::new();
         let mut usages = Vec::new();
         let mut composed = Vec::new();
+        let mut targets = Vec::new();
         for (key, ready) in composite.composed.values() {
             let Some(manifest) = store.get(key) else {
                 continue;
@@ -240,6 +244,7 @@ impl Planned {
                 continue;
             }
             let (cluster, applied, target) = target(store, key, manifest);
+            targets.push((cluster, target));
             let operated = Operated::of(store, controller, applied);
             let responsible = match &operated {
                 Some(operated) => Some(operated.operator),
@@ -281,6 +286,7 @@ impl Planned {
             clusters,
             deletion,
             holds,
+            secret_paths: SecretPath::of(targets.into_iter()),
         })
     }
 }

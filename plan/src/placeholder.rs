@@ -7,7 +7,7 @@ use provider_composer::GeneratedValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// Whoever a Secret of a user is for.
+/// The user name in a user's Secret.
 const USER: &str = "user";
 
 /// A Secret with placeholders of the right shape: the same for the same name, different for each.
@@ -34,7 +34,7 @@ pub fn secret(
     })
 }
 
-/// A Secret that a user makes, for whatever our operators look in one for: under every key that they know.
+/// A Secret that users create, with every key that operators read.
 pub fn of_a_user(namespace: &str, name: &str) -> Value {
     let drawn = [
         "password",

@@ -1,4 +1,4 @@
-//! Whether an object serves, as its own operator says.
+//! Whether an object is ready, by the status that its operator writes.
 
 use c5c3_api::Condition;
 use serde::Deserialize;
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::manifest::Manifest;
 
-/// How far an object has come.
+/// The readiness of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// It is there and serves.
     Ready,
-    /// It doesn't yet, and its operator says why: nothing where it says nothing.
+    /// Not yet, with the message of its operator; empty where it has none.
     Waiting(String),
 }
 
@@ -22,7 +22,7 @@ impl Readiness {
     }
 }
 
-/// Groups whose objects are as ready as they will ever be once they exist.
+/// Groups whose objects are ready once they exist.
 const AT_ONCE: [&str; 5] = [
     "",
     "monitoring.coreos.com",
@@ -41,7 +41,7 @@ pub fn readiness(manifest: &Manifest) -> Readiness {
     }
 }
 
-/// Who holds an object that is being deleted; nothing where nobody deletes it.
+/// The finalizers of an object that is being deleted; empty where it isn't being deleted.
 fn leaving(manifest: &Manifest) -> Option<String> {
     let metadata = &manifest.value()["metadata"];
     metadata["deletionTimestamp"].as_str()?;
@@ -64,7 +64,8 @@ fn said_of(manifest: &Manifest) -> Readiness {
             let wanted = manifest.status()["desiredNumberScheduled"].as_u64();
             pods(manifest, "numberReady", wanted.unwrap_or_default())
         }
-        ("batch", "CronJob") => Readiness::Ready,
+        // The ControlPlane's condition BackedUp reports whether its Jobs succeed.
+        ("batch", "CronJob") | ("k8s.mariadb.com", "Backup") => Readiness::Ready,
         ("batch", _) => all(manifest, &["Complete"]),
         ("rabbitmq.com", "RabbitmqCluster") => {
             all(manifest, &["AllReplicasReady", "ClusterAvailable"])
@@ -130,7 +131,7 @@ fn all(manifest: &Manifest, types: &[&str]) -> Readiness {
     Readiness::Ready
 }
 
-/// What a condition says, in words where there are any.
+/// The message of a condition, or its reason where it has none.
 fn said(condition: &Condition) -> String {
     match (condition.reason.as_str(), condition.message.as_str()) {
         (reason, "") => reason.to_owned(),

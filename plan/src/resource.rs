@@ -13,7 +13,7 @@ pub fn defaulted(manifest: &Manifest) -> Option<Manifest> {
     reconciled.then(|| served.defaulted(manifest))
 }
 
-/// Whether it is a Secret, which operators look at.
+/// Whether it is a Secret, which operators read.
 pub fn is_secret(manifest: &Manifest) -> bool {
     manifest.kind() == "Secret" && manifest.api_version() == "v1"
 }

@@ -1,4 +1,4 @@
-//! One plan, from claims and pools to what comes of them.
+//! One plan, from claims and pools to the result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,12 +27,12 @@ use crate::resource::CONTROL_PLANE;
 use crate::settle::settle;
 use crate::store::{Key, MANAGEMENT, Store};
 
-/// How a plan is made.
+/// The options of a plan.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which generation of Crossplane.
     pub generation: Generation,
-    /// What the function is told.
+    /// The environment that the function gets.
     pub compositions: Compositions,
     /// The Composition of OpenStackClusters that choose none, instead of the usual one.
     pub composition: Option<String>,
@@ -44,7 +44,7 @@ pub struct Settings {
     pub now: Timestamp,
 }
 
-/// When a claim was made of which no file says so: after all those of which one does.
+/// The creation time of a claim whose file has none: after all those that have one.
 const NOW: &str = "9999-12-31T23:59:59Z";
 
 /// Phases in which a pool can be consumed.
@@ -123,7 +123,7 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
     })
 }
 
-/// The systems outside Kubernetes that those operators ask and call.
+/// The external systems of those operators.
 fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
     let keystone: Box<dyn Simulated> = Box::new(Keystone::default());
     BTreeMap::from([(SYSTEM, keystone)])
@@ -141,7 +141,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(settings: &'a Settings, operators: &'a [Box<dyn Operator>]) -> Self {
         let crossplane = Crossplane {
-            composer: &Claims,
+            function: &Claims,
             generation: settings.generation,
             compositions: &settings.compositions,
             composition: settings.composition.as_deref(),
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Puts claims, and the composite resources that Crossplane makes of them, into the management cluster.
+    /// Puts claims, and their composite resources, into the management cluster.
     fn add<'g>(&mut self, given: impl Iterator<Item = &'g Given>) -> Result<(), Error> {
         for Given { kind, manifest } in given {
             let status = if kind.is_pool() {
@@ -224,8 +224,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Creates the Secrets that users have to create and nobody gave, if that is wanted, but for those that an operator is known
-    /// to generate.
+    /// Assumes the Secrets that users create and that weren't given, if that is wanted, except those that an operator generates.
     fn assume_secrets(&mut self, generated: &BTreeSet<Key>) -> Result<Vec<Key>, Error> {
         let mut assumed = Vec::new();
         while self.settings.assume_ready {
@@ -262,7 +261,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The UID of a composite resource: the one given, or the one that objects of its claim already carry, or a placeholder.
+/// The UID of a composite resource: the one given, the one that objects of its claim already have, or a placeholder.
 fn uid(composite: &Manifest, claim: &Manifest, store: &Store) -> String {
     let of_the_claim = |object: &&Manifest| object.annotation("c5c3.io/claim") == claim.path();
     let mut objects = store.iter().map(|(_, object)| object);

@@ -18,7 +18,7 @@ pub trait Reconciler {
 /// More rounds than any chain of objects, each of which waits for the one before it, has needed.
 const ROUNDS: usize = 100;
 
-/// Runs all reconcilers in turn until none of them changes anything.
+/// Runs all reconcilers, one after the other, until none of them changes anything.
 ///
 /// # Errors
 /// One of them failed, or they never come to rest.
@@ -52,7 +52,7 @@ mod tests {
     use crate::manifest::Manifest;
     use crate::store::MANAGEMENT;
 
-    /// Counts up to a number, or for ever.
+    /// Counts up to a number, or without end.
     struct Counter {
         count: u64,
         last: Option<u64>,

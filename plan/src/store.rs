@@ -45,7 +45,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Every object of every cluster, and who made it.
+/// Every object of every cluster, and the object that it was composed for.
 #[derive(Debug, Default)]
 pub struct Store {
     entries: BTreeMap<Key, Entry>,
@@ -73,18 +73,18 @@ impl Store {
             .map(|(key, entry)| (key, &entry.manifest))
     }
 
-    /// The objects that another one made.
+    /// The objects that were composed for another one.
     pub fn made_by<'a>(&'a self, maker: &Key) -> impl Iterator<Item = (&'a Key, &'a Manifest)> {
         let made = self.made.get(maker).into_iter().flatten();
         made.filter_map(|key| Some((key, self.get(key)?)))
     }
 
-    /// Who made an object.
+    /// The object that an object was composed for.
     pub fn maker(&self, key: &Key) -> Option<&Key> {
         self.entries.get(key)?.maker.as_ref()
     }
 
-    /// What an object goes back to: its maker's maker, and so on, or itself.
+    /// The root that an object was composed for, over all levels, or itself.
     pub fn origin<'a>(&'a self, key: &'a Key) -> &'a Key {
         self.maker(key).map_or(key, |maker| self.origin(maker))
     }
@@ -133,7 +133,7 @@ impl Store {
         }
     }
 
-    /// Deletes an object, and what it made.
+    /// Deletes an object, and what was composed for it.
     pub fn remove(&mut self, key: &Key) {
         for made in self.made.remove(key).unwrap_or_default() {
             self.remove(&made);
@@ -146,7 +146,7 @@ impl Store {
         }
     }
 
-    /// Takes note that something about an object has changed that the store doesn't hold.
+    /// Records a change of an object that the store doesn't contain.
     pub fn touch(&mut self, key: &Key) {
         self.changed.insert(key.clone());
         self.log.push(key.clone());
@@ -162,7 +162,7 @@ impl Store {
         self.log.get(moment..).unwrap_or_default()
     }
 
-    /// What has changed since this was last asked.
+    /// The changes since the last call.
     pub fn take_changed(&mut self) -> BTreeSet<Key> {
         std::mem::take(&mut self.changed)
     }

@@ -62,7 +62,7 @@ pub fn stream<'a>(plan: &'a Plan, format: Format) -> Result<String, Error> {
     }
 }
 
-/// The composite resources that Crossplane makes of claims, as YAML.
+/// The composite resources of claims, as YAML.
 ///
 /// # Errors
 /// There are no claims, or a document can't be written.

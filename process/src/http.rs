@@ -49,10 +49,10 @@ pub enum ListenError {
     },
 }
 
-/// Opens a port, and says which it is.
+/// Opens a port, and returns its number.
 ///
 /// # Errors
-/// The port is in use, or the address isn't ours.
+/// The port is in use, or the address isn't one of this machine's.
 pub async fn listen(
     what: &'static str,
     address: SocketAddr,
@@ -70,15 +70,15 @@ pub async fn listen(
     Ok((listener, address))
 }
 
-/// What a page says.
+/// The response of a page.
 pub enum Answer {
     /// All is well.
     Text(String),
     /// Metrics as Prometheus reads them.
     Metrics(String),
-    /// Not now; the text says why.
+    /// Unavailable; the text has the reason.
     Unavailable(String),
-    /// There is no such page.
+    /// The page doesn't exist.
     NotFound,
     /// The page can't be written.
     Failed,

@@ -64,10 +64,11 @@ impl Lab {
             Cluster::start(&machine, &etcd, "hypervisor"),
             Cluster::start(&machine, &etcd, "storage"),
         )?;
-        let (crossplane, provider, (), (), (), ()) = tokio::try_join!(
+        let (crossplane, provider, (), (), (), (), ()) = tokio::try_join!(
             Crossplane::start(&machine, &management, release),
             Provider::start(&machine, &management),
             control_plane.install_external_secrets(),
+            hypervisor.install_external_secrets(),
             storage.install_external_secrets(),
             storage.install_rook(),
             plant_garden(&machine, &etcd, &management),

@@ -9,7 +9,7 @@ use c5c3_program::Build;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::function::our_program;
-use crate::image::{MARIADB, RABBITMQ};
+use crate::image::{MARIADB, MARIADB_OPERATOR, RABBITMQ};
 use crate::machine::{Machine, Program};
 use crate::probe;
 use crate::tools::Tool;
@@ -55,7 +55,7 @@ impl Operator {
             .env("KUBECONFIG", cluster.kubeconfig_file())
             .env("MARIADB_OPERATOR_NAME", "mariadb-operator")
             .env("MARIADB_OPERATOR_NAMESPACE", NAMESPACE)
-            .env("MARIADB_OPERATOR_IMAGE", "mariadb-operator:0.38.1")
+            .env("MARIADB_OPERATOR_IMAGE", MARIADB_OPERATOR)
             // The token that it would show to the agents beside Galera's nodes.
             .env("MARIADB_OPERATOR_SA_PATH", "/dev/null")
             .env("MARIADB_DEFAULT_VERSION", "11.4")

@@ -43,7 +43,7 @@ enum Part {
 
 const KORC: &str = "openstack.k-orc.cloud/v1alpha1";
 
-const PARTS: [(Part, Kind); 20] = [
+const PARTS: [(Part, Kind); 21] = [
     (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
     (Part::MariaDb, kind("k8s.mariadb.com/v1alpha1", "MariaDB")),
     (
@@ -58,6 +58,7 @@ const PARTS: [(Part, Kind); 20] = [
     (Part::KOrc, kind(KORC, "Service")),
     (Part::KOrc, kind(KORC, "Endpoint")),
     (Part::KOrc, kind(KORC, "ApplicationCredential")),
+    (Part::KOrc, kind(KORC, "VolumeType")),
     (
         Part::Keystone,
         kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone"),

@@ -58,6 +58,8 @@ pub enum Need {
     Ceph,
     /// What virtual machines run.
     Guest,
+    /// The image of mariadb-operator.
+    MariadbOperatorImage,
     /// The image of OVN and Open vSwitch.
     Ovn,
     /// The image of libvirt and QEMU.
@@ -132,6 +134,7 @@ impl Need {
             Self::Judges => Image::judges().map(drop),
             Self::S3 => Image::s3().map(drop),
             Self::MariaDb => Image::mariadb().map(drop),
+            Self::MariadbOperatorImage => Image::mariadb_operator().map(drop),
             Self::RabbitMq => Image::rabbitmq().map(drop),
             Self::Memcached => Image::memcached().map(drop),
             Self::Ceph => Image::ceph().map(drop),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use function_protocol::{Composer, Fatal, Readiness, Request, Response};
+use function_protocol::{Fatal, Function, Readiness, Request, Response};
 use function_runtime::{LogFormat, Options, Tls, init_logs, run};
 use serde::Deserialize;
 use serde_json::Value;
@@ -51,7 +51,7 @@ struct Verbatim;
 
 const AGAIN: Duration = Duration::from_secs(2);
 
-impl Composer for Verbatim {
+impl Function for Verbatim {
     fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
         let input: Input = request
             .input()?

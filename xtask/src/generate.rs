@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: the files that are made from Rust types.
+//! `cargo xtask generate`: the files that are generated from Rust types.
 
 mod charts;
 mod compositions;
@@ -15,7 +15,7 @@ use c5c3_api::Generation;
 use clap::Args;
 use serde::Serialize;
 
-/// What is done with the generated files.
+/// Options of `generate`.
 #[derive(Args)]
 pub struct Options {
     /// Writes nothing, and fails where a file isn't as it would be written
@@ -30,7 +30,7 @@ type Files = BTreeMap<PathBuf, String>;
 struct Product {
     /// Files, and folders that hold these files and nothing else.
     paths: &'static [&'static str],
-    /// Makes the files.
+    /// Generates the files.
     make: fn(&Path) -> Result<Files>,
 }
 

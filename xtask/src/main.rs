@@ -1,4 +1,4 @@
-//! The project's own chores, as `cargo xtask`.
+//! The project's development commands, as `cargo xtask`.
 
 mod bench;
 mod generate;
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The project's own chores.
+/// The project's development commands.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -23,7 +23,7 @@ struct Arguments {
 enum Chore {
     /// Counts the instructions of answers and checks their budget; with --peers, measures beside others
     Bench(bench::Options),
-    /// Writes the files that are made from Rust types
+    /// Writes the files that are generated from Rust types
     Generate(generate::Options),
     /// Builds the Crossplane packages
     Package(package::Options),

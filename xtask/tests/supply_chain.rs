@@ -103,7 +103,7 @@ fn is_affected(version: &str, ranges: &str) -> Result<bool> {
                 ">" => version > bound,
                 ">=" => version >= bound,
                 "=" => version == bound,
-                other => anyhow::bail!("{other:?} in {ranges:?} is no comparison"),
+                other => anyhow::bail!("{other:?} in {ranges:?} is not a comparison"),
             };
         }
         if all && !clause.trim().is_empty() {
@@ -121,7 +121,7 @@ fn numbers(version: &str) -> Result<[u64; 5]> {
     for (index, number) in release.split('.').enumerate() {
         let number = number
             .parse()
-            .with_context(|| format!("{version:?} is no version"))?;
+            .with_context(|| format!("{version:?} is not a version"))?;
         *numbers.get_mut(index).context("too many numbers")? = number;
     }
     Ok(numbers)

@@ -1,6 +1,7 @@
 //! What one call composes: Objects for other clusters, and the Usages that keep deletion in order.
 
 mod retained;
+mod travel;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,6 +147,12 @@ impl<'a> Composed<'a> {
         self.foreign.contains_key(name)
     }
 
+    /// Whether an object is observed to be the composite's own.
+    pub fn owns(&self, name: &str) -> bool {
+        let record = self.observation::<IgnoredStatus>(name).record;
+        self.owner.ownership("", "", record.as_ref()) == Ownership::Owned
+    }
+
     /// Whether everything wanted so far is ready.
     pub fn all_ready(&self) -> bool {
         self.all_ready
@@ -258,6 +265,13 @@ impl<'a> Composed<'a> {
         };
         let kept = self.kept(name, document)?;
         self.desire(name, &kept, false)
+    }
+
+    /// The spec that an Object's manifest was last wanted with, for what can't be read now.
+    pub fn last_wanted<S: DeserializeOwned>(&self, name: &str) -> Option<S> {
+        let kept: Kept = self.observed(name)?.parse().ok()?;
+        let manifest = kept.spec.for_provider.get("manifest")?;
+        S::deserialize(manifest.get("spec")?).ok()
     }
 
     /// An observed Object as it was last wanted, with what the provider may do now.

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure};
+use c5c3_api::control_plane::{Backup, ControlPlaneServices, HypervisorAccess, Infrastructure};
+use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::{Quantity, Resources};
 use function_protocol::{Fatal, Request};
@@ -37,10 +38,27 @@ pub struct OpenStackPresets {
     /// Whether ServiceMonitors are made.
     #[serde(default)]
     pub monitoring: bool,
-    /// Store that Ceph's keys travel through, of this name in storage and control plane clusters.
+    /// Backups of the databases of every control plane. Without it there are none.
+    pub backup: Option<Backup>,
+    /// Store that secrets travel through, of this name in control plane, hypervisor and storage clusters.
     pub secret_store: StoreRef,
+    /// Load balancers at which hypervisors reach control planes. Without it no claim's agents can connect.
+    pub hypervisor_access: Option<HypervisorAccess>,
+    /// How tenants get the clouds.yaml of their control planes. Without it none gets one.
+    pub tenant_access: Option<TenantAccessPreset>,
     /// What each size means.
     pub sizes: BTreeMap<Size, SizePreset>,
+}
+
+/// How tenants get the clouds.yaml of their control planes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantAccessPreset {
+    /// Store of the management cluster from which it comes, whose role reads paths of tenants alone.
+    pub secret_store: StoreRef,
+    /// The provider configuration that reaches the management cluster itself.
+    #[serde(default = "management")]
+    pub provider_config: String,
 }
 
 fn site() -> String {
@@ -104,6 +122,9 @@ pub struct ClusterPresets {
     pub access: AccessPreset,
     /// Ceph, for storage pools.
     pub ceph: Option<CephPreset>,
+    /// Images of the agents on hypervisors.
+    #[serde(default)]
+    pub agent_images: AgentImages,
 }
 
 /// Gardener, and what it is told.
@@ -163,7 +184,7 @@ impl Default for AccessPreset {
     fn default() -> Self {
         AccessPreset {
             kubeconfig_namespace: "crossplane-system".to_owned(),
-            management_provider_config: "management".to_owned(),
+            management_provider_config: management(),
         }
     }
 }
@@ -185,6 +206,10 @@ pub struct CephPreset {
 
 fn pool_namespace() -> String {
     "infrastructure".to_owned()
+}
+
+fn management() -> String {
+    "management".to_owned()
 }
 
 fn gardener() -> String {

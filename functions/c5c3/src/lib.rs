@@ -14,7 +14,6 @@ mod observed;
 pub mod openstack;
 mod ownership;
 mod pools;
-mod quantity;
 pub mod template;
 mod transitions;
 
@@ -24,7 +23,7 @@ use c5c3_api::{
     ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, Reason,
     StorageClusterSpec,
 };
-use function_protocol::{Composer, Fatal, Request, Response};
+use function_protocol::{Fatal, Function, Request, Response};
 use serde::Deserialize;
 
 /// How long an answer may be reused while something is awaited that Crossplane doesn't watch for us, such as a pool.
@@ -47,7 +46,7 @@ struct TypeMeta<'a> {
     kind: &'a str,
 }
 
-impl Composer for Claims {
+impl Function for Claims {
     fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
         recipe(request)
             .and_then(|compose| compose(request, response))

@@ -2,7 +2,7 @@
 
 use crate::v1::{Capability, RequestMeta};
 
-/// What the calling core says it can do: a small set of [`Capability`].
+/// What the calling core advertises: a small set of [`Capability`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(u32);
 
@@ -23,7 +23,7 @@ impl Capabilities {
         self.contains(Capability::Capabilities)
     }
 
-    /// Whether the core says that it cannot do this.
+    /// Whether the core advertises that it can't do this.
     pub fn lacks(self, capability: Capability) -> bool {
         self.known() && !self.contains(capability)
     }

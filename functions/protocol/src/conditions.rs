@@ -10,7 +10,7 @@ use crate::{Document, Severity};
 pub struct Condition {
     /// PascalCase. The core refuses its own: Ready, Synced, Healthy.
     pub type_: String,
-    /// Whether it holds.
+    /// The status.
     pub status: ConditionStatus,
     /// Why, PascalCase; not empty.
     pub reason: String,
@@ -18,14 +18,14 @@ pub struct Condition {
     pub message: String,
 }
 
-/// Whether a condition holds.
+/// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionStatus {
-    /// It does.
+    /// It is true.
     True,
-    /// It does not.
+    /// It is false.
     False,
-    /// Nobody knows yet.
+    /// It isn't known yet.
     Unknown,
 }
 

@@ -1,22 +1,22 @@
 //! Crossplane's function protocol as plain data: messages, documents, request and response. No I/O.
 //!
-//! A [`Composer`] is a pure function from a [`Request`] to a [`Response`]; [`run`] is one call of it. The facts are those
+//! A [`Function`] is a pure function from a [`Request`] to a [`Response`]; [`run`] is one call of it. The facts are those
 //! of crossplane's `contributing/specifications/functions.md` and `proto/fn/v1/run_function.proto`.
 
 mod capabilities;
-mod compose;
 mod conditions;
 mod document;
 mod fatal;
+mod function;
 mod request;
 mod response;
 mod secrets;
 
 pub use capabilities::Capabilities;
-pub use compose::{Composer, run};
 pub use conditions::{Condition, ConditionStatus};
 pub use document::{Document, DocumentError};
 pub use fatal::Fatal;
+pub use function::{Function, run};
 pub use request::{Request, Required};
 pub use response::{Match, Readiness, Response, Selector, Severity};
 pub use v1::Capability;

@@ -1,4 +1,4 @@
-//! What a composer is asked.
+//! The request to a composer.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ pub struct Request {
     extra: BTreeMap<String, Resources>,
 }
 
-/// Resources that were asked for with [`Response::require`].
+/// Resources that were required with [`Response::require`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Required<'a> {
-    /// Not asked for yet, or not answered yet: the core fetches them and calls again.
+    /// Not required yet, or not fetched yet: the core fetches them and calls again.
     Unresolved,
     /// What matched: nothing, one or many.
     Found(&'a [Resource]),
@@ -91,7 +91,7 @@ impl Request {
             .map_err(|error| Fatal::from(error).within("input"))
     }
 
-    /// The resources asked for under this name.
+    /// The resources required under this name.
     pub fn required(&self, name: &str) -> Required<'_> {
         match self.required.get(name).or_else(|| self.extra.get(name)) {
             Some(resources) => Required::Found(&resources.items),

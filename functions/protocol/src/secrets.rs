@@ -1,4 +1,4 @@
-//! How messages that hold secrets show themselves: by their keys only.
+//! The `Debug` output of messages with secrets: their keys only.
 
 use std::fmt;
 

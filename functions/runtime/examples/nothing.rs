@@ -6,12 +6,12 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use function_protocol::{Composer, Fatal, Request, Response};
+use function_protocol::{Fatal, Function, Request, Response};
 use function_runtime::{LogFormat, Options, Tls, init_logs, run};
 
 struct Nothing;
 
-impl Composer for Nothing {
+impl Function for Nothing {
     fn compose(&self, _request: &Request, _response: &mut Response) -> Result<(), Fatal> {
         Ok(())
     }

@@ -1,15 +1,16 @@
-//! What happens between a request and its response.
+//! One call: from a request to its response.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use function_protocol::v1::{RunFunctionRequest, RunFunctionResponse, Severity};
-use function_protocol::{Composer, run};
+use function_protocol::{Fatal, Function, Request, Response, run};
 use prost::Message;
 use tonic::Status;
 use tracing::{debug, error, warn};
 
-use crate::guard::Guard;
 use crate::metrics::{Metrics, Outcome};
 use crate::subject::Subject;
 
@@ -22,13 +23,13 @@ const READ_BY_CROSSPLANE: usize = 4 << 20;
 
 /// Answers calls.
 pub(crate) struct Calls {
-    composer: Arc<dyn Composer>,
+    function: Arc<dyn Function>,
     metrics: Metrics,
 }
 
 impl Calls {
-    pub(crate) fn new(composer: Arc<dyn Composer>, metrics: Metrics) -> Self {
-        Self { composer, metrics }
+    pub(crate) fn new(function: Arc<dyn Function>, metrics: Metrics) -> Self {
+        Self { function, metrics }
     }
 
     pub(crate) async fn answer(
@@ -55,8 +56,16 @@ impl Calls {
         let _in_flight = self.metrics.in_flight();
         let started = Instant::now();
         let subject = Subject::of(&request);
-        let guard = Guard::new(&*self.composer);
-        let response = run(&guard, request);
+        let panicked = AtomicBool::new(false);
+        let guarded = |request: &Request, response: &mut Response| {
+            // A panic leaves a partial response, of which nothing is sent after a Fatal.
+            let compose = AssertUnwindSafe(|| self.function.compose(request, response));
+            catch_unwind(compose).unwrap_or_else(|_| {
+                panicked.store(true, Ordering::Relaxed);
+                Err(Fatal::new("the function failed on this resource because of a defect: report it with the function's log"))
+            })
+        };
+        let response = run(&guarded, request);
         let took = started.elapsed();
 
         let tag = response.meta.as_ref().map_or("", |meta| &meta.tag);
@@ -65,8 +74,8 @@ impl Calls {
             .iter()
             .find(|result| result.severity() == Severity::Fatal);
         let outcome = match fatal {
-            Some(_) if guard.panicked() => {
-                error!(%subject, tag, ?took, "the composer panicked");
+            Some(_) if panicked.load(Ordering::Relaxed) => {
+                error!(%subject, tag, ?took, "the function panicked");
                 Outcome::Panic
             }
             Some(fatal) => {

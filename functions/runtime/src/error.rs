@@ -10,7 +10,7 @@ use crate::TlsError;
 /// Why a server does not start, or stops.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// Neither TLS nor its absence was asked for.
+    /// Neither a certificate nor `--insecure` was given.
     #[error(
         "no certificates given: set --tls-certs-dir (or TLS_SERVER_CERTS_DIR) to a folder with tls.crt, tls.key and \
          ca.crt, or serve without TLS with --insecure"

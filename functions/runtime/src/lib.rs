@@ -1,12 +1,11 @@
 //! Serves a Crossplane composition function over gRPC. Knows nothing of OpenStack.
 //!
-//! [`run`] is all a binary needs: it serves a [`Composer`](function_protocol::Composer) until the process is told to stop.
+//! [`run`] is all a binary needs: it serves a [`Function`](function_protocol::Function) until the process is told to stop.
 //! One port carries the function protocol, v1 and v1beta1, with gRPC health and reflection; a second one carries metrics.
 //! The facts are those of crossplane's `contributing/specifications/functions.md`.
 
 mod calls;
 mod error;
-mod guard;
 mod metrics;
 mod options;
 mod process;

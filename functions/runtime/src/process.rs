@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use c5c3_process::stop_signal;
-use function_protocol::Composer;
+use function_protocol::Function;
 use tokio::runtime;
 
 use crate::{Options, ServeError, serve};
@@ -20,14 +20,14 @@ const LAST_THREADS: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// As [`serve`], and when the operating system gives no threads.
-pub fn run(composer: Arc<dyn Composer>, options: &Options) -> Result<(), ServeError> {
+pub fn run(function: Arc<dyn Function>, options: &Options) -> Result<(), ServeError> {
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
         .build()?;
     let served = runtime.block_on(async {
         let stopped = stop_signal()?;
-        serve(composer, options, stopped).await
+        serve(function, options, stopped).await
     });
     runtime.shutdown_timeout(LAST_THREADS);
     served

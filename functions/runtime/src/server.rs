@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use c5c3_process::{Answer, listen};
-use function_protocol::Composer;
+use function_protocol::Function;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -43,11 +43,11 @@ pub struct Server {
 /// # Errors
 /// As [`Server::bind`] and [`Server::serve`].
 pub async fn serve(
-    composer: Arc<dyn Composer>,
+    function: Arc<dyn Function>,
     options: &Options,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    Server::bind(options).await?.serve(composer, shutdown).await
+    Server::bind(options).await?.serve(function, shutdown).await
 }
 
 impl Server {
@@ -90,7 +90,7 @@ impl Server {
     /// The gRPC server stopped by itself.
     pub async fn serve(
         self,
-        composer: Arc<dyn Composer>,
+        function: Arc<dyn Function>,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         info!(
@@ -100,7 +100,7 @@ impl Server {
             "serving"
         );
         let mut registry = Registry::default();
-        let calls = Arc::new(Calls::new(composer, Metrics::new(&mut registry)));
+        let calls = Arc::new(Calls::new(function, Metrics::new(&mut registry)));
         let (health, router) = services(calls, self.max_message_bytes).await?;
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async { stopped.await.unwrap_or_default() };

@@ -1,12 +1,12 @@
-//! Systems outside Kubernetes, as a plan simulates them.
+//! External systems, as a plan simulates them.
 
 use serde_json::Value;
 
-/// A system outside Kubernetes that does at once whatever it is told.
+/// A simulated external system, which handles each call at once.
 pub trait Simulated {
-    /// What it answers to a question, as its driver would.
-    fn observe(&self, question: &str) -> Value;
+    /// What it answers to a query, as its driver would.
+    fn observe(&self, query: &str) -> Value;
 
-    /// Does what it is told. Whether anything changed.
+    /// Handles a call. Returns whether anything changed.
     fn call(&mut self, call: &str) -> bool;
 }

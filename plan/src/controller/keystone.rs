@@ -1,8 +1,8 @@
-//! Keystone, as far as it is asked and called directly: who has which role, and where endpoints are.
+//! Keystone, as far as operators read and call it directly: the roles of users, and the regions of endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use provider_control_plane::credentials::keystone::{Answer, Call, Change, Question};
+use provider_control_plane::credentials::keystone::{Answer, Call, Change, Query, Scope};
 use serde_json::{Value, json};
 
 use super::external::Simulated;
@@ -10,16 +10,16 @@ use super::external::Simulated;
 /// Every Keystone of a plan. Identifiers are of one Keystone only, so they can be remembered together.
 #[derive(Default)]
 pub struct Keystone {
-    /// Roles by project and user.
-    roles: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+    /// Roles by place and user.
+    roles: BTreeMap<Scope, BTreeMap<String, BTreeSet<String>>>,
     /// The region of each endpoint.
     regions: BTreeMap<String, String>,
 }
 
 impl Simulated for Keystone {
-    fn observe(&self, question: &str) -> Value {
-        let question: Option<Question> = serde_json::from_str(question).ok();
-        let roles = question.and_then(|question| self.roles.get(&question.project));
+    fn observe(&self, query: &str) -> Value {
+        let query: Option<Query> = serde_json::from_str(query).ok();
+        let roles = query.and_then(|query| self.roles.get(&query.scope));
         json!(Answer {
             roles: roles.cloned().unwrap_or_default(),
             regions: self.regions.clone(),
@@ -28,13 +28,13 @@ impl Simulated for Keystone {
 
     fn call(&mut self, call: &str) -> bool {
         match serde_json::from_str::<Call>(call).map(|call| call.change) {
-            Ok(Change::Grant {
-                user,
-                role,
-                project,
-            }) => {
-                let users = self.roles.entry(project).or_default();
+            Ok(Change::Grant { user, role, scope }) => {
+                let users = self.roles.entry(scope).or_default();
                 users.entry(user).or_default().insert(role)
+            }
+            Ok(Change::Revoke { user, role, scope }) => {
+                let users = self.roles.entry(scope).or_default();
+                users.entry(user).or_default().remove(&role)
             }
             Ok(Change::Place { endpoint, region }) => {
                 let before = self.regions.insert(endpoint, region.clone());

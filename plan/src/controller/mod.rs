@@ -46,7 +46,7 @@ pub struct Reconciled {
     /// What is composed for it, step by step: the objects of a step were wanted once those of the steps before it were ready.
     pub steps: Vec<Vec<Key>>,
     /// What was looked up last.
-    pub asks: BTreeSet<Dependency>,
+    pub dependencies: BTreeSet<Dependency>,
     /// Why it can't be composed.
     pub failure: Option<Failure>,
     /// Secrets that are generated for it where they don't exist.
@@ -81,8 +81,8 @@ impl Controller<'_> {
     /// Returns every object that was looked up or composed, whether it exists or not.
     pub fn looked_up(&self) -> BTreeSet<Key> {
         let looked_up = self.reconciled.iter().flat_map(|(subject, reconciled)| {
-            let asks = reconciled.asks.iter();
-            asks.filter_map(|ask| match ask {
+            let dependencies = reconciled.dependencies.iter();
+            dependencies.filter_map(|dependency| match dependency {
                 Dependency::Object(key) => Some(source::key(&subject.cluster, key)),
                 Dependency::Objects { .. } | Dependency::External(_) => None,
             })
@@ -96,9 +96,9 @@ impl Controller<'_> {
 
     /// Every list of objects that was looked up.
     pub fn listed(&self) -> BTreeSet<Listing> {
-        let asks = |(subject, reconciled): (&Key, &Reconciled)| -> Vec<Listing> {
-            let asks = reconciled.asks.iter();
-            let listings = asks.filter_map(|ask| match ask {
+        let dependencies = |(subject, reconciled): (&Key, &Reconciled)| -> Vec<Listing> {
+            let dependencies = reconciled.dependencies.iter();
+            let listings = dependencies.filter_map(|dependency| match dependency {
                 Dependency::Objects {
                     kind,
                     namespace,
@@ -114,7 +114,7 @@ impl Controller<'_> {
             });
             listings.collect()
         };
-        self.reconciled.iter().flat_map(asks).collect()
+        self.reconciled.iter().flat_map(dependencies).collect()
     }
 
     /// Returns the Secrets that were looked up, don't exist, and are named by a condition that isn't True: users create them.
@@ -125,12 +125,16 @@ impl Controller<'_> {
             let unmet = conditions.iter().filter(|known| known.status != "True");
             let messages: Vec<&str> = unmet.map(|known| known.message.as_str()).collect();
             let is_named = |key: &Key| messages.iter().any(|message| names(message, key));
-            let secrets = reconciled.asks.iter().filter_map(|ask| match ask {
-                Dependency::Object(key) if key.kind.kind == "Secret" => {
-                    Some(source::key(&subject.cluster, key))
-                }
-                _ => None,
-            });
+            let secrets =
+                reconciled
+                    .dependencies
+                    .iter()
+                    .filter_map(|dependency| match dependency {
+                        Dependency::Object(key) if key.kind.kind == "Secret" => {
+                            Some(source::key(&subject.cluster, key))
+                        }
+                        _ => None,
+                    });
             missing.extend(secrets.filter(|key| store.get(key).is_none() && is_named(key)));
         }
         missing
@@ -161,7 +165,7 @@ impl Controller<'_> {
         };
         let observed = ObservedState::new(&source, self.now);
         let composed = operator.composed(manifest.value(), &observed);
-        let asks = observed.into_dependencies();
+        let dependencies = observed.into_dependencies();
 
         let mut reconciled = self
             .reconciled
@@ -169,14 +173,14 @@ impl Controller<'_> {
             .unwrap_or_else(|| Reconciled {
                 operator: operator.name(),
                 steps: Vec::new(),
-                asks: BTreeSet::new(),
+                dependencies: BTreeSet::new(),
                 failure: None,
                 generated: BTreeSet::new(),
                 kept: BTreeSet::new(),
                 composed: 0,
             });
         reconciled.composed = store.moment();
-        reconciled.asks = asks;
+        reconciled.dependencies = dependencies;
         reconciled.failure = match composed {
             Ok(composed) => {
                 self.apply(composed, subject, &mut reconciled, store)?;
@@ -260,7 +264,10 @@ impl Reconciled {
                 || store.maker(changed) == Some(subject)
                 || self.steps.iter().any(|step| step.contains(changed))
                 || (changed.cluster == subject.cluster
-                    && self.asks.iter().any(|ask| concerns(ask, changed)))
+                    && self
+                        .dependencies
+                        .iter()
+                        .any(|dependency| concerns(dependency, changed)))
         })
     }
 
@@ -285,8 +292,8 @@ fn names(message: &str, key: &Key) -> bool {
 }
 
 /// Whether a changed object is a dependency.
-fn concerns(ask: &Dependency, changed: &Key) -> bool {
-    match ask {
+fn concerns(dependency: &Dependency, changed: &Key) -> bool {
+    match dependency {
         Dependency::Object(key) => {
             key.name == changed.name
                 && key.namespace.as_deref().unwrap_or_default() == changed.namespace

@@ -1,4 +1,4 @@
-//! The objects of one cluster, as composers look at them.
+//! The objects of one cluster, as the source of composers' lookups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,10 +45,10 @@ impl Source for InCluster<'_> {
         Lookup::Found(objects.collect())
     }
 
-    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>> {
-        match self.external.get(question.system) {
-            Some(system) => Lookup::Found(Arc::new(system.observe(&question.content))),
-            None => Lookup::Unknown(format!("a plan knows nothing of {}", question.system)),
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
+        match self.external.get(request.system) {
+            Some(system) => Lookup::Found(Arc::new(system.observe(&request.content))),
+            None => Lookup::Unknown(format!("a plan knows nothing of {}", request.system)),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::manifest::Manifest;
 use crate::settle::settle;
 use crate::store::{Key, Store};
 
-/// Draws a password; once it is there, calls a system; once that has answered, makes a ConfigMap.
+/// Generates a password; once it exists, calls a system; once that has responded, composes a ConfigMap.
 struct Stepwise;
 
 impl Composer for Stepwise {

@@ -21,7 +21,7 @@ pub fn name(manifest: &Manifest) -> &str {
 /// name that it has.
 ///
 /// # Errors
-/// It is no Kubernetes object.
+/// It isn't a Kubernetes object.
 pub fn render(
     wanted: Value,
     resource: &str,

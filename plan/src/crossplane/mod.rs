@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::Generation;
 use function_protocol::v1::{Capability, RequestMeta, ResourceSelector, RunFunctionRequest, State};
-use function_protocol::{Composer, Document};
+use function_protocol::{Document, Function};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -22,16 +22,16 @@ use crate::store::{Key, Store};
 use required::{Wanted, missing, resource};
 pub use status::{Event, Known};
 
-/// Kind of the resources by which claims ask for pools.
+/// The kind of the resources by which claims request pools.
 const OBJECT: &str = "Object";
 
 /// Crossplane, and what it has found out.
 pub struct Crossplane<'a> {
     /// The function.
-    pub composer: &'a dyn Composer,
+    pub function: &'a dyn Function,
     /// Which generation of Crossplane.
     pub generation: Generation,
-    /// What the function is told.
+    /// The environment that the function gets.
     pub compositions: &'a Compositions,
     /// The Composition of OpenStackClusters that choose none, instead of the usual one.
     pub composition: Option<&'a str>,
@@ -46,13 +46,13 @@ pub struct Crossplane<'a> {
 pub struct Composite {
     /// What it is.
     pub kind: ClaimKind,
-    /// The claim; the composite itself where there is none.
+    /// The claim; the composite itself where it has no claim.
     pub claim: Key,
     /// Status that is taken at its word, whatever would be composed.
     pub given_status: Value,
     /// Whether what it composes is taken to become ready.
     pub assumed: bool,
-    /// What the function asked for last.
+    /// What the function required last.
     pub selectors: Vec<ResourceSelector>,
     /// Conditions, Crossplane's own two first.
     pub conditions: Vec<Known>,
@@ -99,7 +99,7 @@ impl Reconciler for Crossplane<'_> {
 }
 
 impl Crossplane<'_> {
-    /// Who is asked for and isn't there, with the region of whoever asks.
+    /// Required resources that don't exist, with the region of the claim.
     pub fn missing(&self, store: &Store) -> BTreeMap<Wanted, String> {
         let mut all = BTreeMap::new();
         for (key, composite) in &self.composites {
@@ -126,7 +126,7 @@ impl Crossplane<'_> {
         let (step, request) = self.request(key, &manifest, &composite, &title, store)?;
         // Before claims have asked, pools keep the consumers that their files list.
         let is_read = |selector: &ResourceSelector| !self.pools_only || selector.kind != OBJECT;
-        let response = pipeline::call(self.composer, request, store, &title, is_read)?;
+        let response = pipeline::call(self.function, request, store, &title, is_read)?;
 
         composite.fatal = pipeline::fatal(&response).map(str::to_owned);
         if let Some(requirements) = &response.requirements {
@@ -241,7 +241,7 @@ impl Crossplane<'_> {
     }
 }
 
-/// What a core of a generation says that it can do; 1.x says nothing.
+/// The capabilities that a core of a generation advertises; none with 1.x.
 fn capabilities(generation: Generation) -> Vec<i32> {
     match generation {
         Generation::V1 => Vec::new(),

@@ -1,13 +1,13 @@
-//! One call of a function, repeated until it asks for nothing more.
+//! One call of a function, repeated until it requires nothing more.
 
 use function_protocol::v1::{ResourceSelector, RunFunctionRequest, RunFunctionResponse, Severity};
-use function_protocol::{Composer, run};
+use function_protocol::{Function, run};
 
 use super::required::fetch;
 use crate::Error;
 use crate::store::Store;
 
-/// How often a function may be called again for what it asks (crossplane, internal/xfn: MaxRequirementsIterations).
+/// How often a function may be called again for its requirements (crossplane, internal/xfn: MaxRequirementsIterations).
 const ROUNDS: usize = 5;
 
 /// Calls a function as Crossplane does: what it asks for is fetched and it is called again, until it asks for the same. What
@@ -16,7 +16,7 @@ const ROUNDS: usize = 5;
 /// # Errors
 /// It never does, or something has no wire form.
 pub fn call(
-    composer: &dyn Composer,
+    function: &dyn Function,
     mut request: RunFunctionRequest,
     store: &Store,
     title: &str,
@@ -24,7 +24,7 @@ pub fn call(
 ) -> Result<RunFunctionResponse, Error> {
     let mut requirements = None;
     for _ in 0..=ROUNDS {
-        let response = run(composer, request.clone());
+        let response = run(function, request.clone());
         if fatal(&response).is_some() || response.requirements == requirements {
             return Ok(response);
         }
@@ -58,7 +58,7 @@ mod tests {
     /// Asks for one thing more in every call, up to a number.
     struct Curious(usize);
 
-    impl Composer for Curious {
+    impl Function for Curious {
         fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
             let answered = (0..self.0)
                 .take_while(|number| request.required(&number.to_string()) != Required::Unresolved);

@@ -1,4 +1,4 @@
-//! Resources that a function asks for.
+//! Resources that a function requires.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub fn select<'a>(store: &'a Store, selector: &'a ResourceSelector) -> Vec<&'a M
     }
 }
 
-/// What a function asked for, in the form in which it gets it, as far as it `is_read`.
+/// The required resources, in the form of the response, as far as they are read (`is_read`).
 ///
 /// # Errors
 /// One of the resources has no wire form.
@@ -89,7 +89,7 @@ impl Wanted {
         path(&self.namespace, &self.name)
     }
 
-    /// The one resource that a selector asks for by the name that its user gave it; none for a selector of many.
+    /// The resource that a selector requires by the name that its user gave it; none for a selector of many.
     fn by(selector: &ResourceSelector) -> Option<Self> {
         let kind = ClaimKind::named(&selector.api_version, &selector.kind)?;
         let (namespace, name) = match selector.r#match.as_ref()? {
@@ -107,7 +107,7 @@ impl Wanted {
     }
 }
 
-/// Who was asked for by name and isn't there.
+/// Resources that are required by name and don't exist.
 pub fn missing<'a>(
     store: &Store,
     selectors: impl Iterator<Item = &'a ResourceSelector> + Clone,

@@ -31,7 +31,7 @@ pub struct Known {
     pub on_claim: bool,
 }
 
-/// Whether a composite resource is ready: as the function says, else when all that is composed is.
+/// Whether a composite resource is ready: by the function's response, otherwise when everything composed is.
 pub fn is_ready(composite: Option<&Resource>, composed: &BTreeMap<String, (Key, bool)>) -> bool {
     match composite.map(Resource::ready) {
         Some(Ready::True) => true,

@@ -1,8 +1,8 @@
-//! Where the nodes of a graph stand: in columns, each to the right of all that it needs.
+//! The positions of a graph's nodes: in columns, each to the right of all its dependencies.
 
 use super::Graph;
 
-/// Where everything of a graph stands: columns from the left, rows from the top.
+/// The positions of a graph's parts: columns from the left, rows from the top.
 pub struct Layout {
     /// The place of each node.
     pub places: Vec<Place>,
@@ -184,7 +184,7 @@ fn order(vertices: &[Vertex], width: usize) -> Vec<Vec<usize>> {
     order
 }
 
-/// How high each vertex stands in its column, its middle being zero.
+/// The height of each vertex in its column; the middle is zero.
 fn heights(order: &[Vec<usize>], count: usize) -> Vec<f64> {
     let mut heights = vec![0.0; count];
     for members in order {

@@ -24,7 +24,7 @@ pub struct Node {
     pub phase: u8,
     /// How far it is.
     pub progress: Progress,
-    /// What has to be ready before it is made: positions of nodes before it.
+    /// The nodes that must be ready before it is created: positions of nodes before it.
     pub needs: Vec<usize>,
     /// The objects that it consists of, by kind and name. The first says how it is; a node without any says itself.
     pub objects: Vec<(&'static str, &'static str)>,
@@ -37,7 +37,7 @@ pub enum Progress {
     Ready,
     /// It is there and doesn't serve yet, for this reason.
     Coming(String),
-    /// It isn't made yet: its turn has not come.
+    /// It isn't created yet.
     Held,
 }
 
@@ -78,7 +78,7 @@ impl Graph {
     pub fn says(&self, node: &Node) -> String {
         match &node.progress {
             Progress::Ready => "ready".to_owned(),
-            Progress::Coming(why) if why.is_empty() => "is being made".to_owned(),
+            Progress::Coming(why) if why.is_empty() => "is being created".to_owned(),
             Progress::Coming(why) => why.clone(),
             Progress::Held => {
                 let names: Vec<&str> = self
@@ -86,7 +86,7 @@ impl Graph {
                     .map(|need| need.name.as_str())
                     .collect();
                 match names.as_slice() {
-                    [] => "not made yet".to_owned(),
+                    [] => "not created yet".to_owned(),
                     names => format!("waits for {}", names.join(", ")),
                 }
             }

@@ -17,7 +17,7 @@ use crate::manifest::Manifest;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 
-/// An operator that isn't ours, or that doesn't run here.
+/// A third-party operator, or one that doesn't run here.
 #[derive(Clone, Copy)]
 struct Operator {
     name: &'static str,
@@ -75,11 +75,7 @@ const OPERATORS: [Operator; 12] = [
     Operator::new("the service's operator", SERVICES, services::service),
 ];
 
-const SERVICES: &[&str] = &[
-    "cinder.openstack.c5c3.io",
-    "cortex.c5c3.io",
-    "tempest.openstack.c5c3.io",
-];
+const SERVICES: &[&str] = &["cortex.c5c3.io", "tempest.openstack.c5c3.io"];
 
 impl Operator {
     const fn new(
@@ -163,7 +159,7 @@ impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
     }
 }
 
-/// A condition that holds.
+/// A condition that is True.
 fn condition(type_: &str, reason: &str) -> Value {
     json!({ "type": type_, "status": "True", "reason": reason })
 }

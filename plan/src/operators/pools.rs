@@ -23,7 +23,7 @@ pub fn rook(_: &Key, manifest: &Manifest) -> Value {
     }
 }
 
-/// A share gets the least that it asks for, and one host at least.
+/// A share gets the number of hosts that it needs at least, and one at least.
 pub fn hypervisor_pool(key: &Key, manifest: &Manifest) -> Value {
     let conditions = json!([{ "type": "Ready", "status": "True", "reason": "Ready" }]);
     match manifest.kind() {
@@ -32,10 +32,10 @@ pub fn hypervisor_pool(key: &Key, manifest: &Manifest) -> Value {
                 .as_u64()
                 .unwrap_or_default()
                 .max(1);
-            let hosts: Vec<String> = (1..=hosts)
-                .map(|number| format!("{}-{number}", key.cluster))
+            let hosts: Vec<Value> = (1..=hosts)
+                .map(|number| json!({ "name": format!("{}-{number}", key.cluster), "phase": "Leased" }))
                 .collect();
-            json!({ "hosts": hosts, "conditions": conditions })
+            json!({ "hosts": hosts, "hostCount": hosts.len(), "conditions": conditions })
         }
         _ => json!({ "conditions": conditions }),
     }

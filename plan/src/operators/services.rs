@@ -1,4 +1,4 @@
-//! The services that have no operator here yet: each serves the release that its resource asks for.
+//! The services that have no operator here yet: each gets the release that its resource wants.
 
 use provider_openstack::SERVICES;
 use serde_json::{Value, json};

@@ -19,7 +19,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Of a file, or of whoever reads through a pipe.
+    /// The width for files and pipes.
     pub const PLAIN: Self = Self {
         paint: Paint::Plain,
         width: 110,
@@ -33,7 +33,7 @@ pub struct Branch {
     branches: Vec<Branch>,
 }
 
-/// What stands before a text.
+/// The prefix of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing.

@@ -14,6 +14,7 @@ pub use operated::operated;
 use crate::crossplane::Event;
 use crate::crossplane::required::Wanted;
 use crate::outcome::{Plan, Planned, PlannedObject, State};
+use crate::secret_path::SecretPath;
 
 /// Shows a plan: for each claim what is composed in which cluster and what operators make of it, the order of deletion,
 /// conditions and events; then resources that were given without a claim, and what is missing. `command` is the command line
@@ -68,6 +69,10 @@ fn claim(planned: &Planned) -> Branch {
     for (cluster, objects) in &planned.clusters {
         claim.add(Branch::new(cluster.clone()).with(objects.iter().map(object)));
     }
+    if !planned.secret_paths.is_empty() {
+        let paths = planned.secret_paths.iter().map(secret_path);
+        claim.add(Branch::new("Secrets between clusters").with(paths));
+    }
     if !planned.deletion.is_empty() {
         claim.add(deletion(planned));
     }
@@ -86,7 +91,7 @@ fn object(object: &PlannedObject) -> Branch {
     told(title(object), object)
 }
 
-/// A line about an object, with what one of our operators makes of it.
+/// A line about an object, with what one of this project's operators composes for it.
 fn told(text: String, object: &PlannedObject) -> Branch {
     match &object.operated {
         Some(inner) if inner.is_ready() => operated::made(&text, inner),
@@ -95,7 +100,7 @@ fn told(text: String, object: &PlannedObject) -> Branch {
     }
 }
 
-/// A line about an object, with whom it waits for, or what is said of it.
+/// A line about an object, with what it waits for, or the message of a condition.
 fn waits_for(text: String, object: &PlannedObject) -> Branch {
     match object.state {
         State::Ready => Branch::new(text).marked(Mark::Good),
@@ -112,6 +117,14 @@ fn waits_for(text: String, object: &PlannedObject) -> Branch {
 fn title(object: &PlannedObject) -> String {
     let path = crate::manifest::path(&object.namespace, &object.name);
     format!("{} {path}", object.kind)
+}
+
+fn secret_path(path: &SecretPath) -> Branch {
+    let clusters = [&path.from, &path.to].map(|clusters| {
+        let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
+        clusters.join(", ")
+    });
+    Branch::new(format!("{}: {}", path.path, clusters.join(" → ")))
 }
 
 fn deletion(planned: &Planned) -> Branch {
@@ -167,7 +180,7 @@ fn condition(condition: &Condition, width: usize) -> Branch {
     Branch::new(text).marked(mark)
 }
 
-/// A message that is longer than this isn't said twice.
+/// A longer message isn't repeated.
 const SHORT: usize = 60;
 
 /// An event, which often has the same message as a condition.

@@ -1,4 +1,4 @@
-//! A resource of one of our operators, and what is made for it.
+//! A resource of one of this project's operators, and what is composed for it.
 
 use super::branch::{Branch, Mark};
 use super::phases::phases;
@@ -11,7 +11,7 @@ use crate::readiness::{Readiness, readiness};
 /// So many objects of one kind, equally far, are one line.
 const MANY: usize = 3;
 
-/// The resource by what it is called, with everything that comes of it and what holds of it.
+/// The resource by its name, with everything composed for it and its conditions.
 pub fn operated(title: &str, operated: &Operated) -> Branch {
     let mut branch = made(title, operated);
     if operated.graph.is_none() && !operated.conditions.is_empty() {
@@ -20,7 +20,7 @@ pub fn operated(title: &str, operated: &Operated) -> Branch {
     branch
 }
 
-/// The resource by what it is called, with everything that comes of it.
+/// The resource by its name, with everything composed for it.
 pub fn made(title: &str, operated: &Operated) -> Branch {
     let (mark, text) = match (&operated.failure, readiness(&operated.resource)) {
         (Some(failure), _) => (Mark::Bad, format!("{title}: {failure}")),

@@ -122,7 +122,7 @@ fn secrets_of(plan: &Plan) -> Vec<(String, String)> {
             let ByteString(read) = serde_json::from_value(stored.clone()).unwrap();
             let read = String::from_utf8(read).unwrap();
             // A user's name, an ID, an image and an address are no secrets, nor is all of a file one.
-            let is_public = ["image", "ovsImage", "remote"].contains(&name.as_str());
+            let is_public = ["release", "remote"].contains(&name.as_str());
             if read.len() > 20 && !read.contains('\n') && !name.ends_with("_id") && !is_public {
                 let key = format!("{name} of {}", applied.key);
                 let stored = stored.as_str().unwrap().to_owned();

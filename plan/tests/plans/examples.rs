@@ -177,3 +177,42 @@ fn composite_resources_may_be_given_in_place_of_claims() {
         claim.holds
     );
 }
+
+/// The function names Secrets that operators compose, in crates that it doesn't know.
+#[test]
+fn secrets_that_travel_to_hypervisors_are_composed_by_operators() {
+    let plan = planned(
+        &["examples/claims/customer-b-staging.yaml"],
+        &assuming_ready(),
+    );
+    let secrets: Vec<_> = plan
+        .applied
+        .iter()
+        .filter(|applied| applied.key.kind == "Secret" && applied.operator.is_some())
+        .collect();
+    let pushes = plan.applied.iter().filter(|applied| {
+        applied.key.kind == "PushSecret" && applied.key.cluster == "eu-de-1-control-plane"
+    });
+    let mut sources = 0;
+    for push in pushes {
+        let name = push.manifest.text("/spec/selector/secret/name");
+        let secret = secrets.iter().find(|secret| {
+            (
+                secret.key.cluster.as_str(),
+                secret.key.namespace.as_str(),
+                secret.key.name.as_str(),
+            ) == ("eu-de-1-control-plane", push.key.namespace.as_str(), name)
+        });
+        let secret = secret.unwrap_or_else(|| panic!("no operator composes Secret {name}"));
+        let pull = plan
+            .applied
+            .iter()
+            .find(|applied| applied.key.kind == "ExternalSecret" && applied.key.name == name);
+        let labels = &pull.unwrap().manifest.spec()["target"]["template"]["metadata"]["labels"];
+        for (label, value) in labels.as_object().unwrap() {
+            assert_eq!(secret.manifest.label(label), value, "{label} of {name}");
+        }
+        sources += 1;
+    }
+    assert_eq!(sources, 3);
+}

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Generation;
+use c5c3_api::parts::Quantity;
 use c5c3_plan::{Plan, Settings};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::given::{assuming_ready, written};
-
-const MIB: f64 = 1_048_576.0;
 
 /// Amounts by resource, as a ResourceQuota names them.
 type Amounts = BTreeMap<&'static str, f64>;
@@ -41,15 +40,7 @@ fn amount(quantity: &Value) -> f64 {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "" => 1.0,
-        "m" => 0.001,
-        "Mi" => MIB,
-        "Gi" => 1024.0 * MIB,
-        unit => panic!("{unit}"),
-    };
-    digits.parse::<f64>().unwrap() * unit
+    text.parse::<Quantity>().unwrap().amount()
 }
 
 /// What a container requests of a resource; without a request it is its limit, and without that what the LimitRange says.

@@ -10,14 +10,23 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        Common, Component, Database, KeystoneAccess, Messaging, Rbd, ServiceStatus, is_default,
+        Bucket, Common, Component, Database, KeystoneAccess, Messaging, Rbd, ServiceStatus,
+        is_default, reference::LABEL,
     },
     rule::Rule,
 };
 
-const RBD_IS_DESCRIBED: Rule = Rule::new(
-    "self.driver != 'cinder.volume.drivers.rbd.RBDDriver' || has(self.rbd)",
-    "a backend in Ceph lacks rbd: give rbd.pool and rbd.cephSecretRef, or another driver",
+/// Cinder's driver for Ceph, as Python names it.
+const RBD_DRIVER: &str = "cinder.volume.drivers.rbd.RBDDriver";
+
+const RBD_ONLY: Rule = Rule::new(
+    "self.driver == 'cinder.volume.drivers.rbd.RBDDriver'",
+    "this version offers volumes in Ceph only: leave driver out; other drivers need privileges that Cinder's pods don't have",
+);
+
+const ONE_PLACE: Rule = Rule::new(
+    "has(self.rbd) != has(self.s3)",
+    "backups are in one place: give backup.rbd or backup.s3",
 );
 
 /// The wanted Cinder.
@@ -30,6 +39,9 @@ pub struct CinderSpec {
     pub scheduler: Component<2>,
     /// What works on the volumes, for each backend.
     pub volume: Component<1>,
+    /// Backups of volumes. Without it, none can be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<VolumeBackup>,
     /// Where Cinder keeps what it knows of volumes.
     #[serde(skip_serializing_if = "is_default")]
     pub database: Database,
@@ -42,6 +54,9 @@ pub struct CinderSpec {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 32), transform = list::by_name)]
     pub backends: Vec<Backend>,
+    /// Volumes that each backend keeps as copies of images, so that it needn't fetch an image again. Without it, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_volume_cache: Option<ImageVolumeCache>,
     /// The volume type of volumes that name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
@@ -53,24 +68,26 @@ pub struct CinderSpec {
 
 /// Where volumes are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("x-kubernetes-validations" = [RBD_IS_DESCRIBED]))]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [RBD_ONLY]))]
 pub struct Backend {
     /// Name of the backend, of its section in cinder.conf and of its volume type.
-    #[schemars(
-        length(min = 1, max = 63),
-        regex(pattern = r"^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$")
-    )]
+    #[schemars(length(min = 1, max = 40), regex(pattern = LABEL))]
     pub name: String,
-    /// Cinder's driver, as Python names it.
+    /// Cinder's driver, as Python names it: that for Ceph.
     #[serde(default = "default_driver")]
-    #[schemars(
-        length(min = 1, max = 255),
-        regex(pattern = r"^[a-zA-Z_][a-zA-Z0-9_]*(\.[a-zA-Z_][a-zA-Z0-9_]*)+$")
-    )]
+    #[schemars(length(max = 255))]
     pub driver: String,
     /// The pool in Ceph.
+    pub rbd: Rbd,
+    /// UUID of the secret under which libvirt on hypervisors finds the key of Ceph's user. Without it, one that is derived from the
+    /// names of namespace, resource and backend. Servers that have a volume keep the one that they began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rbd: Option<Rbd>,
+    #[schemars(
+        length(equal = 36),
+        regex(pattern = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+    )]
+    pub secret_uuid: Option<String>,
     /// Options of the backend's section in cinder.conf, for what no field here says.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend(
@@ -81,8 +98,46 @@ pub struct Backend {
 }
 
 fn default_driver() -> String {
-    "cinder.volume.drivers.rbd.RBDDriver".to_owned()
+    RBD_DRIVER.to_owned()
 }
+
+/// What makes backups of volumes, and where they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [ONE_PLACE]))]
+pub struct VolumeBackup {
+    /// What copies volumes.
+    #[serde(flatten)]
+    pub component: Component<1>,
+    /// A pool in Ceph, best one of another cluster than the volumes'.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rbd: Option<Rbd>,
+    /// A bucket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s3: Option<Bucket>,
+}
+
+/// Volumes that a backend keeps as copies of images. They belong to a project of the service's own, whose quota they count for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageVolumeCache {
+    /// Gigabytes of each backend; the volume that wasn't used longest is deleted first.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub max_size_gb: u32,
+    /// Volumes of each backend. Without it, any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_count: Option<u32>,
+    /// ID of the project in Keystone.
+    #[schemars(length(min = 1, max = 64), regex(pattern = ID))]
+    pub project_id: String,
+    /// ID of a user in Keystone, for instance Cinder's own.
+    #[schemars(length(min = 1, max = 64), regex(pattern = ID))]
+    pub user_id: String,
+}
+
+/// What Keystone's IDs are made of.
+const ID: &str = r"^[-0-9a-zA-Z]+$";
 
 impl CustomResource for CinderSpec {
     type Status = CinderStatus;
@@ -120,6 +175,9 @@ pub struct BackendStatus {
     /// Ready, or why it isn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+    /// UUID of the secret under which libvirt finds the key of Ceph's user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_uuid: Option<String>,
     /// What is free, in gigabytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_capacity_gb: Option<u64>,

@@ -10,8 +10,8 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        Autoscaling, Common, Database, KeystoneAccess, NamedRef, Rbd, Resources, ServiceStatus,
-        Size, Volume, is_default, keystone_access::URL, reference::LABEL,
+        Autoscaling, Bucket, Common, Database, KeystoneAccess, Rbd, Resources, ServiceStatus, Size,
+        Volume, is_default, reference::LABEL,
     },
     rule::Rule,
 };
@@ -148,23 +148,6 @@ pub enum ImageBackend {
     File,
     /// An object store that speaks S3.
     S3,
-}
-
-/// A bucket of an object store that speaks S3.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Bucket {
-    /// URL of the object store.
-    #[schemars(length(max = 512), regex(pattern = URL))]
-    pub endpoint: String,
-    /// Name of the bucket.
-    #[schemars(
-        length(min = 3, max = 63),
-        regex(pattern = r"^[a-z0-9][-.a-z0-9]*[a-z0-9]$")
-    )]
-    pub bucket: String,
-    /// Secret with `accessKey` and `secretKey`, in the same namespace.
-    pub secret_ref: NamedRef,
 }
 
 impl CustomResource for GlanceSpec {

@@ -10,7 +10,7 @@ use crate::{
 
 const ADDRESS: Rule = Rule::new(
     "isIP(self)",
-    "encapsulation.ip is no address: write the node's IPv4 or IPv6 address, without a port",
+    "encapsulation.ip is not a valid address: write the node's IPv4 or IPv6 address, without a port",
 );
 
 /// A node, as OVN needs to know it.

@@ -40,7 +40,7 @@ pub struct OvnClusterSpec {
     /// Image of OVN. Without it the one that the operator knows.
     #[serde(skip_serializing_if = "is_default")]
     pub ovn_image: Image,
-    /// Image of Open vSwitch. Without it the one that the operator knows.
+    /// Has no effect: the platform's HypervisorPool names the image of Open vSwitch, which runs on hypervisors only.
     #[serde(skip_serializing_if = "is_default")]
     pub ovs_image: Image,
     /// The database of what is wanted: networks, switches, routers.

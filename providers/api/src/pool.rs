@@ -18,7 +18,7 @@ pub struct PoolName {
 /// Why a text is no pool reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no pool: write its name, or namespace/name, in lower-case letters, digits and dashes"
+    "{0:?} is not a valid pool: write its name, or namespace/name, in lower-case letters, digits and dashes"
 )]
 pub struct PoolNameError(String);
 
@@ -171,12 +171,19 @@ pub struct VlanRange {
     last: u16,
 }
 
-/// Why a text is no range of VLANs.
+/// Why a text is not a valid range of VLANs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no range of VLANs: write first-last, between 1 and 4094, for instance 1000-1999")]
+#[error(
+    "{0:?} is not a valid range of VLANs: write first-last, between 1 and 4094, for instance 1000-1999"
+)]
 pub struct VlanRangeError(String);
 
 impl VlanRange {
+    /// The range between two VLAN ids, both included; none where that isn't a range.
+    pub fn new(first: u16, last: u16) -> Option<Self> {
+        (1 <= first && first <= last && last <= 4094).then_some(Self { first, last })
+    }
+
     /// The lowest VLAN id, 1 to 4094.
     pub fn first(self) -> u16 {
         self.first

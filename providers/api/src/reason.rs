@@ -111,6 +111,8 @@ reasons! {
         UpdateFailed,
         /// Every other service needs Keystone: enable it, or disable those.
         KeystoneDisabled,
+        /// Agents need load balancers with addresses: choose a class of load balancers that assigns them.
+        NoAddress,
         /// An older ControlPlane has this namespace: use another namespace.
         AnotherControlPlane,
         /// K-ORC gave up on an object, as with a name that exists twice: correct what the message names, then delete that
@@ -119,6 +121,9 @@ reasons! {
         /// An annotation of `expose.ingress.annotations`, or its value, isn't allowed on an Ingress; the message names it and
         /// the allowed ones.
         AnnotationNotAllowed,
+        /// No backup has succeeded for a whole interval of `backup.schedule`. Look at the Job that the message names, and at its
+        /// volume or bucket.
+        BackupOverdue,
     }
     "A CredentialRotation or SecretAggregate" {
         /// `targetServiceUser` must be the name of one of K-ORC's Users in this namespace, for instance `glance`.
@@ -129,6 +134,8 @@ reasons! {
         MakingCredential,
     }
     "An OpenStack service" {
+        /// Cinder has nowhere to put volumes: add a pool in Ceph to `backends`, or a storage cluster to the ControlPlane.
+        NoBackends,
         /// The message names the option, and options with similar names. Running pods keep their configuration.
         InvalidConfiguration,
         /// The message names the rule, and what is wrong with it. Running pods keep their policies.
@@ -167,11 +174,20 @@ reasons! {
         /// The node's ovn-controller doesn't apply changes any more: check its pod on the node.
         Silent,
     }
-    "A HypervisorShare" {
+    "A HypervisorPool or HypervisorShare" {
         /// A cluster is one pool, and this one has several HypervisorPools: delete all but one.
         SeveralPools,
-        /// This version doesn't divide a cluster between HypervisorShares: delete all but one. Leased nodes stay leased.
-        SeveralShares,
+        /// Nodes are leased by a HypervisorPool: create one in this cluster.
+        NoPool,
+        /// An older HypervisorShare leases nodes for the same control plane: delete one of the two.
+        AnotherShare,
+        /// The shares' `minHosts` exceed the pool: add nodes, or lower them. Elder shares get theirs first.
+        Overcommitted,
+        /// A node is leased to a control plane without a HypervisorShare, and stays so: create the share again, which drains the
+        /// node once the share is deleted, or remove the label that the message names where no server is left on the node.
+        LeaseWithoutShare,
+        /// No part of the network's VLANs is left: widen its `vlanRange` in the HypervisorPool, lower `vlansPerShare`, or delete a share.
+        VlansExhausted,
         /// Several Secrets have the configuration of one agent: delete all but one.
         Ambiguous,
         /// A node lacks what the agents need: the message names the node and what to install.
@@ -216,6 +232,8 @@ reasons! {
         Verifying,
         /// The last good release is being restored: the message says why.
         RollingBack,
+        /// Nodes are drained: the message says what each waits for.
+        Draining,
         /// The message says what is left to delete.
         Deleting,
         /// Parts that the spec no longer wants are being removed.

@@ -60,6 +60,8 @@ pub enum Access {
     Reads,
     /// Reads them, and sets labels on those that exist.
     Labels,
+    /// Creates and changes them, and never deletes them: they have data that outlasts the subject.
+    Keeps,
     /// Creates, changes and deletes them.
     Composes,
 }
@@ -78,6 +80,14 @@ impl Use {
         Self {
             kind,
             access: Access::Labels,
+        }
+    }
+
+    /// Creates and changes objects of a kind without an owner, and never deletes them.
+    pub const fn keeps(kind: ResourceKind) -> Self {
+        Self {
+            kind,
+            access: Access::Keeps,
         }
     }
 

@@ -1,14 +1,14 @@
-//! What holds of a resource.
+//! The conditions of a resource.
 
 use std::collections::BTreeSet;
 
 use c5c3_api::{Condition, Reason};
 use jiff::Timestamp;
 
-/// How far something has come.
+/// The progress of something that a condition reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It is there and serves.
+    /// It is ready.
     Ready,
     /// It isn't ready, and nothing is wrong: the message says what is waited for.
     Waiting {
@@ -23,10 +23,10 @@ pub enum Progress {
         reason: Reason,
         /// What is wrong and what to do.
         message: String,
-        /// Whether nothing more happens until somebody corrects it.
+        /// Whether it is retried only after a user corrects it.
         is_stalled: bool,
     },
-    /// It isn't known.
+    /// It could not be determined.
     Unknown {
         /// Why not.
         message: String,
@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Something is wrong, and stays so until somebody corrects it.
+    /// Something is wrong until a user corrects it.
     pub fn failed(reason: Reason, message: impl Into<String>) -> Self {
         Self::Failed {
             reason,
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// Something is wrong, and may pass: it is tried again.
+    /// Something is wrong, and is retried.
     pub fn failing(reason: Reason, message: impl Into<String>) -> Self {
         Self::Failed {
             reason,
@@ -60,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// What is waited for, or what is wrong; empty if it is ready.
+    /// Returns what is waited for, or what is wrong; empty if it is ready.
     pub fn message(&self) -> &str {
         match self {
             Self::Ready => "",
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// The same with another message, made from this one.
+    /// Changes the message.
     #[must_use]
     pub fn explained(mut self, explain: impl FnOnce(&str) -> String) -> Self {
         match &mut self {
@@ -82,23 +82,23 @@ impl Progress {
         self
     }
 
-    /// Whether it is there and serves.
+    /// Whether it is ready.
     pub fn is_ready(&self) -> bool {
         *self == Self::Ready
     }
 }
 
-/// What holds of a resource, in the order in which it is shown.
+/// The conditions of a resource, in the order in which they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions(Vec<Said>);
 
-/// A condition, and what it doesn't tell itself.
+/// A condition, with what its fields don't contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     condition: Condition,
-    /// Whether something is wrong, and not just awaited.
+    /// Whether something is wrong, as opposed to pending.
     is_failed: bool,
-    /// Whether it stays wrong until somebody corrects it.
+    /// Whether a user has to correct it.
     is_stalled: bool,
     /// Whether Ready waits for it.
     counts: bool,
@@ -119,10 +119,10 @@ impl Said {
     }
 }
 
-/// The sum of all others.
+/// The summary of all others.
 const READY: &str = "Ready";
 
-/// Present and True while nothing more happens until somebody corrects what is wrong, as tools expect that use kstatus
+/// Present and True while a user has to correct something, as tools expect that use kstatus
 /// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
 pub const STALLED: &str = "Stalled";
 
@@ -141,7 +141,7 @@ impl Conditions {
         self.say(type_, progress, true);
     }
 
-    /// Sets a condition that Ready doesn't wait for: what it tells of may fail, and the resource serves all the same.
+    /// Sets a condition that Ready doesn't wait for: it may be False while the resource serves.
     pub fn note(&mut self, type_: &str, progress: &Progress) {
         self.say(type_, progress, false);
     }
@@ -174,7 +174,7 @@ impl Conditions {
         }
     }
 
-    /// Types of those that don't hold because something is wrong, with Ready where it repeats one of them.
+    /// Returns the types that aren't True because something is wrong, with Ready where it repeats one of them.
     pub fn failed(&self) -> BTreeSet<String> {
         let failed = self.0.iter().filter(|said| said.is_failed);
         let ready = self.broken().filter(|broken| broken.is_failed);
@@ -184,13 +184,13 @@ impl Conditions {
             .collect()
     }
 
-    /// The first that doesn't hold of those that Ready waits for.
+    /// Returns the first that isn't True of those that Ready waits for.
     fn broken(&self) -> Option<&Said> {
         let mut counted = self.0.iter().filter(|said| said.counts);
         counted.find(|said| said.condition.status != "True")
     }
 
-    /// Stalled or Reconciling, in the words of what Ready waits for; none while the resource is Ready.
+    /// Returns Stalled or Reconciling, with the message of what Ready waits for; none while the resource is Ready.
     fn activity(&self) -> Option<Condition> {
         let ready = self.0.iter().find(|said| said.is(READY));
         let why = ready.or(self.broken())?;
@@ -206,8 +206,9 @@ impl Conditions {
         })
     }
 
-    /// The conditions as they are written: with Ready, which repeats the first that doesn't hold of those that it waits for, with
-    /// Stalled or Reconciling, with the generation they were seen at, and with the time that each status last changed.
+    /// Returns the conditions as they are written: with Ready, which repeats the first that isn't True of those that it
+    /// waits for, with Stalled or Reconciling, with the generation that they were observed at, and with the time that
+    /// each status last changed.
     pub fn written(
         mut self,
         previous: &[Condition],

@@ -20,7 +20,7 @@ use crate::observed::ExternalRequest;
 pub struct DesiredState {
     /// Objects to apply.
     pub objects: BTreeMap<Key, Value>,
-    /// Those of the objects that someone else manages: only their labels are applied, and only where they exist.
+    /// Those of the objects that someone else manages: only their labels change, and only where they exist.
     pub labelled: BTreeSet<Key>,
     /// Secrets whose values are generated once.
     pub generated: BTreeMap<Key, Generated>,
@@ -60,9 +60,15 @@ impl DesiredState {
         self.unowned.insert(key);
     }
 
-    /// Sets labels on an object that someone else manages. No other field of it changes, and it is neither created nor deleted.
-    pub fn label<T: Resource>(&mut self, namespace: &str, name: &str, labels: &[(&str, &str)]) {
-        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
+    /// Sets labels on an object that someone else manages, and removes those without a value. No other field of it changes, and
+    /// it is neither created nor deleted.
+    pub fn label<T: Resource>(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        labels: &[(&str, Option<&str>)],
+    ) {
+        let labels: BTreeMap<&str, Option<&str>> = labels.iter().copied().collect();
         let key = Key::of::<T>(namespace, name);
         let body = json!({ "metadata": { "labels": labels } });
         self.objects.insert(key.clone(), body);

@@ -2,8 +2,8 @@
 
 use c5c3_api::Reason;
 
-/// Why a resource can't be composed at all. Everything that exists stays as it is; the runtime says so in the condition
-/// Ready and in an event, and tries again later.
+/// Why a resource can't be composed at all. No object changes; the runtime reports the failure in the condition Ready
+/// and in an event, and retries later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// A failure that passes without anybody's help, for instance while the API server restarts. Its event is a normal one.
+    /// A failure that resolves itself, for instance while the API server restarts. Its event is a Normal one.
     pub fn transient(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             is_transient: true,
@@ -30,7 +30,7 @@ impl Failure {
         }
     }
 
-    /// Whether it passes without anybody's help.
+    /// Whether it resolves itself.
     pub fn is_transient(&self) -> bool {
         self.is_transient
     }

@@ -1,37 +1,38 @@
-//! Secrets whose values are made once.
+//! Secrets whose values are generated once.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A Secret whose values are made once, when there is none of its name. One that exists is never changed, whoever made it.
+/// A Secret whose values are generated once, where none of its name exists. An existing one is never changed, whoever
+/// created it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Generated {
     /// The values by key.
     pub values: BTreeMap<String, Value>,
     /// Labels, besides those of its owner.
     pub labels: BTreeMap<String, String>,
-    /// How long it stays.
+    /// When it is deleted.
     pub retention: Retention,
 }
 
 /// A value of a generated Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Letters and digits, drawn by a cryptographic generator: so many.
+    /// Letters and digits from a cryptographic generator: their number.
     Password(u8),
-    /// Random bytes in URL-safe Base64, with padding: so many bytes before encoding. 32 make a Fernet key
+    /// Random bytes in URL-safe Base64, with padding: their number before encoding. 32 are a Fernet key
     /// (<https://github.com/fernet/spec/blob/master/Spec.md>).
     Key(u8),
-    /// A text that is no secret, a user's name for instance.
+    /// A text that isn't secret, for instance a user's name.
     Text(String),
 }
 
-/// How long a generated Secret stays.
+/// When a generated Secret is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
-    /// As long as nobody deletes it: what it unlocks, a volume for instance, stays too.
+    /// Never by an operator: what it unlocks, for instance a volume, is kept as well.
     Forever,
-    /// As long as it is wanted.
+    /// When it isn't wanted any more.
     WhileWanted,
 }
 

@@ -1,10 +1,10 @@
-//! Which object is meant.
+//! The key of an object.
 
 use std::fmt;
 
 use crate::kind::{Resource, ResourceKind};
 
-/// One object of a cluster.
+/// Identifies an object of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// Its kind.
@@ -31,7 +31,7 @@ impl Key {
     }
 }
 
-/// As a sentence calls it: `MariaDB openstack-db`.
+/// As messages name it: `MariaDB openstack-db`.
 impl fmt::Display for Key {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {}", self.kind, self.name)

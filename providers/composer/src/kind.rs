@@ -1,4 +1,4 @@
-//! What kinds are called, and which type stands for which.
+//! Kinds of resources, and the types that represent them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use c5c3_api::{CustomResource, Scope};
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use serde::{Deserialize, Serialize};
 
-/// What a kind is called.
+/// The names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKind {
     /// The API group; empty for Kubernetes' first one.
@@ -22,7 +22,7 @@ pub struct ResourceKind {
 }
 
 impl ResourceKind {
-    /// A kind whose resources live in namespaces.
+    /// A kind whose resources are namespaced.
     pub const fn namespaced(
         group: &'static str,
         version: &'static str,
@@ -38,7 +38,7 @@ impl ResourceKind {
         }
     }
 
-    /// The kind of one of our own resources.
+    /// The kind of one of this project's resources.
     pub const fn of<S: CustomResource>() -> Self {
         Self {
             group: S::GROUP,
@@ -65,7 +65,7 @@ impl fmt::Display for ResourceKind {
     }
 }
 
-/// A type that stands for the resources of one kind, as far as they are composed or read.
+/// A type that represents the resources of one kind, as far as they are composed or read.
 pub trait Resource {
     /// The kind.
     const KIND: ResourceKind;
@@ -85,7 +85,7 @@ where
     };
 }
 
-/// Where Kubernetes' own resources live.
+/// The scope of Kubernetes' own resources.
 pub trait Placed {
     /// Whether it is in namespaces.
     const NAMESPACED: bool;
@@ -99,7 +99,7 @@ impl Placed for ClusterResourceScope {
     const NAMESPACED: bool = false;
 }
 
-/// One of our own resources, by its spec.
+/// One of this project's resources, by its spec.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(bound(
     serialize = "S: Serialize, S::Status: Serialize",
@@ -108,7 +108,7 @@ impl Placed for ClusterResourceScope {
 pub struct Custom<S: CustomResource> {
     /// What is wanted.
     pub spec: S,
-    /// What its operator says of it. Never composed: only its own operator writes a status.
+    /// The status. Never composed: only its own operator writes it.
     #[serde(default, skip_serializing)]
     pub status: S::Status,
 }

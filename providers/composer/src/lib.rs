@@ -1,4 +1,4 @@
-//! What every operator's logic stands on. No I/O, no client, no clock, no randomness.
+//! The interface of operators' logic. No I/O, no client, no clock, no randomness.
 //!
 //! A [`Composer`] is a pure function from a [`Subject`] and the [`ObservedState`] around it to a [`DesiredState`]: the
 //! objects that should exist, and conditions. A runtime runs composers: the controller in a cluster, a plan in memory, or a
@@ -30,4 +30,4 @@ pub use key::Key;
 pub use kind::{Custom, Resource, ResourceKind};
 pub use observed::{Dependency, ExternalRequest, Live, Lookup, ObservedState, Source};
 pub use owner::Owner;
-pub use subject::{Metadata, Subject};
+pub use subject::{Metadata, OwnerReference, Subject};

@@ -64,7 +64,7 @@ pub trait Source {
     ) -> Lookup<Vec<Arc<Value>>>;
 
     /// The response of an external system.
-    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>>;
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>>;
 }
 
 /// Something that a composer looked up; when it changes, the resource is reconciled again.
@@ -221,7 +221,7 @@ impl<'a> ObservedState<'a> {
         lookup
     }
 
-    /// The kinds of which something that was looked up could not be read or understood: what exists of them is unknown.
+    /// Returns the kinds of which something that was looked up could not be read or parsed.
     pub fn unknown_kinds(&self) -> BTreeSet<ResourceKind> {
         self.unknown.borrow().clone()
     }
@@ -242,11 +242,11 @@ impl<'a> ObservedState<'a> {
     }
 
     /// Returns the response of an external system.
-    pub fn external(&self, question: ExternalRequest) -> Lookup<Arc<Value>> {
-        let lookup = self.source.external(&question);
+    pub fn external(&self, request: ExternalRequest) -> Lookup<Arc<Value>> {
+        let lookup = self.source.external(&request);
         self.dependencies
             .borrow_mut()
-            .insert(Dependency::External(question));
+            .insert(Dependency::External(request));
         lookup
     }
 

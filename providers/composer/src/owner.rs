@@ -1,4 +1,4 @@
-//! How an object shows whose it is.
+//! The owner of an object.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const NAMESPACE: &str = "c5c3.io/owner-namespace";
 /// Label with the owner's name.
 const NAME: &str = "c5c3.io/owner-name";
 
-/// The resource that an object was composed for. Labels say so in every namespace, an ownerReference only in its own.
+/// The resource that an object was composed for. Labels name it in every namespace, an ownerReference only in its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner {
     /// Its kind, for instance `ControlPlane`.
@@ -26,7 +26,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The label that everything composed has: a selector of it all.
+    /// The label that every composed object has, for selectors.
     pub const KIND: &str = KIND;
 
     /// The owner that is this resource.

@@ -12,11 +12,11 @@ use crate::kind::Resource;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(bound(deserialize = "S: DeserializeOwned, S::Status: DeserializeOwned + Default"))]
 pub struct Subject<S: CustomResource> {
-    /// What it is called, and where it lives.
+    /// Name, namespace and other metadata.
     pub metadata: Metadata,
     /// What is wanted.
     pub spec: S,
-    /// What was last said of it.
+    /// The status that was written last.
     #[serde(default)]
     pub status: S::Status,
 }
@@ -32,13 +32,13 @@ impl<S: CustomResource> Subject<S> {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Whether it is being deleted: then only what still has to be there for that is composed.
+    /// Whether it is being deleted. Then only what the deletion still needs is composed.
     pub fn is_deleted(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 }
 
-/// The part of an object's metadata that composers look at.
+/// The fields of an object's metadata that composers read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
@@ -46,7 +46,7 @@ pub struct Metadata {
     pub name: String,
     /// Namespace; none for an object of the whole cluster.
     pub namespace: Option<String>,
-    /// Unique among all objects of all times; none in a plan.
+    /// The UID; none in a plan.
     pub uid: Option<String>,
     /// Counts the changes of the spec.
     pub generation: Option<i64>,
@@ -54,10 +54,30 @@ pub struct Metadata {
     pub labels: BTreeMap<String, String>,
     /// Annotations.
     pub annotations: BTreeMap<String, String>,
-    /// When it was made, RFC 3339.
+    /// When it was created, RFC 3339.
     pub creation_timestamp: Option<String>,
-    /// When somebody asked for its deletion, RFC 3339.
+    /// When its deletion was requested, RFC 3339.
     pub deletion_timestamp: Option<String>,
+    /// What owns it.
+    pub owner_references: Vec<OwnerReference>,
+}
+
+/// An owner of an object, as Kubernetes records it in the object's namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct OwnerReference {
+    /// The owner's UID.
+    pub uid: String,
+    /// Whether the owner is the object's controller.
+    pub controller: bool,
+}
+
+impl Metadata {
+    /// The UID of the object's controller; none without one.
+    pub fn controller(&self) -> Option<&str> {
+        let controller = self.owner_references.iter().find(|owner| owner.controller);
+        controller.map(|owner| owner.uid.as_str())
+    }
 }
 
 impl<S: CustomResource> Resource for Subject<S> {

@@ -249,11 +249,11 @@ fn a_condition_of_an_older_generation_says_nothing() {
 
 #[test]
 fn nothing_secret_is_shown() {
-    let question = ExternalRequest {
+    let query = ExternalRequest {
         system: "keystone",
         content: "s3cret".to_owned(),
     };
-    assert_eq!(format!("{question:?}"), "ExternalRequest(keystone)");
+    assert_eq!(format!("{query:?}"), "ExternalRequest(keystone)");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use provider_composer::{
     Composer, DesiredState, Failure, Lookup, Metadata, ObservedState, Progress, Reason, Resource,
@@ -14,6 +16,8 @@ use provider_openstack::table::Tags;
 use crate::catalogue;
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
+use crate::manifest::korc::{Managed, VolumeType};
+use crate::manifest::mariadb;
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
 use crate::status;
@@ -36,6 +40,10 @@ impl Composer for ControlPlaneComposer {
             Use::composes(NetworkPolicy::KIND),
             Use::composes(Manifest::<cert_manager::Certificate>::KIND),
             Use::composes(Manifest::<cert_manager::Issuer>::KIND),
+            Use::composes(VolumeType::KIND),
+            Use::composes(mariadb::Backup::KIND),
+            Use::keeps(PersistentVolumeClaim::KIND),
+            Use::reads(CronJob::KIND),
         ];
         let all = composed.chain(catalogue::uses()).chain(others);
         // What is composed is looked at too.
@@ -71,11 +79,23 @@ impl Composer for ControlPlaneComposer {
                 compose(step, tags, &recipe, &mut survey, observed, desired);
             }
         }
+        catalogue::volume_types(&recipe, &survey, observed, desired)?;
+        if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
+            recipe.backup(observed, desired);
+        }
         if let Some(moment) = rollout.wake {
             desired.requeue_at(moment);
         }
+        let catalogue = survey.get(&Node::Catalogue);
+        let turn = catalogue.is_some_and(|sight| sight.progress.is_ready());
+        let connection = catalogue::tenant(&recipe, observed, desired, turn)?;
+        let agent_endpoints = recipe.hypervisor_access(observed, desired);
         let conditions = &mut desired.conditions;
-        Ok(status::write(&recipe, &rollout, &survey, conditions))
+        Ok(ControlPlaneStatus {
+            connection,
+            agent_endpoints,
+            ..status::write(&recipe, &rollout, &survey, conditions)
+        })
     }
 }
 

@@ -30,8 +30,11 @@ pub fn dissolve(
         .into_iter()
         .filter_map(|(node, sight)| sight.may_exist().then_some(node))
         .collect();
-    let is_needed =
-        |node: Node, left: &BTreeSet<Node>| needed_by(node).any(|step| left.contains(&step.node));
+    let types = catalogue::volume_types_remain(recipe, observed);
+    let is_needed = |node: Node, left: &BTreeSet<Node>| {
+        (types && matches!(node, Node::Cinder | Node::Catalogue))
+            || needed_by(node).any(|step| left.contains(&step.node))
+    };
     if is_needed(Node::Catalogue, &left) {
         for key in ours(recipe, observed, |_| true)? {
             desired.keep(key);

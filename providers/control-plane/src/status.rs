@@ -50,6 +50,8 @@ pub fn write(
         update: rollout.update.clone(),
         services: services(recipe, survey),
         endpoints: endpoints(recipe, survey),
+        connection: None,
+        agent_endpoints: Vec::new(),
     }
 }
 

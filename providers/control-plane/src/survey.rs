@@ -92,7 +92,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
             )
         }
         Lookup::Missing => {
-            let message = format!("{key} is being made");
+            let message = format!("{key} is being created");
             (Lookup::Missing, waiting(step, message))
         }
         Lookup::Unknown(why) => (

@@ -1,7 +1,6 @@
 //! The glance-operator's composer: images.
 
 mod cache;
-mod ceph;
 mod config;
 mod store;
 
@@ -33,7 +32,7 @@ impl Composer for Glance {
     const OPERATOR: &'static str = "glance-operator";
 
     fn uses(&self) -> Vec<Use> {
-        let volumes = Use::composes(PersistentVolumeClaim::KIND);
+        let volumes = Use::keeps(PersistentVolumeClaim::KIND);
         uses().into_iter().chain([volumes]).collect()
     }
 
@@ -59,7 +58,7 @@ impl Composer for Glance {
         let database = Database::resolve(&service, "", &spec.database, observed, desired);
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let stores = store::resolve(&service, &spec.storage, observed, desired)?;
-        let connected = ceph::connected(&spec.storage, &stores, &context.jobs, desired);
+        let connected = store::connected(&spec.storage, &stores, &context.jobs, desired);
         let stores: Awaited<Vec<Store>> = stores.into_iter().collect();
         let parts = all((&database, &stores, &access, &context.policy));
         let workload = parts.map(|parts| workload(&service, spec.cache.as_ref(), parts, desired));
@@ -128,7 +127,7 @@ fn workload(
     }
 }
 
-/// Tells a replica its own address, which another one asks for what was staged here.
+/// Sets the address of a replica, by which another one fetches what was staged here.
 fn reachable(service: &Service<'_>, mut program: Program) -> Program {
     if service.common.tls.enabled {
         return program;

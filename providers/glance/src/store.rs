@@ -1,17 +1,14 @@
 //! Where images are: the stores of a Glance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use c5c3_api::glance::{Bucket, ImageBackend, ImageStorage, ImageStore};
+use c5c3_api::glance::{ImageBackend, ImageStorage, ImageStore};
 use c5c3_api::parts::Volume;
-use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_openstack::{
+    Awaited, Bucket, Config, Files, Jobs, Options, Pool, Program, Service, Source, claim,
+    first_unready, reached,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use provider_composer::{DesiredState, Failure, ObservedState, Reason};
-use provider_openstack::{Awaited, Config, Files, Options, Program, Service, Source, Values};
-
-use crate::ceph::Pool;
 
 /// Where the volume with images is; of an additional store, with its name at the end.
 const IMAGES: &str = "/var/lib/images";
@@ -21,7 +18,7 @@ const BACKENDS: [ImageBackend; 3] = [ImageBackend::Rbd, ImageBackend::File, Imag
 /// A store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Store {
-    /// What users ask for it by, and what its section is called.
+    /// The name by which users choose it, and the name of its section.
     id: String,
     description: Option<String>,
     /// Where its images are.
@@ -36,7 +33,7 @@ pub enum Place {
     /// A volume.
     File(Folder),
     /// A bucket.
-    S3(Keys),
+    S3(Bucket),
 }
 
 /// A volume, and where it is in a pod.
@@ -49,17 +46,8 @@ pub struct Folder {
     claim: String,
 }
 
-/// A bucket, and the keys to it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Keys {
-    bucket: Bucket,
-    access_key: String,
-    secret_key: String,
-    /// Who signs for the one who keeps it.
-    authority: Option<String>,
-}
-
-/// The stores of a Glance, beginning with the usual one. Volumes are made, and stay when the Glance goes.
+/// Returns the stores of a Glance, beginning with the default one. Volumes are created, and kept when the Glance is
+/// deleted.
 ///
 /// # Errors
 /// A store isn't described, or two have the same name.
@@ -128,6 +116,26 @@ pub fn configure(stores: &[Store], service: &Service<'_>, config: &mut Config, f
     }
 }
 
+/// Whether all pools in Ceph can be opened. None where no store is in Ceph; the first that isn't reached speaks for all.
+pub fn connected(
+    storage: &ImageStorage,
+    stores: &[Awaited<Store>],
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) -> Option<Progress> {
+    let stores = storage.stores().zip(stores);
+    let pools = stores.filter_map(|(described, store)| match store {
+        Ok(store) => match &store.place {
+            Place::Rbd(pool) => Some(Ok(pool.clone())),
+            Place::File(_) | Place::S3(_) => None,
+        },
+        Err(awaited) => (described.backend == ImageBackend::Rbd).then(|| Err(awaited.clone())),
+    });
+    let pools: Vec<Awaited<Pool>> = pools.collect();
+    let reached = reached(&pools, jobs, desired);
+    first_unready(reached.iter()).cloned()
+}
+
 /// Whether Nova and Cinder clone images in Ceph rather than copying them: they need the image's place in its store. Of an image in
 /// a bucket that would be a URL with the bucket's keys.
 pub fn are_cloned(stores: &[Store]) -> bool {
@@ -136,7 +144,7 @@ pub fn are_cloned(stores: &[Store]) -> bool {
 }
 
 impl Store {
-    /// Its name and what it is, as Glance is told both.
+    /// Its name and backend, as Glance's configuration has them.
     fn backend(&self) -> String {
         let backend = match self.place {
             Place::Rbd(_) => ImageBackend::Rbd,
@@ -152,18 +160,26 @@ impl Store {
             section.set("store_description", description);
         }
         match &self.place {
-            Place::Rbd(pool) => pool.configure(&self.id, service, section, files),
+            Place::Rbd(pool) => {
+                let (conf, keyring) = (format!("{}.ceph", self.id), format!("{}.keyring", self.id));
+                let folder = service.definition.folder;
+                section
+                    .set("rbd_store_pool", &pool.pool)
+                    .set("rbd_store_user", &pool.user)
+                    .set("rbd_store_ceph_conf", format!("{folder}/{conf}"));
+                pool.files(folder, &conf, &keyring, files);
+            }
             Place::File(folder) => {
                 section.set("filesystem_store_datadir", &folder.path);
             }
-            Place::S3(keys) => {
+            Place::S3(bucket) => {
                 section
-                    .set("s3_store_host", &keys.bucket.endpoint)
-                    .set("s3_store_bucket", &keys.bucket.bucket)
+                    .set("s3_store_host", &bucket.endpoint)
+                    .set("s3_store_bucket", &bucket.name)
                     .set("s3_store_bucket_url_format", "path")
-                    .secret("s3_store_access_key", &keys.access_key)
-                    .secret("s3_store_secret_key", &keys.secret_key);
-                if let Some(authority) = &keys.authority {
+                    .secret("s3_store_access_key", &bucket.access_key)
+                    .secret("s3_store_secret_key", &bucket.secret_key);
+                if let Some(authority) = &bucket.authority {
                     let name = format!("{}.ca.crt", self.id);
                     section.set(
                         "s3_store_cacert",
@@ -214,7 +230,7 @@ impl Place {
             }
             ImageBackend::S3 => {
                 let bucket = store.s3.as_ref().ok_or_else(undescribed)?;
-                Ok(keys(service, bucket, observed).map(Self::S3))
+                Ok(Bucket::resolve(service, bucket, observed).map(Self::S3))
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
@@ -234,21 +250,6 @@ fn name(backend: ImageBackend) -> &'static str {
     }
 }
 
-fn keys(service: &Service<'_>, bucket: &Bucket, observed: &ObservedState<'_>) -> Awaited<Keys> {
-    let values = Values::read(
-        observed,
-        service.namespace,
-        &bucket.secret_ref.name,
-        "the keys to the bucket",
-    )?;
-    Ok(Keys {
-        bucket: bucket.clone(),
-        access_key: values.required("accessKey")?.to_owned(),
-        secret_key: values.required("secretKey")?.to_owned(),
-        authority: values.authority()?.map(str::to_owned),
-    })
-}
-
 fn folder(
     service: &Service<'_>,
     suffix: &str,
@@ -260,23 +261,14 @@ fn folder(
         path: format!("{IMAGES}{suffix}"),
         claim: service.named(&format!("images{suffix}")),
     };
-    let claim = PersistentVolumeClaim {
-        metadata: service.metadata("images"),
-        spec: Some(PersistentVolumeClaimSpec {
-            // A rolling change has two pods at once, and they may be on two nodes.
-            access_modes: Some(vec!["ReadWriteMany".to_owned()]),
-            resources: Some(VolumeResourceRequirements {
-                requests: Some(BTreeMap::from([(
-                    "storage".to_owned(),
-                    Quantity(volume.size.to_string()),
-                )])),
-                ..VolumeResourceRequirements::default()
-            }),
-            storage_class_name: volume.storage_class.clone(),
-            ..PersistentVolumeClaimSpec::default()
-        }),
-        ..PersistentVolumeClaim::default()
-    };
+    let class = volume.storage_class.clone();
+    // A rolling change has two pods at once, and they may be on two nodes.
+    let claim = claim(
+        service.metadata("images"),
+        "ReadWriteMany",
+        &volume.size,
+        class,
+    );
     desired.apply_unowned(service.namespace, &folder.claim, &claim);
     folder
 }

@@ -5,17 +5,27 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::hypervisor::{AGENTS, CELL, HypervisorShareSpec};
+use c5c3_api::neutron::NeutronSpec;
+use c5c3_api::nova::NovaSpec;
+use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{
+    Custom, DesiredState, Key, Live, Lookup, ObservedState, Owner, Progress, Reason, Resource,
+    ResourceKind,
+};
 use provider_openstack::{Awaited, digest};
 
-/// Label of a Secret with configuration of agents: whose operator wrote it.
-const AGENTS: &str = "c5c3.io/agents";
-/// Label of such a Secret of Nova: the cell.
-const CELL: &str = "c5c3.io/cell";
-/// Keys that name images, which are no files.
-const IMAGES: [&str; 2] = ["image", "ovsImage"];
+/// The key with the release, which is no file.
+pub const RELEASE: &str = "release";
+
+/// The kinds whose operators write such Secrets, by the label's value.
+pub const OWNERS: [(&str, ResourceKind); 3] = [
+    ("ovn", Custom::<OvnClusterSpec>::KIND),
+    ("neutron", Custom::<NeutronSpec>::KIND),
+    ("nova", Custom::<NovaSpec>::KIND),
+];
 
 /// The configuration of the agents of OVN, Neutron or Nova.
 #[derive(Clone)]
@@ -34,9 +44,10 @@ impl Configuration {
     pub fn find(
         name: &'static str,
         cell: Option<&str>,
-        namespace: &str,
+        share: &HypervisorShareSpec,
         observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
+        let namespace = &share.control_plane_namespace();
         let mut labels = vec![(AGENTS, name)];
         labels.extend(cell.map(|cell| (CELL, cell)));
         let selector: Vec<String> = labels
@@ -49,13 +60,21 @@ impl Configuration {
             Lookup::Missing => Vec::new(),
             Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
-        let mut found = found.into_iter();
+        // There, nobody but the platform team writes in this namespace, and none of these operators runs.
+        let in_another_cluster = !share.endpoints.is_empty();
+        let mut composed = Vec::new();
+        for secret in found {
+            if in_another_cluster || is_composed(&secret, name, namespace, observed)? {
+                composed.push(secret);
+            }
+        }
+        let mut found = composed.into_iter();
         match (found.next(), found.len()) {
             (None, _) => Err(Progress::waiting(
                 Reason::WaitingFor("Configuration"),
                 format!(
                     "waits for a Secret with the labels {selector} in the namespace {namespace}, which the {name}-operator \
-                     writes"
+                     writes; others are ignored"
                 ),
             )),
             (Some(secret), 0) => Ok(Self {
@@ -116,9 +135,7 @@ impl Configuration {
     }
 
     fn files(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
-        self.values
-            .iter()
-            .filter(|(key, _)| !IMAGES.contains(&key.as_str()))
+        self.values.iter().filter(|(key, _)| *key != RELEASE)
     }
 
     /// Copies its files into the agents' namespace.
@@ -131,5 +148,29 @@ impl Configuration {
             ..Secret::default()
         };
         desired.apply(namespace, self.name, &secret);
+    }
+}
+
+/// Whether an operator composed a Secret for a resource that exists. Other Secrets never reach a hypervisor, whatever their labels.
+fn is_composed(
+    secret: &Live<Secret>,
+    name: &str,
+    namespace: &str,
+    observed: &ObservedState<'_>,
+) -> Awaited<bool> {
+    let kind = OWNERS.into_iter().find(|(label, _)| *label == name);
+    let owner = Owner::from_labels(&secret.metadata.labels);
+    let Some(((_, kind), owner)) = kind.zip(owner) else {
+        return Ok(false);
+    };
+    if (owner.kind.as_str(), owner.namespace.as_str()) != (kind.kind, namespace) {
+        return Ok(false);
+    }
+    match observed.object(&Key::new(kind, namespace, &owner.name)) {
+        Lookup::Found(owner) => {
+            Ok(owner["metadata"]["uid"].as_str() == secret.metadata.controller())
+        }
+        Lookup::Missing => Ok(false),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
 }

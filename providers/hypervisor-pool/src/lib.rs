@@ -1,46 +1,60 @@
-//! The hypervisor-pool-operator's composer: leases of a cluster's hypervisors, and the agents on leased nodes.
+//! The hypervisor-pool-operator's composers: the pool, which leases a cluster's hypervisors to shares, and each share, which runs
+//! agents on the nodes that are leased to it.
 
 mod agents;
 pub mod assignment;
 mod configuration;
+mod drain;
+mod images;
+mod leases;
 mod libvirt;
+pub mod lifecycle;
 mod nodes;
 mod pod;
+mod pool;
 mod share;
 mod status;
+pub mod vlans;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use provider_composer::{
-    Composer, Custom, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject,
-    Use,
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
-use crate::nodes::Nodes;
+use crate::drain::Reports;
+use crate::leases::Leases;
+use crate::nodes::Node;
 use crate::share::Share;
 
-/// Composes HypervisorShares.
-pub struct HypervisorPool;
+pub use crate::pool::HypervisorPool;
 
-impl Composer for HypervisorPool {
+/// Composes HypervisorShares.
+pub struct HypervisorShare;
+
+impl Composer for HypervisorShare {
     type Spec = HypervisorShareSpec;
     type Status = HypervisorShareStatus;
     const OPERATOR: &'static str = "hypervisor-pool-operator";
+    // A share stays until none of its nodes has a server.
+    const ORDERED_DELETION: bool = true;
 
     fn uses(&self) -> Vec<Use> {
-        vec![
+        let owners = configuration::OWNERS.map(|(_, kind)| Use::reads(kind));
+        let uses = vec![
             Use::reads(Subject::<HypervisorShareSpec>::KIND),
-            Use::reads(Custom::<HypervisorPoolSpec>::KIND),
+            Use::reads(Subject::<HypervisorPoolSpec>::KIND),
             Use::reads(Pod::KIND),
-            Use::labels(Node::KIND),
+            Use::reads(Node::KIND),
             Use::composes(Namespace::KIND),
             Use::composes(Secret::KIND),
             Use::composes(ConfigMap::KIND),
             Use::composes(DaemonSet::KIND),
             Use::composes(Manifest::<cert_manager::Certificate>::KIND),
-        ]
+        ];
+        uses.into_iter().chain(owners).collect()
     }
 
     fn compose(
@@ -49,16 +63,25 @@ impl Composer for HypervisorPool {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<HypervisorShareStatus, Failure> {
-        let nodes = Nodes::observe(subject, observed)?;
-        nodes.lease(desired);
-        let leased = nodes.progress();
-        desired.conditions.set("NodesLeased", &leased);
-        if let Some(refused) = nodes.refused() {
-            desired.conditions.note("FurtherNodesLeased", &refused);
+        let Some(leases) = Leases::observe(subject, observed)? else {
+            return Ok(HypervisorShareStatus::default());
+        };
+        let (physical_networks, vlans) = vlans::of(&subject.metadata, &leases.physical_networks);
+        desired.conditions.set("VlansAssigned", &vlans);
+        let reports = Reports::observe(subject, observed);
+        let drained = leases.drained(&reports);
+        match subject.is_deleted() {
+            true => desired.conditions.set("NodesDrained", &drained),
+            false => {
+                desired.conditions.set("NodesLeased", &leases.progress());
+                desired
+                    .conditions
+                    .note("FurtherNodesLeased", &leases.part());
+                desired.conditions.note("NodesDrained", &drained);
+            }
         }
-        let hosts = nodes.hosts();
-        if !hosts.is_empty() {
-            let share = Share::of(subject, &nodes);
+        if leases.count() > 0 {
+            let share = Share::of(subject, &leases);
             match share.namespace(observed, desired)? {
                 true => share.compose(observed, desired),
                 false => {
@@ -68,13 +91,27 @@ impl Composer for HypervisorPool {
                 }
             }
         }
-        let count = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
         Ok(HypervisorShareStatus {
-            host_count: Some(count),
-            pending: Some(subject.spec.min_hosts.saturating_sub(count)),
-            hosts,
-            physical_networks: nodes.physical_networks.clone(),
+            hosts: leases.hosts(&reports),
+            host_count: Some(leases.count()),
+            draining: Some(leases.draining()),
+            pending: Some(leases.pending()),
+            physical_networks,
             conditions: Vec::new(),
         })
+    }
+}
+
+/// How many things a message names.
+const NAMED: usize = 3;
+
+/// The first few names, and how many there are besides.
+fn named<T: AsRef<str>>(names: &[T], separator: &str) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let names = names.iter().take(NAMED).map(AsRef::as_ref);
+    let first = names.collect::<Vec<&str>>().join(separator);
+    match more {
+        0 => first,
+        more => format!("{first}{separator}and {more} more"),
     }
 }

@@ -1,169 +1,173 @@
-//! The nodes of a cluster, and which of them a share leases.
+//! The hypervisors of a cluster.
 
-use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
-use c5c3_api::pool::PhysicalNetwork;
-use k8s_openapi::api::core::v1::Node;
-use provider_composer::{
-    Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
-};
+use std::collections::BTreeMap;
 
-use crate::assignment::{self, assign};
+use c5c3_api::hypervisor::LeasePhase;
+use c5c3_api::parts::Quantity;
+use k8s_openapi::api::core::v1;
+use provider_composer::{Failure, Live, Lookup, ObservedState, Reason, Resource, ResourceKind};
+use serde::Deserialize;
+
+use crate::assignment::{self, Domain, Lease, State};
 
 /// Label of nodes that are hypervisors.
-const ROLE: &str = "node-role.kubernetes.io/hypervisor";
+pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 /// Label of a leased node: the control plane.
 pub const LEASE: &str = "c5c3.io/control-plane";
+/// Label of a node whose lease ends: the phase.
+pub const PHASE: &str = "c5c3.io/lease-phase";
+/// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
+pub const SINCE: &str = "c5c3.io/lease-since";
+/// How a moment is written in a label.
+pub const MOMENT: &str = "%Y%m%dT%H%M%SZ";
+/// Label of a node that is drained though it isn't cordoned.
+pub const MAINTENANCE: &str = "c5c3.io/maintenance";
+/// Label of a node's zone (<https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone>).
+const ZONE: &str = "topology.kubernetes.io/zone";
+/// Label of a node's rack, or of whatever else fails at once within a zone.
+const RACK: &str = "topology.c5c3.io/rack";
 
-/// The nodes of a cluster, as a share looks at them.
-pub struct Nodes<'a> {
-    subject: &'a Subject<HypervisorShareSpec>,
-    /// Hypervisors, and nodes with a lease.
-    all: Vec<Live<Node>>,
-    hosts: Vec<String>,
-    /// Hypervisors without a lease.
-    free: usize,
-    /// The shares of the cluster, by name.
-    shares: Vec<String>,
-    /// Networks that the nodes are wired to.
-    pub physical_networks: Vec<PhysicalNetwork>,
+/// A node, as far as a pool reads it: clusters have many, and each is large.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Node {
+    spec: Spec,
+    status: Status,
 }
 
-impl<'a> Nodes<'a> {
-    /// The nodes that exist, and those that the share leases.
-    ///
-    /// # Errors
-    /// Nodes, shares or pools can't be read, or there are several pools.
-    pub fn observe(
-        subject: &'a Subject<HypervisorShareSpec>,
-        observed: &ObservedState<'_>,
-    ) -> Result<Self, Failure> {
-        let all: Vec<Live<Node>> = known(observed.list::<Node>("", &[]), "nodes")?
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Spec {
+    unschedulable: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Status {
+    addresses: Vec<Address>,
+    capacity: BTreeMap<String, String>,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Address {
+    #[serde(rename = "type")]
+    type_: String,
+    address: String,
+}
+
+/// A condition of a node or a pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Condition {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+}
+
+/// Whether the condition Ready is True.
+pub fn is_ready(conditions: &[Condition]) -> bool {
+    let mut ready = conditions
+        .iter()
+        .filter(|condition| condition.type_ == "Ready");
+    ready.any(|condition| condition.status == "True")
+}
+
+impl Resource for Node {
+    const KIND: ResourceKind = <v1::Node as Resource>::KIND;
+}
+
+impl Node {
+    /// Its internal addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        let addresses = self.status.addresses.iter();
+        let internal = addresses.filter(|address| address.type_ == "InternalIP");
+        internal.map(|address| address.address.as_str())
+    }
+
+    /// The capacity of a resource, for instance `cpu`; 0 where the kubelet hasn't reported it.
+    pub fn capacity(&self, resource: &str) -> f64 {
+        let quantity = self.status.capacity.get(resource);
+        let quantity = quantity.and_then(|text| text.parse::<Quantity>().ok());
+        quantity.map_or(0.0, |quantity| quantity.amount())
+    }
+
+    /// Whether its kubelet reports that it is Ready.
+    pub fn is_ready(&self) -> bool {
+        is_ready(&self.status.conditions)
+    }
+}
+
+/// Lists the nodes that have the role of a hypervisor, and those with a lease, by name.
+///
+/// # Errors
+/// Nodes can't be read.
+pub fn list(observed: &ObservedState<'_>) -> Result<Vec<Live<Node>>, Failure> {
+    let mut nodes = known(observed.list::<Node>("", &[]), "nodes")?;
+    nodes.retain(|node| is_hypervisor(node) || lease(node).is_some());
+    Ok(nodes)
+}
+
+/// The control plane that leases a node.
+pub fn lease(node: &Live<Node>) -> Option<&str> {
+    node.metadata.labels.get(LEASE).map(String::as_str)
+}
+
+/// How far a node's lease has come. One in a phase that this version doesn't know is drained: nothing more happens to it than
+/// to any other that is.
+pub fn phase(node: &Live<Node>) -> LeasePhase {
+    let label = node.metadata.labels.get(PHASE);
+    label.map_or(LeasePhase::Leased, |label| {
+        let known = LeasePhase::ALL
             .into_iter()
-            .filter(|node| {
-                let labels = &node.metadata.labels;
-                labels.contains_key(ROLE) || labels.contains_key(LEASE)
-            })
-            .collect();
-        let shares = known(
-            observed.list::<Subject<HypervisorShareSpec>>("", &[]),
-            "shares",
-        )?;
-        let pools = known(
-            observed.list::<Custom<HypervisorPoolSpec>>("", &[]),
-            "pools",
-        )?;
-        let pool = match pools.as_slice() {
-            [] => HypervisorPoolSpec::default(),
-            [pool] => pool.body.spec.clone(),
-            [..] => {
-                let names = pools.iter().map(|pool| pool.metadata.name.as_str());
-                return Err(Failure::new(
-                    Reason::SeveralPools,
-                    format!(
-                        "this cluster has the HypervisorPools {}, and a cluster is one pool: delete all but one of them",
-                        names.collect::<Vec<_>>().join(", ")
-                    ),
-                ));
-            }
-        };
-        let leases: Vec<assignment::Node> = all
-            .iter()
-            .map(|node| assignment::Node {
-                name: node.metadata.name.clone(),
-                lease: node.metadata.labels.get(LEASE).cloned(),
-            })
-            .collect();
-        let claims: Vec<assignment::Share> = shares
-            .iter()
-            .map(|share| assignment::Share {
-                created: share
-                    .metadata
-                    .creation_timestamp
-                    .clone()
-                    .unwrap_or_default(),
-                name: share.metadata.name.clone(),
-                control_plane: share.body.spec.control_plane.clone(),
-                max_hosts: share.body.spec.max_hosts,
-            })
-            .collect();
-        let assigned = assign(&leases, &claims, pool.reserve);
-        let hosts = assigned
-            .iter()
-            .filter(|(_, share)| *share == subject.name())
-            .map(|(node, _)| node.clone());
-        Ok(Self {
-            subject,
-            hosts: hosts.collect(),
-            free: all.len().saturating_sub(assigned.len()),
-            shares: claims.into_iter().map(|share| share.name).collect(),
-            all,
-            physical_networks: pool.physical_networks,
-        })
-    }
+            .find(|phase| phase.name() == label);
+        known.unwrap_or(LeasePhase::Draining)
+    })
+}
 
-    /// The names of the share's nodes, in order.
-    pub fn hosts(&self) -> Vec<String> {
-        self.hosts.clone()
-    }
+/// When a node was leased or, with a phase, began to be drained.
+pub fn since(node: &Live<Node>) -> Option<&str> {
+    node.metadata.labels.get(SINCE).map(String::as_str)
+}
 
-    /// The internal addresses of the share's nodes.
-    pub fn addresses(&self) -> Vec<String> {
-        let leased = self.all.iter();
-        let leased = leased.filter(|node| self.hosts.contains(&node.metadata.name));
-        let statuses = leased.filter_map(|node| node.body.status.as_ref()?.addresses.as_ref());
-        let mut addresses: Vec<String> = statuses
-            .flatten()
-            .filter(|address| address.type_ == "InternalIP")
-            .map(|address| address.address.clone())
-            .collect();
-        addresses.sort();
-        addresses
-    }
+fn is_hypervisor(node: &Live<Node>) -> bool {
+    node.metadata.labels.contains_key(ROLE)
+}
 
-    /// Labels the share's nodes. The labels stay when the share is deleted.
-    pub fn lease(&self, desired: &mut DesiredState) {
-        let control_plane = self.subject.spec.control_plane.as_str();
-        for host in &self.hosts {
-            desired.label::<Node>("", host, &[(LEASE, control_plane)]);
-        }
-    }
-
-    /// Whether the share has the nodes that it needs at least.
-    pub fn progress(&self) -> Progress {
-        let least = usize::try_from(self.subject.spec.min_hosts.max(1)).unwrap_or(usize::MAX);
-        let count = self.hosts.len();
-        if count >= least {
-            return Progress::Ready;
-        }
-        match self.refused() {
-            Some(refused) if count == 0 => refused,
-            _ => Progress::waiting(
-                Reason::WaitingFor("Nodes"),
-                format!(
-                    "{count} of {least} nodes are leased, {} are free: give more nodes the label {ROLE}=\"\"",
-                    self.free
-                ),
-            ),
-        }
-    }
-
-    /// Why no further node is leased, where there is more than one share.
-    pub fn refused(&self) -> Option<Progress> {
-        (self.shares.len() > 1).then(|| {
-            Progress::failed(
-                Reason::SeveralShares,
-                format!(
-                    "no further node is leased, since this cluster has the HypervisorShares {}, and this version doesn't \
-                     divide a cluster: delete all but one of them; leased nodes stay as they are",
-                    self.shares.join(", ")
-                ),
-            )
-        })
+/// A node as it counts for leases.
+pub fn assignable(node: &Live<Node>) -> assignment::Node {
+    let label = |name: &str| {
+        let value = node.metadata.labels.get(name);
+        value.cloned().unwrap_or_default()
+    };
+    let is_leaving = !is_hypervisor(node)
+        || node.body.spec.unschedulable
+        || node.metadata.labels.contains_key(MAINTENANCE)
+        || node.metadata.deletion_timestamp.is_some();
+    assignment::Node {
+        name: node.metadata.name.clone(),
+        lease: lease(node).map(|control_plane| Lease {
+            control_plane: control_plane.to_owned(),
+            phase: phase(node),
+        }),
+        state: match is_leaving {
+            true => State::Leaving,
+            false if node.body.is_ready() => State::Available,
+            false => State::Unready,
+        },
+        domain: Domain {
+            zone: label(ZONE),
+            rack: label(RACK),
+        },
     }
 }
 
 /// What was read; nothing is decided without it.
-fn known<T>(seen: Lookup<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
+///
+/// # Errors
+/// It can't be read.
+pub fn known<T>(seen: Lookup<Vec<T>>, what: &str) -> Result<Vec<T>, Failure> {
     match seen {
         Lookup::Found(found) => Ok(found),
         Lookup::Missing => Ok(Vec::new()),

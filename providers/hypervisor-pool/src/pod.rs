@@ -6,19 +6,20 @@ use k8s_openapi::api::apps::v1::{
     DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
 };
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource, ExecAction,
-    HostPathVolumeSource, ObjectFieldSelector, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
-    ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Toleration, Volume,
-    VolumeMount,
+    Affinity, Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
+    EnvVarSource, ExecAction, HostAlias, HostPathVolumeSource, NodeAffinity, NodeSelector,
+    NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, PodSecurityContext, PodSpec,
+    PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource,
+    SecurityContext, Toleration, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// Label of the agents' pods: the agent.
-const COMPONENT: &str = "app.kubernetes.io/component";
+pub const COMPONENT: &str = "app.kubernetes.io/component";
 /// The container that checks what a node must have.
-pub const REQUIREMENTS: &str = "requirements";
+const REQUIREMENTS: &str = "requirements";
 /// Annotation of pods: stands for the configuration that their processes have read.
 const CONFIGURATION: &str = "c5c3.io/configuration";
 
@@ -51,9 +52,41 @@ pub struct Agent {
     pub configuration: String,
 }
 
+/// The nodes that an agent runs on.
+pub struct Nodes {
+    /// Their labels.
+    pub labels: BTreeMap<String, String>,
+    /// A label that they don't have with one of these values.
+    pub except: Option<(&'static str, Vec<String>)>,
+}
+
+impl Nodes {
+    /// The rule that a label can't express.
+    fn affinity(label: &str, values: Vec<String>) -> Affinity {
+        let without = NodeSelectorRequirement {
+            key: label.to_owned(),
+            operator: "NotIn".to_owned(),
+            values: Some(values),
+        };
+        let terms = vec![NodeSelectorTerm {
+            match_expressions: Some(vec![without]),
+            ..NodeSelectorTerm::default()
+        }];
+        Affinity {
+            node_affinity: Some(NodeAffinity {
+                required_during_scheduling_ignored_during_execution: Some(NodeSelector {
+                    node_selector_terms: terms,
+                }),
+                ..NodeAffinity::default()
+            }),
+            ..Affinity::default()
+        }
+    }
+}
+
 impl Agent {
-    /// The DaemonSet of a name, on nodes with these labels.
-    pub fn daemon_set(self, name: &str, nodes: BTreeMap<String, String>) -> DaemonSet {
+    /// The DaemonSet of a name, with addresses for names that DNS doesn't have.
+    pub fn daemon_set(self, name: &str, nodes: Nodes, aliases: Vec<HostAlias>) -> DaemonSet {
         let labels = BTreeMap::from([(COMPONENT.to_owned(), name.to_owned())]);
         let annotations = BTreeMap::from([(CONFIGURATION.to_owned(), self.configuration)]);
         let labelled = |labels: &BTreeMap<String, String>| ObjectMeta {
@@ -85,7 +118,11 @@ impl Agent {
                         init_containers: self.requirements.map(|check| vec![check]),
                         containers: self.containers,
                         volumes: Some(self.volumes),
-                        node_selector: Some(nodes),
+                        node_selector: Some(nodes.labels),
+                        affinity: nodes
+                            .except
+                            .map(|(label, values)| Nodes::affinity(label, values)),
+                        host_aliases: Some(aliases).filter(|aliases| !aliases.is_empty()),
                         host_network: Some(true),
                         host_pid: Some(true).filter(|_| self.host_pid),
                         security_context: self.group.map(|group| PodSecurityContext {
@@ -268,6 +305,18 @@ pub fn secret(name: &str, secret: &str) -> Volume {
             secret_name: Some(secret.to_owned()),
             default_mode: Some(0o440),
             ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+/// A ConfigMap.
+pub fn config_map(name: &str, map: &str) -> Volume {
+    Volume {
+        name: name.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name: map.to_owned(),
+            ..ConfigMapVolumeSource::default()
         }),
         ..Volume::default()
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::HypervisorShareSpec;
+use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, HostAlias, Namespace, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Reason, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
@@ -13,8 +13,10 @@ use serde_json::{Value, json};
 
 use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS};
 use crate::configuration::Configuration;
-use crate::nodes::{LEASE, Nodes};
-use crate::pod::Agent;
+use crate::drain::{self, DRAIN, WIPE};
+use crate::leases::Leases;
+use crate::nodes::{LEASE, PHASE};
+use crate::pod::{Agent, Nodes};
 use crate::{libvirt, status};
 
 /// The level of Pod Security that pods with files and processes of a node need
@@ -24,18 +26,18 @@ const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
     subject: &'a Subject<HypervisorShareSpec>,
-    nodes: &'a Nodes<'a>,
+    leases: &'a Leases,
     /// The namespace of its agents.
     pub namespace: String,
 }
 
 impl<'a> Share<'a> {
-    /// A share with its nodes.
-    pub fn of(subject: &'a Subject<HypervisorShareSpec>, nodes: &'a Nodes<'a>) -> Self {
+    /// A share with its leases.
+    pub fn of(subject: &'a Subject<HypervisorShareSpec>, leases: &'a Leases) -> Self {
         Self {
             subject,
-            nodes,
-            namespace: format!("agents-{}", subject.name()),
+            leases,
+            namespace: drain::namespace(subject.name()),
         }
     }
 
@@ -81,8 +83,8 @@ impl<'a> Share<'a> {
         let requirements = status::requirements(&self.namespace, observed);
         desired.conditions.set("HostsReady", &requirements);
         let (spec, settings) = (&self.subject.spec, &self.subject.spec.agents);
-        let source = spec.control_plane_namespace();
-        let find = |name, cell| Configuration::find(name, cell, &source, observed);
+        let images = &self.leases.images;
+        let find = |name, cell| Configuration::find(name, cell, spec, observed);
         let ovn = find("ovn", None);
         let neutron = find("neutron", None);
         let nova = find("nova", Some(spec.cell()));
@@ -101,41 +103,41 @@ impl<'a> Share<'a> {
             .flatten()
             .map(|(_, text)| text.as_str())
             .collect();
-        let libvirt = agents::libvirt(settings, &texts);
+        let libvirt = agents::libvirt(settings, images, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
         desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
         let composed: [(&str, &str, Awaited<Agent>); 5] = [
             (
                 "openvswitch",
                 "OpenVSwitchReady",
-                ovn.clone()
-                    .and_then(|ovn| agents::open_vswitch(settings, &ovn)),
+                Ok(agents::open_vswitch(settings, images)),
             ),
             (
                 "ovn-controller",
                 "OVNControllerReady",
-                ovn.clone()
-                    .and_then(|ovn| agents::ovn_controller(settings, &ovn, &self.mappings())),
+                ovn.clone().and_then(|ovn| {
+                    agents::ovn_controller(settings, images, &ovn, &self.mappings())
+                }),
             ),
             (
                 "neutron-ovn-agent",
                 "NeutronAgentReady",
                 all((&ovn, &neutron))
-                    .and_then(|(ovn, neutron)| agents::neutron_agent(ovn, neutron)),
+                    .and_then(|(ovn, neutron)| agents::neutron_agent(images, ovn, neutron)),
             ),
             ("libvirt", "LibvirtReady", Ok(libvirt)),
             (
                 "nova-compute",
                 "ComputeReady",
                 nova.clone()
-                    .and_then(|nova| agents::nova_compute(settings, &nova, &providers)),
+                    .and_then(|nova| agents::nova_compute(settings, images, &nova, &providers)),
             ),
         ];
         for (name, condition, agent) in composed {
             let waits = progress(&agent);
             let has = match agent {
                 Ok(agent) => {
-                    let set = agent.daemon_set(name, self.selector());
+                    let set = agent.daemon_set(name, self.nodes(), self.aliases());
                     desired.apply(&self.namespace, name, &set);
                     status::rollout(&self.namespace, name, observed)
                 }
@@ -146,17 +148,61 @@ impl<'a> Share<'a> {
             };
             desired.conditions.set(condition, &has);
         }
+        self.ending(desired);
     }
 
-    /// The label of the share's nodes.
-    fn selector(&self) -> BTreeMap<String, String> {
+    /// Composes what watches and wipes nodes whose lease ends.
+    fn ending(&self, desired: &mut DesiredState) {
+        let (settings, images) = (&self.subject.spec.agents, &self.leases.images);
+        let bridges = self.leases.physical_networks.iter();
+        let bridges: Vec<&str> = bridges.map(|network| network.bridge.as_str()).collect();
+        let ending = [
+            (DRAIN, LeasePhase::Draining, agents::drain(images)),
+            (
+                WIPE,
+                LeasePhase::Wiping,
+                agents::wipe(settings, images, &bridges),
+            ),
+        ];
+        for (name, phase, agent) in ending {
+            if self.leases.in_phase(phase).next().is_some() {
+                let mut nodes = self.nodes();
+                nodes
+                    .labels
+                    .insert(PHASE.to_owned(), phase.name().to_owned());
+                nodes.except = None;
+                let set = agent.daemon_set(name, nodes, Vec::new());
+                desired.apply(&self.namespace, name, &set);
+            }
+        }
+    }
+
+    /// The nodes of the share that run agents.
+    fn nodes(&self) -> Nodes {
         let lease = self.subject.spec.control_plane.clone();
-        BTreeMap::from([(LEASE.to_owned(), lease)])
+        let ended = [LeasePhase::Releasing, LeasePhase::Wiping];
+        Nodes {
+            labels: BTreeMap::from([(LEASE.to_owned(), lease)]),
+            except: Some((PHASE, ended.map(|phase| phase.name().to_owned()).into())),
+        }
+    }
+
+    /// Addresses of the control plane's Services, where it is in another cluster: agents and certificates have the same
+    /// names in both.
+    fn aliases(&self) -> Vec<HostAlias> {
+        let endpoints = self.subject.spec.endpoints.iter();
+        let aliases = endpoints.flat_map(|endpoint| {
+            endpoint.addresses.iter().map(|address| HostAlias {
+                ip: address.to_string(),
+                hostnames: Some(endpoint.hostnames.clone()),
+            })
+        });
+        aliases.collect()
     }
 
     /// The bridges to physical networks, as OVN has them.
     fn mappings(&self) -> Vec<String> {
-        let networks = self.nodes.physical_networks.iter();
+        let networks = self.leases.physical_networks.iter();
         networks
             .map(|network| format!("{}:{}", network.name, network.bridge))
             .collect()
@@ -171,8 +217,8 @@ impl<'a> Share<'a> {
             metadata: ObjectMeta::default(),
             spec: cert_manager::Certificate {
                 secret_name: CERTIFICATE.to_owned(),
-                dns_names: self.nodes.hosts(),
-                ip_addresses: self.nodes.addresses(),
+                dns_names: self.leases.names(),
+                ip_addresses: self.leases.addresses(),
                 usages: vec!["server auth".to_owned(), "client auth".to_owned()],
                 private_key: cert_manager::PrivateKey {
                     algorithm: "ECDSA".to_owned(),

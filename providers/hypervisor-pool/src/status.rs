@@ -4,10 +4,7 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 
-use crate::pod::REQUIREMENTS;
-
-/// How many nodes a message names.
-const NAMED: usize = 3;
+use crate::named;
 
 /// Whether an agent runs on every leased node, in its newest version.
 pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Progress {
@@ -48,23 +45,14 @@ pub fn requirements(namespace: &str, observed: &ObservedState<'_>) -> Progress {
     if failures.is_empty() {
         return Progress::Ready;
     }
-    let more = match failures.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    failures.truncate(NAMED);
-    Progress::failed(
-        Reason::RequirementMissing,
-        format!("{}{more}", failures.join("; ")),
-    )
+    Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
 }
 
 /// What a pod's node lacks.
 fn failure(pod: &Live<Pod>) -> Option<String> {
     let node = pod.body.spec.as_ref()?.node_name.as_deref()?;
     let checks = pod.body.status.as_ref()?.init_container_statuses.as_ref()?;
-    let check = checks.iter().find(|status| status.name == REQUIREMENTS)?;
-    let message = message(check)?;
+    let message = checks.iter().find_map(message)?;
     Some(format!("node {node}: {message}"))
 }
 

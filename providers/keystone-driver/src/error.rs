@@ -5,9 +5,7 @@ use provider_runtime::DriverError;
 /// Why Keystone can't be asked or called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    #[error(
-        "a question or call of Keystone can't be understood: run the same version of everything"
-    )]
+    #[error("a query or call of Keystone can't be understood: run the same version of everything")]
     NotUnderstood,
     #[error("the clouds.yaml can't be read: write it as YAML, with clouds.{cloud}.auth.auth_url")]
     NoCloud { cloud: String },
@@ -21,7 +19,7 @@ pub(crate) enum Error {
          checked against under the key cacert of the Secret"
     )]
     Unverified { cloud: String },
-    #[error("auth_url of cloud {cloud} is no http or https URL: set it right")]
+    #[error("auth_url of cloud {cloud} is not an http or https URL: correct it")]
     NoUrl { cloud: String },
     #[error(
         "the key cacert beside the clouds.yaml holds no certificate in PEM: set it right, or leave it out"

@@ -20,7 +20,7 @@ use crate::error::Error;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a connection is kept for the next request: a question takes several, and then there is none for minutes.
+/// How long a connection is kept for the next request: a query takes several, and then there is none for minutes.
 const IDLE: Duration = Duration::from_secs(5);
 /// How many TLS sessions are remembered: those of one server.
 const RESUMED: usize = 8;

@@ -1,7 +1,7 @@
 //! Keystone's API, version 3, as far as it is needed (<https://docs.openstack.org/api-ref/identity/v3/>).
 
 use hyper::Method;
-use provider_control_plane::credentials::keystone::{Answer, Change};
+use provider_control_plane::credentials::keystone::{Answer, Change, Scope};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -33,10 +33,10 @@ struct Endpoint {
     region_id: Option<String>,
 }
 
-/// Who has which role in a project, and where endpoints are.
-pub(crate) async fn answer(session: &Session, project: &str) -> Result<Answer, Error> {
-    let project = self::project(session, project).await?;
-    let path = format!("/role_assignments?scope.project.id={project}&include_names=true");
+/// Who has which role in a project or domain, and where endpoints are.
+pub(crate) async fn answer(session: &Session, scope: &Scope) -> Result<Answer, Error> {
+    let (kind, id) = place(session, scope).await?;
+    let path = format!("/role_assignments?scope.{kind}.id={id}&include_names=true");
     let assignments: Vec<Assignment> = list(session, &path, "role_assignments").await?;
     let endpoints: Vec<Endpoint> = list(session, "/endpoints", "endpoints").await?;
     let mut answer = Answer::default();
@@ -55,20 +55,15 @@ pub(crate) async fn answer(session: &Session, project: &str) -> Result<Answer, E
 /// Changes something. What is so already stays so.
 pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
     match change {
-        Change::Grant {
-            user,
-            role,
-            project,
-        } => {
-            let project = self::project(session, project).await?;
-            let path = format!("/roles?name={}", encoded(role));
-            let roles: Vec<Thing> = list(session, &path, "roles").await?;
-            let found = roles.into_iter().find(|found| found.name == *role);
-            let role = found.ok_or_else(|| session.missing(format!("role {role}")))?;
-            let (user, role) = (encoded(user), encoded(&role.id));
-            let path = format!("/projects/{project}/users/{user}/roles/{role}");
+        Change::Grant { user, role, scope } => {
+            let path = assignment(session, user, role, scope).await?;
             let what = "the grant of a role";
             session.send(Method::PUT, &path, None, what).await?;
+        }
+        Change::Revoke { user, role, scope } => {
+            let path = assignment(session, user, role, scope).await?;
+            let what = "the revocation of a role";
+            session.send(Method::DELETE, &path, None, what).await?;
         }
         Change::Place { endpoint, region } => {
             let path = format!("/endpoints/{}", encoded(endpoint));
@@ -80,6 +75,31 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// The path of a user's role.
+async fn assignment(
+    session: &Session,
+    user: &str,
+    role: &str,
+    scope: &Scope,
+) -> Result<String, Error> {
+    let (kind, id) = place(session, scope).await?;
+    let path = format!("/roles?name={}", encoded(role));
+    let roles: Vec<Thing> = list(session, &path, "roles").await?;
+    let found = roles.into_iter().find(|found| found.name == role);
+    let role = found.ok_or_else(|| session.missing(format!("role {role}")))?;
+    let (user, role) = (encoded(user), encoded(&role.id));
+    Ok(format!("/{kind}s/{id}/users/{user}/roles/{role}"))
+}
+
+/// What a scope is, and its ID, fit for a path.
+async fn place(session: &Session, scope: &Scope) -> Result<(&'static str, String), Error> {
+    Ok(match scope {
+        Scope::Named(name) => ("project", project(session, name).await?),
+        Scope::Project(id) => ("project", encoded(id)),
+        Scope::Domain(id) => ("domain", encoded(id)),
+    })
 }
 
 /// The ID of a project in the domain Default, fit for a path.

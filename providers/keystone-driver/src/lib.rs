@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use provider_control_plane::credentials::keystone::{Access, Call, Question, SYSTEM};
+use provider_control_plane::credentials::keystone::{Access, Call, Query, SYSTEM};
 use provider_runtime::{Driver, DriverError};
 use serde_json::Value;
 
@@ -31,11 +31,10 @@ pub struct Keystone {
 const SESSIONS: usize = 256;
 
 impl Keystone {
-    async fn answer(&self, question: &str) -> Result<Value, Error> {
-        let question: Question =
-            serde_json::from_str(question).map_err(|_| Error::NotUnderstood)?;
-        let session = self.session(question.access)?;
-        let answer = identity::answer(&session, &question.project).await?;
+    async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: Query = serde_json::from_str(query).map_err(|_| Error::NotUnderstood)?;
+        let session = self.session(query.access)?;
+        let answer = identity::answer(&session, &query.scope).await?;
         serde_json::to_value(answer).map_err(|_| Error::NotUnderstood)
     }
 
@@ -64,8 +63,8 @@ impl Driver for Keystone {
         SYSTEM
     }
 
-    fn observe<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
-        async move { Ok(self.answer(question).await?) }.boxed()
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move { Ok(self.answer(query).await?) }.boxed()
     }
 
     fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {

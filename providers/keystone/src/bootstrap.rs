@@ -1,4 +1,5 @@
-//! What is made in an empty Keystone: the first user, roles, projects, region, and Keystone's own entries of the catalogue.
+//! What is created in an empty Keystone: the first user, roles, projects, region, and Keystone's own entries of the
+//! catalogue.
 
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::core::v1::{EnvVar, EnvVarSource, SecretKeySelector};

@@ -43,7 +43,7 @@ impl<'a> Identities<'a> {
     /// The identity provider, if there is one.
     ///
     /// # Errors
-    /// The client's secret isn't there, or can't stand in Apache's configuration.
+    /// The client's secret doesn't exist, or can't be written into Apache's configuration.
     pub fn resolve(
         service: &Service<'_>,
         federation: &'a Federation,

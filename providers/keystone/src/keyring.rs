@@ -84,7 +84,7 @@ impl Keyring {
         self.primary.number
     }
 
-    /// Whether every replica has the primary key, so that nobody encrypts with an older one any more.
+    /// Whether every replica has the primary key, so that no replica encrypts with an older one any more.
     pub fn is_settled(&self, now: Timestamp) -> bool {
         settled(self.primary.since) <= now
     }
@@ -167,7 +167,7 @@ impl Keyring {
     }
 }
 
-/// When a change that was made at a time has come to every replica.
+/// When a change has reached every replica.
 pub fn settled(since: Timestamp) -> Timestamp {
     since.checked_add(SETTLING).unwrap_or(Timestamp::MAX)
 }
@@ -208,7 +208,7 @@ impl TryFrom<Written> for Keyring {
         let read = |(number, since): (u32, String)| {
             let since = since
                 .parse()
-                .map_err(|error| format!("{since:?} is no time: {error}"))?;
+                .map_err(|error| format!("{since:?} is not a valid time: {error}"))?;
             Ok(Key { number, since })
         };
         let mut older: Vec<Key> = written

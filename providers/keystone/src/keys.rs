@@ -1,4 +1,4 @@
-//! The Secrets that keys are in: one for each key, made once, and one that the pods see.
+//! The Secrets of keys: one for each key, generated once, and one that the pods mount.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ const KEY: &str = "key";
 /// What keys are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Tokens. A key that no token needs any more goes.
+    /// Tokens. A key that no token needs any more is deleted.
     Tokens,
     /// Credentials in the database. Its keys stay, as the database does: without them the data is lost.
     Credentials,
@@ -61,7 +61,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Looks at the keys. What the pods have counts; where that is lost, it is made again from the single keys.
+    /// Reads the keys. The Secret of the pods is authoritative; where it is lost, it is composed again from the single
+    /// keys.
     ///
     /// # Errors
     /// They can't be read; then they are left as they are.
@@ -172,7 +173,7 @@ impl Keys {
             return Progress::waiting(
                 Reason::WaitingFor("Keys"),
                 format!(
-                    "waits for Secret {} to be made",
+                    "waits for Secret {} to be created",
                     self.purpose.single(service, 1)
                 ),
             );

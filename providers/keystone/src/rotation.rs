@@ -14,11 +14,11 @@ const MONTHLY: &str = "@monthly";
 /// (<https://docs.openstack.org/keystone/latest/admin/credential-encryption.html>).
 const CREDENTIAL_KEYS: usize = 3;
 
-/// Turns the keys that tokens are encrypted with, as their schedule says. A key stays until no token needs it any more:
-/// where `maxActiveKeys` has no room for that, the next rotation is put off.
+/// Rotates the keys that tokens are encrypted with, by their schedule. A key is kept until no token needs it any more:
+/// where `maxActiveKeys` is too small for that, the next rotation is postponed.
 ///
 /// # Errors
-/// The schedule is none, or maxActiveKeys is less than three.
+/// The schedule isn't valid, or maxActiveKeys is less than three.
 pub fn tokens(
     service: &Service<'_>,
     fernet: &Fernet,
@@ -77,8 +77,8 @@ fn lifetime(config: &Config) -> SignedDuration {
     SignedDuration::from_secs(i64::from(expiration) + i64::from(window))
 }
 
-/// Turns the keys that credentials in the database are encrypted with. After each turn a Job encrypts all of them with the
-/// new key; only then a key that nothing needs any more goes.
+/// Rotates the keys that credentials in the database are encrypted with. After each rotation a Job encrypts all of them
+/// with the new key; only then a key that nothing needs any more is deleted.
 pub fn credentials(
     service: &Service<'_>,
     jobs: &Jobs<'_>,
@@ -89,7 +89,7 @@ pub fn credentials(
     let Some(schedule) = Cron::parse(MONTHLY) else {
         return Err(Failure::new(
             Reason::InternalError,
-            format!("{MONTHLY} is no schedule"),
+            format!("{MONTHLY} is not a valid schedule"),
         ));
     };
     let keys = match Keys::read(service, Purpose::Credentials, observed, desired) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -14,8 +15,6 @@ use crate::ovn::{ClientFiles, Ovn};
 
 /// The configuration file of the agent.
 const CONFIG: &str = "neutron-ovn-agent.ini";
-/// Label of a Secret for hypervisors: which agent it configures.
-const AGENTS: &str = "c5c3.io/agents";
 /// The folder of the agent's own files on a node.
 const STATE: &str = "/var/lib/neutron";
 /// The file with the certificate of the issuer of the metadata API's.
@@ -68,7 +67,7 @@ impl MetadataApi {
     }
 }
 
-/// Composes the Secret `<neutron>-agent`: the configuration and the image of the agent.
+/// Composes the Secret `<neutron>-agent`: the configuration and the release of the agent.
 pub fn publish(
     service: &Service<'_>,
     ovn: &Ovn,
@@ -81,7 +80,7 @@ pub fn publish(
         files.text(AUTHORITY, authority);
     }
     let mut values = files.contents(desired);
-    values.insert("image".to_owned(), service.image.clone());
+    values.insert("release".to_owned(), service.release.to_string());
     let data = values.into_iter();
     let data: BTreeMap<String, ByteString> = data
         .map(|(name, value)| (name, ByteString(value.into_bytes())))

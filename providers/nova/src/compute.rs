@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::hypervisor::{AGENTS, CELL};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key};
 use provider_openstack::{Config, Files, Messaging, NOVA, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
+use crate::options;
 
-/// Label of a Secret for hypervisors: which agent it configures.
-const AGENTS: &str = "c5c3.io/agents";
-/// Label of a Secret for hypervisors: the cell.
-const CELL: &str = "c5c3.io/cell";
 /// Sections of the privileged helpers of nova-compute, os-vif and os-brick.
 const PRIVILEGED: [&str; 3] = [
     "nova_sys_admin",
@@ -32,7 +30,7 @@ pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut Des
     let config = nova_conf(facts, cell, bus, &mut files);
     files.config(CONFIG, &config);
     let mut values = files.contents(desired);
-    values.insert("image".to_owned(), service.image.clone());
+    values.insert("release".to_owned(), service.release.to_string());
     let mut metadata = service.labelled(&format!("{cell}-compute"), AGENTS, NOVA.name);
     let labels = metadata.labels.get_or_insert_default();
     labels.insert(CELL.to_owned(), cell.to_owned());
@@ -90,6 +88,6 @@ fn nova_conf(facts: &Facts<'_>, cell: &str, bus: &Messaging, files: &mut Files) 
             format!("privsep-helper --config-file {}", path()),
         );
     }
-    config.merge(&facts.service.extra);
+    config.merge(&facts.service.extra.part(options::takes));
     config
 }

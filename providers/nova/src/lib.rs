@@ -4,6 +4,7 @@ mod cells;
 mod compute;
 mod config;
 mod databases;
+mod options;
 mod pods;
 mod recipe;
 mod report;
@@ -55,6 +56,7 @@ impl Composer for Nova {
         cells::check(spec, status)?;
         let installed = status.service.release.as_deref();
         let service = Service::of(&NOVA, &config::OWNED, subject, installed, &spec.common)?;
+        options::check(&service.extra)?;
         let kind = Subject::<NovaSpec>::KIND;
         let components = components(&service, spec)?;
         let context = ServiceContext::of(&service, components, kind, observed, desired)?;

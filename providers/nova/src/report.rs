@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::nova::CellStatus;
 use provider_composer::{DesiredState, Progress, Reason};
-use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY};
+use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY, said, sum};
 
 use crate::recipe::Recipe;
 
@@ -125,26 +125,4 @@ impl Recipe<'_> {
             desired.conditions.note("ExternalSchedulerReady", &progress);
         }
     }
-}
-
-/// What is said of a cell.
-fn said(progress: &Progress) -> &str {
-    match progress.is_ready() {
-        true => "Ready",
-        false => progress.message(),
-    }
-}
-
-/// How all cells are, each by its name.
-fn sum(states: &[(String, Progress)]) -> Progress {
-    let mut unready = states.iter().filter(|(_, state)| !state.is_ready());
-    let Some((_, first)) = unready.next() else {
-        return Progress::Ready;
-    };
-    let each = states.iter();
-    let each: Vec<String> = each
-        .map(|(name, state)| format!("{name}: {}", said(state)))
-        .collect();
-    let message = each.join("; ");
-    first.clone().explained(|_| message)
 }

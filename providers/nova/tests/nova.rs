@@ -4,7 +4,7 @@ use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Custom;
+use provider_composer::{Custom, Reason};
 use provider_nova::Nova;
 use provider_openstack_fixtures::{Cluster, shown};
 use serde_json::{Value, json};
@@ -274,7 +274,7 @@ fn upgrade_checks_first_and_rolls_conductors_then_apis_then_computes() {
         let deployment = cluster.get::<Deployment>(name).unwrap();
         deployment["spec"]["template"]["spec"]["containers"][0]["image"].clone()
     };
-    let compute = |cluster: &Cluster| cluster.value("nova-cell1-compute", "image").unwrap();
+    let compute = |cluster: &Cluster| cluster.value("nova-cell1-compute", "release").unwrap();
     change(&mut cluster, |spec| spec["release"] = json!("2026.1"));
     let mut steps = Vec::new();
     for _ in 0..10 {
@@ -291,7 +291,7 @@ fn upgrade_checks_first_and_rolls_conductors_then_apis_then_computes() {
         let step = format!(
             "{} compute={} | {}",
             tags.join(" "),
-            tag(&compute(&cluster)),
+            compute(&cluster),
             tasks.join(" ")
         );
         if steps.last() != Some(&step) {
@@ -402,4 +402,81 @@ fn fields_without_effect_are_reported() {
     .map(|type_| cluster.condition(&NOVA, "nova", type_));
     insta::assert_yaml_snapshot!(reported);
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+/// Whoever writes a Nova must not become root on hypervisors.
+#[rstest::rstest]
+#[case("nova_sys_admin", "helper_command", "sh -c evil")]
+#[case("privsep_osbrick", "helper_command", "sh -c evil")]
+#[case("vif_plug_ovs_privileged", "user", "root")]
+#[case("privsep", "capabilities", "CAP_SYS_ADMIN")]
+#[case("DEFAULT", "instances_path", "/etc")]
+#[case("DEFAULT", "virt_mkfs", "default=sh -c evil")]
+#[case("DEFAULT", "mkisofs_cmd", "evil")]
+#[case("DEFAULT", "rootwrap_config", "/tmp/rootwrap.conf")]
+#[case("DEFAULT", "compute_driver", "evil.Driver")]
+#[case("DEFAULT", "resize_fs_using_block_device", "true")]
+#[case("libvirt", "connection_uri", "qemu+ssh://evil/system")]
+#[case("libvirt", "snapshots_directory", "/etc")]
+#[case("libvirt", "rng_dev_path", "/dev/sda")]
+#[case("libvirt", "inject_partition", "-1")]
+#[case("libvirt", "live_migration_with_native_tls", "false")]
+#[case("libvirt", "cpu_mode", "$my_ip")]
+#[case("pci", "device_spec", "{\"address\": \"*\"}")]
+#[case("pci", "passthrough_whitelist", "{\"address\": \"*\"}")]
+#[case("os_vif_ovs", "ovsdb_connection", "tcp:192.0.2.1:6640")]
+#[case("workarounds", "disable_deep_image_inspection", "true")]
+fn extra_config_refuses_what_is_dangerous_on_hypervisors(
+    #[case] section: &str,
+    #[case] option: &str,
+    #[case] value: &str,
+) {
+    let mut cluster = running();
+    let before = cluster.value("nova-cell1-compute", "nova.conf");
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({ section: { option: value } })
+    });
+    let Err(failure) = cluster.compose(&NOVA, "nova") else {
+        panic!("[{section}] {option} is accepted");
+    };
+    assert_eq!(failure.reason(), Reason::OwnedByOperator);
+    let message = failure.to_string();
+    assert!(message.contains("as root on hypervisors"), "{message}");
+    assert_eq!(cluster.value("nova-cell1-compute", "nova.conf"), before);
+}
+
+#[test]
+fn hypervisors_take_harmless_options_alone() {
+    let mut cluster = running();
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({
+            "DEFAULT": { "cpu_allocation_ratio": "4.0", "default_availability_zone": "here" },
+            "api": { "max_limit": "10" },
+            "compute": { "cpu_shared_set": "0-7" },
+            "glance": { "api_servers": "http://192.0.2.1", "insecure": "true", "num_retries": "5" },
+            "key_manager": { "backend": "evil.Manager" },
+            "libvirt": { "cpu_mode": "none", "hw_machine_type": "x86_64=pc" },
+        })
+    });
+    cluster.settle(&NOVA, "nova");
+    let file = cluster.value("nova-cell1-compute", "nova.conf").unwrap();
+    let has = |text: &str| file.lines().any(|line| line == text);
+    for taken in [
+        "cpu_allocation_ratio = 4.0",
+        "cpu_shared_set = 0-7",
+        "num_retries = 5",
+        "cpu_mode = none",
+        "hw_machine_type = x86_64=pc",
+    ] {
+        assert!(has(taken), "{taken}");
+    }
+    for left in [
+        "default_availability_zone",
+        "max_limit",
+        "api_servers",
+        "insecure",
+        "evil",
+    ] {
+        assert!(!file.contains(left), "{left}");
+    }
 }

@@ -1,4 +1,4 @@
-//! How a service knows who calls it: by Keystone, which it reaches with its application credential.
+//! How a service accesses Keystone: with its application credential, to validate tokens and to call other services.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::secret::Values;
 use crate::service::Service;
 use crate::tls;
 
-/// The Keystone that is meant where none is named.
+/// The default name of the Keystone.
 const KEYSTONE: &str = "keystone";
-/// The file with the certificate of whoever issued Keystone's.
+/// The file with the CA certificate of Keystone's endpoint.
 const AUTHORITY: &str = "keystone-ca.crt";
 
-/// The key of the Secret that the key of cached tokens is in.
+/// The key of the Secret's value that encrypts cached tokens.
 const KEY: &str = "key";
 
 /// How a service reaches Keystone.
@@ -33,9 +33,9 @@ pub struct KeystoneAccess {
     region: String,
     id: String,
     secret: String,
-    /// Certificate of the issuer of Keystone's, where the system may not know it.
+    /// CA certificate of Keystone's endpoint, if the image may not trust it.
     authority: Option<String>,
-    /// Where validated tokens are cached; none where the control plane has no Memcached.
+    /// Where validated tokens are cached. `None` if the control plane has no Memcached.
     tokens: Option<TokenCache>,
 }
 
@@ -47,17 +47,18 @@ struct TokenCache {
 }
 
 impl KeystoneAccess {
-    /// How a service reaches Keystone. A Memcached that the control plane has is used, with a key that only this service has.
+    /// Resolves a service's access to Keystone. If the control plane has a Memcached, validated tokens are cached there, encrypted
+    /// with a key that only this service has.
     ///
     /// # Errors
-    /// Keystone's address, the application credential or the key isn't there yet.
+    /// Keystone's address, the application credential or the key doesn't exist yet.
     pub fn resolve(
         service: &Service<'_>,
         access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Awaited<Self> {
-        // First of all: what is awaited must not prune the key.
+        // Comes first, so that the key isn't pruned while something else is waited for.
         let tokens = TokenCache::resolve(service, observed, desired);
         let auth_url = match &access.auth_url {
             Some(url) => url.clone(),
@@ -93,7 +94,7 @@ impl KeystoneAccess {
         &self.id
     }
 
-    /// Says in a service's configuration how it checks tokens
+    /// Configures how a service validates tokens
     /// (<https://docs.openstack.org/keystonemiddleware/latest/middlewarearchitecture.html>).
     pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
         let section = config.section("keystone_authtoken");
@@ -102,7 +103,7 @@ impl KeystoneAccess {
             .set("www_authenticate_uri", &self.auth_url)
             .set("region_name", &self.region)
             .set("service_type", service.definition.type_)
-            // Else any user's token would do where a service's is asked for.
+            // Otherwise any user's token would be accepted as a service token.
             .set("service_token_roles", "service")
             .set("service_token_roles_required", true);
         if let Some(tokens) = &self.tokens {
@@ -124,15 +125,17 @@ impl KeystoneAccess {
         self.trust(service, section, files);
     }
 
-    /// Sets which certificates the services of the control plane have theirs signed by, where the system may not know them.
+    /// Sets the CA certificate of the control plane's endpoints, if the image may not trust it.
     pub fn trust(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
-        if let Some(authority) = &self.authority {
-            section.set(
-                "cafile",
-                format!("{}/{AUTHORITY}", service.definition.folder),
-            );
-            files.text(AUTHORITY, authority);
+        if let Some(path) = self.authority(service, files) {
+            section.set("cafile", path);
         }
+    }
+
+    /// The path of the CA certificate of the control plane's endpoints, if the image may not trust it.
+    pub fn authority(&self, service: &Service<'_>, files: &mut Files) -> Option<String> {
+        files.text(AUTHORITY, self.authority.as_ref()?);
+        Some(format!("{}/{AUTHORITY}", service.definition.folder))
     }
 }
 
@@ -153,7 +156,7 @@ fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Awaited<String>
         })
 }
 
-/// The issuer's certificate that stands beside Keystone's own, if its URL leads to one in the same namespace.
+/// The CA certificate in the Secret of Keystone's certificate, if the URL is that of a Keystone in the same namespace.
 fn authority(
     service: &Service<'_>,
     auth_url: &str,

@@ -1,4 +1,4 @@
-//! As many replicas of an API as are needed.
+//! The HorizontalPodAutoscaler of a component.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::{
@@ -10,10 +10,10 @@ use provider_composer::{DesiredState, Failure, ObservedState, Reason};
 use crate::component::Component;
 
 impl Component<'_> {
-    /// Wants more replicas when there is much to do, if there may be more.
+    /// Applies the HorizontalPodAutoscaler, if autoscaling is enabled.
     ///
     /// # Errors
-    /// The bounds exclude each other, or replicas request no CPU.
+    /// `maxReplicas` is less than `replicas`, or the pods request no CPU.
     pub(crate) fn autoscale(&self, desired: &mut DesiredState) -> Result<(), Failure> {
         let Some(autoscaling) = self.scale.autoscaling else {
             return Ok(());
@@ -64,7 +64,7 @@ impl Component<'_> {
         Ok(())
     }
 
-    /// Replicas that the Deployment is to have: where an autoscaler chooses, those that it chose, within its bounds.
+    /// The desired replicas of the Deployment. With autoscaling, those that the autoscaler chose, within its bounds.
     pub(crate) fn replicas(&self, observed: &ObservedState<'_>) -> i32 {
         let least = count(self.scale.replicas);
         let Some(autoscaling) = self.scale.autoscaling else {

@@ -1,11 +1,11 @@
-//! What has to be there first.
+//! Prerequisites: what must exist or be ready before a service can be configured.
 
 use provider_composer::{Key, Lookup, ObservedState, Progress, Reason};
 
-/// Something that has to be there first: it, or how far it has come.
+/// A prerequisite, or its progress while it isn't ready.
 pub type Awaited<T> = Result<T, Progress>;
 
-/// How far something awaited has come.
+/// The progress of a prerequisite.
 pub fn progress<T>(awaited: &Awaited<T>) -> Progress {
     match awaited {
         Ok(_) => Progress::Ready,
@@ -13,11 +13,11 @@ pub fn progress<T>(awaited: &Awaited<T>) -> Progress {
     }
 }
 
-/// Several awaited things at once: [`all`] of a tuple.
+/// A tuple of prerequisites, see [`all`].
 pub trait All {
-    /// What is there once all of them are.
+    /// The prerequisites, once all are ready.
     type Output;
-    /// All of them, or how far the first that isn't there has come.
+    /// Returns all of them, or the progress of the first that isn't ready.
     fn all(self) -> Awaited<Self::Output>;
 }
 
@@ -42,18 +42,18 @@ tuples! {
     (A a, B b, C c, D d, E e, F f);
 }
 
-/// Waits for all of several things: `all((&database, &access))` is both, or the progress of the first that isn't there.
+/// Combines prerequisites: `all((&database, &access))` is both, or the progress of the first that isn't ready.
 ///
 /// # Errors
-/// How far the first that isn't there has come.
+/// The progress of the first that isn't ready.
 pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
     awaited.all()
 }
 
-/// Waits until a condition of an object holds.
+/// Waits until a condition of an object is True.
 ///
 /// # Errors
-/// It doesn't hold yet, for this reason, with what the object says itself.
+/// The condition isn't True. The progress has this reason, and the condition's message.
 pub fn holds(key: &Key, type_: &str, reason: Reason, observed: &ObservedState<'_>) -> Awaited<()> {
     let why = match observed.condition(key, type_) {
         Lookup::Found(Some(condition)) if condition.status == "True" => return Ok(()),
@@ -64,4 +64,26 @@ pub fn holds(key: &Key, type_: &str, reason: Reason, observed: &ObservedState<'_
         Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
     Err(Progress::waiting(reason, format!("waits for {key}{why}")))
+}
+
+/// What a status says of a part of a service, for instance a cell.
+pub fn said(progress: &Progress) -> &str {
+    match progress.is_ready() {
+        true => "Ready",
+        false => progress.message(),
+    }
+}
+
+/// The progress of all parts, each by its name.
+pub fn sum(states: &[(String, Progress)]) -> Progress {
+    let mut unready = states.iter().filter(|(_, state)| !state.is_ready());
+    let Some((_, first)) = unready.next() else {
+        return Progress::Ready;
+    };
+    let each = states.iter();
+    let each: Vec<String> = each
+        .map(|(name, state)| format!("{name}: {}", said(state)))
+        .collect();
+    let message = each.join("; ");
+    first.clone().explained(|_| message)
 }

@@ -10,13 +10,14 @@ use crate::service::Service;
 
 /// The Memcached of a control plane.
 pub(crate) const MEMCACHED: &str = "openstack-memcached";
-/// Where Memcached listens.
+/// Memcached's port.
 const PORT: u16 = 11211;
 
-/// The servers of a cache, each `host:port`. Clients choose one by the key, so each member goes by a name of its own.
+/// Returns the servers of a cache, each `host:port`. Clients choose a server by the hash of the key, so each member is listed by its
+/// own name.
 ///
 /// # Errors
-/// The StatefulSet isn't there yet.
+/// The StatefulSet doesn't exist yet.
 pub fn cache(
     service: &Service<'_>,
     cache: &Cache,
@@ -55,7 +56,7 @@ pub fn cache(
     }
 }
 
-/// Says in a service's configuration where its cache is
+/// Configures a service's cache
 /// (<https://docs.openstack.org/oslo.cache/latest/configuration/>).
 pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]) {
     section
@@ -63,8 +64,8 @@ pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]
         .set("backend", backend(wanted))
         .list("memcache_servers", servers);
     if wanted == CacheBackend::Pymemcache {
-        // Without a second attempt a server that is away fails requests; with it, it is a miss. And one that is counted as
-        // dead takes all requests with it where it is the only one, so none ever is.
+        // Without a retry, a request fails if a server is unavailable; with it, the lookup is a cache miss. No server is ever
+        // marked as dead: if it is the only one, all requests would fail.
         section
             .set("enable_retry_client", true)
             .set("retry_attempts", 2)

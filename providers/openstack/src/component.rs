@@ -13,11 +13,11 @@ use crate::service::{API, Service};
 /// How many replicas a component has, and how large they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale<'a> {
-    /// Replicas; the least of them where a HorizontalPodAutoscaler decides.
+    /// Replicas; the minimum if there is a HorizontalPodAutoscaler.
     pub replicas: u32,
-    /// The bounds of a HorizontalPodAutoscaler, if there is one.
+    /// The settings of the HorizontalPodAutoscaler, if there is one.
     pub autoscaling: Option<&'a Autoscaling>,
-    /// CPU and memory of each.
+    /// CPU and memory of each replica.
     pub resources: &'a Resources,
 }
 
@@ -33,11 +33,11 @@ impl<'a, const REPLICAS: u32> From<&'a parts::Component<REPLICAS>> for Scale<'a>
 
 /// One component of a service.
 pub struct Component<'a> {
-    /// The service that it is part of.
+    /// Its service.
     pub service: &'a Service<'a>,
-    /// What is the same in every resource.
+    /// Its fixed facts.
     pub definition: ComponentDefinition,
-    /// Its label `app.kubernetes.io/component`: the definition's name, after that of its cell if it has one.
+    /// Its label `app.kubernetes.io/component`: the definition's name, prefixed with the cell's name if it has one.
     pub name: String,
     /// The name of its objects: the resource's for the API, `<resource>-<component>` for others.
     pub object: String,
@@ -48,10 +48,10 @@ pub struct Component<'a> {
 }
 
 impl<'a> Component<'a> {
-    /// A component of a service; of one of its cells, unless `cell` is empty.
+    /// Creates a component of a service, or of one of its cells unless `cell` is empty.
     ///
     /// # Errors
-    /// There are no replicas.
+    /// `replicas` is 0.
     pub fn of(
         service: &'a Service<'a>,
         definition: ComponentDefinition,
@@ -79,13 +79,13 @@ impl<'a> Component<'a> {
         })
     }
 
-    /// The container's name, which the API and the Jobs have from the service.
+    /// The container's name. That of the API and of Jobs is the service's name.
     pub(crate) fn container(&self) -> String {
         let suffix = Some(self.definition.name).filter(|name| *name != API);
         self.service.definition.part(suffix.unwrap_or_default())
     }
 
-    /// The labels that only its pods have.
+    /// The labels that select its pods.
     pub fn selector(&self) -> BTreeMap<String, String> {
         self.service.selector(&self.name)
     }
@@ -95,12 +95,12 @@ impl<'a> Component<'a> {
         self.service.metadata(&self.name)
     }
 
-    /// One of its objects of a foreign kind.
+    /// Returns one of its objects, of another operator's kind.
     pub(crate) fn manifest<S>(&self, spec: S) -> Manifest<S> {
         self.service.manifest(&self.name, spec)
     }
 
-    /// The name of its endpoint within the cluster, for instance `keystone.openstack.svc.cluster.local`.
+    /// The host name of its endpoint within the cluster, for instance `keystone.openstack.svc.cluster.local`.
     pub fn host(&self) -> String {
         self.service.host_of(&self.object)
     }

@@ -1,14 +1,14 @@
-//! Configuration files of OpenStack services, as oslo.config reads them.
+//! Configuration files of OpenStack services in oslo.config's format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 
 use provider_composer::{Failure, Reason};
 
-use crate::extra::Extra;
+use crate::extra::{Extra, Given};
 use crate::mask::STARS;
 
-/// A configuration file: options by section, in a stable order. An option may have several values.
+/// A configuration file: options by section, sorted. An option may have several values.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Config {
     sections: BTreeMap<String, Section>,
@@ -28,7 +28,7 @@ struct Values {
     secret: bool,
 }
 
-/// What follows the equals sign of an option. Without control characters it can't begin another option or section.
+/// The value of an option. It has no control characters, so it can't start another option or section.
 #[derive(Clone, PartialEq, Eq)]
 struct Line(String);
 
@@ -39,7 +39,7 @@ impl Line {
 }
 
 impl Config {
-    /// A configuration with what is the same for all services.
+    /// A configuration with the options that all services have.
     pub fn base() -> Self {
         let mut config = Self::default();
         config.section("DEFAULT").set("use_stderr", true);
@@ -49,12 +49,12 @@ impl Config {
         config
     }
 
-    /// A section, made where there is none of that name.
+    /// Returns a section, and adds it if it doesn't exist.
     pub fn section(&mut self, name: &str) -> &mut Section {
         self.sections.entry(name.to_owned()).or_default()
     }
 
-    /// Whether any value is a secret: then the file may stand in a Secret only.
+    /// Whether any value is a secret. Such a file must be in a Secret.
     pub fn is_secret(&self) -> bool {
         let mut options = self
             .sections
@@ -63,25 +63,23 @@ impl Config {
         options.any(|values| values.secret)
     }
 
-    /// The value of an option as a number, where it has one.
+    /// The value of an option, if it is a number.
     pub fn number(&self, section: &str, option: &str) -> Option<u32> {
         let values = self.sections.get(section)?.options.get(option)?;
         values.lines.last()?.0.trim().parse().ok()
     }
 
-    /// Puts in what the user adds, over what is there.
+    /// Adds the user's options. They replace those that are set.
     pub fn merge(&mut self, extra: &Extra<'_>) {
         for given in &extra.options {
-            let texts = given.lines.iter().map(|line| (*line).to_owned()).collect();
-            self.section(given.section)
-                .put(given.name, texts, given.secret);
+            self.section(given.section).add(given);
         }
     }
 
-    /// The file as the service reads it, with its secrets.
+    /// Returns the file as the service reads it, with secrets.
     ///
     /// # Errors
-    /// A value has a control character, or a section or an option has no name that oslo.config reads: the failure names it.
+    /// A value has a control character, or the name of a section or an option isn't valid.
     pub fn text(&self) -> Result<String, Failure> {
         for (name, section) in &self.sections {
             let mut named = section.options.keys().chain([name]);
@@ -100,7 +98,7 @@ impl Config {
         Ok(self.written(|_, line| &line.0))
     }
 
-    /// The file as it may be shown: secrets are stars.
+    /// Returns the file with secrets masked.
     pub fn masked(&self) -> String {
         self.written(|values, line| match values.secret {
             true => STARS,
@@ -130,7 +128,7 @@ impl Config {
     }
 }
 
-/// A Config is never shown with its secrets.
+/// Masks secrets.
 impl fmt::Debug for Config {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.masked())
@@ -143,17 +141,17 @@ impl Section {
         self.put(option, vec![written(&value.to_string())], false)
     }
 
-    /// Sets an option whose value nobody may see.
+    /// Sets an option whose value is a secret.
     pub fn secret(&mut self, option: &str, value: &str) -> &mut Self {
         self.put(option, vec![written(value)], true)
     }
 
-    /// Sets an option to the value of an option of DEFAULT, which another file may give.
+    /// Sets an option to a reference to an option of DEFAULT, which another file may set.
     pub fn same_as(&mut self, option: &str, other: &str) -> &mut Self {
         self.put(option, vec![format!("${other}")], false)
     }
 
-    /// Sets an option to a list, which stands in one line.
+    /// Sets an option to a list, separated by commas.
     pub fn list<T: Display>(
         &mut self,
         option: &str,
@@ -163,7 +161,7 @@ impl Section {
         self.set(option, values.join(","))
     }
 
-    /// Sets an option to several values, each in a line of its own.
+    /// Sets an option to several values, one per line.
     pub fn each<T: Display>(
         &mut self,
         option: &str,
@@ -174,6 +172,18 @@ impl Section {
             .map(|value| written(&value.to_string()))
             .collect();
         self.put(option, values, false)
+    }
+
+    /// Adds the user's options, whatever the name is under which the service lists the section.
+    pub fn merge(&mut self, extra: &Extra<'_>) {
+        for given in &extra.options {
+            self.add(given);
+        }
+    }
+
+    fn add(&mut self, given: &Given<'_>) {
+        let texts = given.lines.iter().map(|line| (*line).to_owned()).collect();
+        self.put(given.name, texts, given.secret);
     }
 
     fn put(&mut self, option: &str, texts: Vec<String>, secret: bool) -> &mut Self {
@@ -192,7 +202,7 @@ impl Section {
     }
 }
 
-/// Whether oslo.config reads a text as the name of a section or an option.
+/// Whether oslo.config accepts a text as the name of a section or an option.
 pub(crate) fn is_name(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     text.bytes()
@@ -219,7 +229,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a service reads: section, option and value by line, as `oslo_config/iniparser.py` splits a file into lines.
+    /// Parses a file into section, option and value, as `oslo_config/iniparser.py` does.
     fn read(file: &str) -> Vec<(String, String, String)> {
         let mut section = String::new();
         let mut read = Vec::new();
@@ -257,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a value is, the file has its option and no other.
+        /// The file has exactly one option, whatever its value.
         #[test]
         fn no_value_begins_an_option_or_a_section(value in any::<String>(), secret in any::<bool>()) {
             let mut config = Config::default();
@@ -279,7 +289,7 @@ mod tests {
             }
         }
 
-        /// Names that users choose, a store's for instance, begin no line of their own either.
+        /// Users choose the names of some sections, for instance of stores.
         #[test]
         fn no_section_name_begins_an_option(name in any::<String>()) {
             let mut config = Config::default();

@@ -1,4 +1,4 @@
-//! From the observed state to running components: the part of a recipe that is the same for every service.
+//! From the observed state to running components: the part of a composer that all services share.
 
 use c5c3_api::parts::ServiceStatus;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind};
@@ -7,28 +7,29 @@ use crate::awaited::{Awaited, progress};
 use crate::component::Component;
 use crate::definition::ComponentKind;
 use crate::dependency::dependencies;
-use crate::deployment::{Pods, Rollout};
+use crate::deployment::Pods;
 use crate::jobs::Jobs;
 use crate::migration::{Migrations, Schema};
 use crate::policy::Policy;
+use crate::rollout::{Controller, Rollout};
 use crate::service::Service;
 use crate::tls::Certificate;
 
-/// Annotation of pods: the application credential that they run with.
+/// Annotation of pods: the ID of their application credential.
 const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
 
-/// The state state of a service: its Jobs, components and dependencies.
+/// The observed state of a service: its Jobs, components and dependencies.
 pub struct ServiceContext<'a> {
     /// Its Jobs.
     pub jobs: Jobs<'a>,
-    /// Who may do what.
+    /// Its policy rules.
     pub policy: Awaited<Policy>,
     service: &'a Service<'a>,
     components: Vec<ComponentState<'a>>,
     dependencies: Progress,
 }
 
-/// A component, and how far it has come.
+/// A component and its progress.
 struct ComponentState<'a> {
     component: Component<'a>,
     rollout: Rollout,
@@ -37,13 +38,13 @@ struct ComponentState<'a> {
     monitored: Option<Progress>,
 }
 
-/// What a service runs.
+/// The pods and migrations of a service.
 pub struct Workload {
-    /// What its components' pods run.
+    /// The pods of its components.
     pub pods: Vec<Pods>,
-    /// How its databases come to the release.
+    /// The migrations of its databases.
     pub migrations: Migrations,
-    /// ID of the application credential that it runs with.
+    /// ID of its application credential.
     pub application_credential: Option<String>,
 }
 
@@ -67,10 +68,10 @@ impl<'a> ComponentState<'a> {
 }
 
 impl<'a> ServiceContext<'a> {
-    /// Observes a service, and composes the endpoints of its components.
+    /// Observes a service and composes the endpoints of its components.
     ///
     /// # Errors
-    /// A policy rule isn't valid, autoscaling's bounds exclude each other, or dependencies go in a circle.
+    /// A policy rule or the autoscaling isn't valid, or dependencies form a cycle.
     pub fn of(
         service: &'a Service<'a>,
         components: Vec<Component<'a>>,
@@ -90,18 +91,18 @@ impl<'a> ServiceContext<'a> {
         })
     }
 
-    /// Whether the service may start: it runs already, or what it depends on is ready.
+    /// Whether the service may start: it is installed, or its dependencies are ready.
     pub fn may_start(&self) -> bool {
         self.service.installed.is_some() || self.dependencies.is_ready()
     }
 
-    /// Whether all pods of all components run the wanted image.
+    /// Whether all pods of all components run the desired image.
     pub fn is_rolled(&self) -> bool {
         let mut all = self.components.iter();
         all.all(|one| one.rollout.is_done_with(&self.service.image))
     }
 
-    /// Whether a component is available. Pods that have no certificate yet wait for it.
+    /// The availability of a component. A component without a certificate waits for it.
     pub fn availability(&self, component: &str) -> Progress {
         let mut all = self.components.iter();
         let found = all.find(|one| one.component.name == component);
@@ -113,11 +114,11 @@ impl<'a> ServiceContext<'a> {
         }
     }
 
-    /// Runs a service: migrates its databases, rolls its components, and reports how far they have come. While something is
-    /// waited for, what runs stays as it is.
+    /// Migrates the service's databases, rolls out its components, and reports their progress. While a prerequisite isn't ready,
+    /// running components stay unchanged.
     ///
     /// # Errors
-    /// The release can't be reached any more.
+    /// The release is older than the database schema.
     pub fn run(
         &self,
         database: Progress,
@@ -172,7 +173,7 @@ impl<'a> ServiceContext<'a> {
         })
     }
 
-    /// Rolls each component as far as it may go now, and sets its condition.
+    /// Rolls out each component that may be, and sets its condition.
     fn roll(
         &self,
         workload: &Awaited<Workload>,
@@ -183,7 +184,7 @@ impl<'a> ServiceContext<'a> {
         for state in &self.components {
             let reached = self.reach(state, workload, observed, desired);
             let type_ = state.component.definition.condition;
-            // Components of several cells share a condition: the first that isn't ready says why.
+            // Components of several cells share a condition. It reports the first that isn't ready.
             match conditions.iter_mut().find(|(other, _)| *other == type_) {
                 Some((_, other)) if other.is_ready() => *other = reached,
                 Some(_) => {}
@@ -255,8 +256,8 @@ impl<'a> ServiceContext<'a> {
         }
     }
 
-    /// Whether a component may get the wanted image: it has it already, or all components before it run it. Before the first
-    /// release is installed nothing older runs, and all start at once.
+    /// Whether a component may get the desired image: it has it already, or all components before it run it. For the first
+    /// installation, all components start at once.
     fn may_roll(&self, state: &ComponentState<'_>) -> Awaited<()> {
         if self.service.installed.is_none() {
             return Ok(());
@@ -270,7 +271,8 @@ impl<'a> ServiceContext<'a> {
             Some(other) if !state.rollout.has(image) => Err(Progress::waiting(
                 Reason::WaitingFor("Component"),
                 format!(
-                    "waits until all pods of Deployment {} run {image}",
+                    "waits until all pods of {} {} run {image}",
+                    Controller::of(&other.component).name(),
                     other.component.object
                 ),
             )),
@@ -278,7 +280,7 @@ impl<'a> ServiceContext<'a> {
         }
     }
 
-    /// The application credential that all pods of all components run with.
+    /// The ID of the application credential, if all pods of all components use the same.
     fn application_credential(&self) -> Option<&str> {
         let each = self.components.iter();
         let mut ids = each.map(|one| one.rollout.annotation(APPLICATION_CREDENTIAL));
@@ -287,8 +289,10 @@ impl<'a> ServiceContext<'a> {
     }
 }
 
-/// The first that isn't ready, else any.
-fn first_unready<'p>(progress: impl Iterator<Item = &'p Progress> + Clone) -> Option<&'p Progress> {
+/// The first that isn't ready, otherwise any.
+pub fn first_unready<'p>(
+    progress: impl Iterator<Item = &'p Progress> + Clone,
+) -> Option<&'p Progress> {
     let unready = progress.clone().find(|progress| !progress.is_ready());
     unready.or_else(|| progress.last())
 }

@@ -1,4 +1,4 @@
-//! Where a service keeps its data, and who it is there.
+//! A service's databases and their users.
 
 use c5c3_api::parts;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
@@ -15,14 +15,14 @@ use crate::service::Service;
 
 /// The MariaDB of a control plane.
 const MARIADB: &str = "openstack-db";
-/// Where MariaDB listens.
+/// MariaDB's port.
 const PORT: u16 = 3306;
-/// The file with the certificates that the server's is signed by. A service whose databases are in several servers has those of
-/// all of them there.
+/// The file with the server's CA certificates. If a service's databases are in several servers, the file has the CA certificates of
+/// all of them.
 pub const AUTHORITY: &str = "database-ca.crt";
-/// Why a database isn't used yet.
+/// The reason while a database isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Database");
-/// Most connections of one service's user. Each process of each replica opens up to 25.
+/// The maximum number of connections of a service's user. Each process of each replica opens up to 25.
 const CONNECTIONS: u32 = 1000;
 
 /// A database that a service can use.
@@ -41,13 +41,14 @@ pub struct DatabaseServer {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Certificates that its own must be signed by, where connections are encrypted.
+    /// CA certificates, if connections are encrypted.
     pub authority: Option<String>,
 }
 
 impl Database {
-    /// The database of a service that has a suffix among [`ServiceDefinition::databases`], or that is one of a cell. In a
-    /// server in this cluster, database, user and grant are created; an external one is only used. A database and its user stay when the service goes.
+    /// Resolves a database of a service by its suffix: one of [`ServiceDefinition::databases`], or that of a cell. Database, user and
+    /// grant are created in a server of this cluster, but not in an external server. A database and its user are kept when the
+    /// service is deleted.
     pub fn resolve(
         service: &Service<'_>,
         suffix: &str,
@@ -103,7 +104,7 @@ impl Database {
         })
     }
 
-    /// Says in a service's configuration where its data is
+    /// Configures the connection to the database
     /// (<https://docs.openstack.org/oslo.db/latest/reference/opts.html>).
     pub fn configure(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
         let mut url = self.url();
@@ -114,7 +115,7 @@ impl Database {
         }
         section
             .secret("connection", &url)
-            // Shorter than what proxies between let an idle connection live.
+            // Shorter than the idle timeout of proxies.
             .set("connection_recycle_time", 280)
             .set("max_pool_size", 5)
             .set("max_overflow", 20);
@@ -129,11 +130,39 @@ impl Database {
         format!("mysql+pymysql://{user}:{password}@{host}:{port}/{name}?charset=utf8mb4")
     }
 
-    /// The database, if its URL says everything as it is: keystone-manage takes a `%` in it for a reference
+    /// The URL of the same database as tooz takes it, which coordinates processes by locks of MariaDB. It takes user and password
+    /// literally (`tooz/drivers/mysql.py`, `get_connection`).
+    ///
+    /// # Errors
+    /// The user or the password has a character that would end it.
+    pub fn coordination(&self, service: &Service<'_>) -> Awaited<String> {
+        let Self {
+            server,
+            name,
+            user,
+            password,
+        } = self;
+        let is_literal = |byte: u8| matches!(byte, b' '..=b'~') && !b"#/?[]".contains(&byte);
+        if !(user.bytes().chain(password.bytes()).all(is_literal)) || user.contains(':') {
+            return Err(Progress::failed(
+                Reason::InvalidSecret,
+                "the database's user or password has a character that the lock manager can't take: choose both of ASCII without \
+                 #, /, ?, [ and ], and a user without : too",
+            ));
+        }
+        let (host, port) = (in_url(&server.host), server.port);
+        let mut url = format!("mysql://{user}:{password}@{host}:{port}/{name}");
+        if server.authority.is_some() {
+            url += &format!("?ssl_ca={}/{AUTHORITY}", service.definition.folder);
+        }
+        Ok(url)
+    }
+
+    /// Checks that the URL has no percent-encoding: keystone-manage reads a `%` as an interpolation
     /// (`keystone/common/sql/upgrades.py`, `_find_alembic_conf`).
     ///
     /// # Errors
-    /// What is to be done about it.
+    /// The user or the password has a character that must be encoded.
     pub fn plain(self) -> Awaited<Self> {
         match self.url().contains('%') {
             false => Ok(self),
@@ -145,18 +174,18 @@ impl Database {
         }
     }
 
-    /// Certificates that the server's is signed by, where connections are encrypted.
+    /// CA certificates of the server, if connections are encrypted.
     pub fn authority(&self) -> Option<&str> {
         self.server.authority.as_deref()
     }
 
-    /// Which database it is, without its password.
+    /// Identifies the database, without user and password: `host:port/name`.
     pub fn place(&self) -> String {
         format!("{}:{}/{}", self.server.host, self.server.port, self.name)
     }
 }
 
-/// A user of a database server, and the server where its Secret names one.
+/// A user of a database server, and the server if the Secret names one.
 struct Account {
     user: String,
     password: String,
@@ -195,7 +224,7 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
     }
 }
 
-/// The address of a server in this cluster: of its proxy if it has one, of the member that takes writes if it has several.
+/// The server in this cluster. Its address is that of its proxy if it has one, or of the primary if it has several members.
 fn managed(
     service: &Service<'_>,
     object: &str,
@@ -215,7 +244,7 @@ fn managed(
     for key in keys(service, object, cluster) {
         holds(&key, "Ready", WAITING, observed)?;
     }
-    // MaxScale's listener speaks TLS only where the operator enforces it in MariaDB.
+    // MaxScale's listener has TLS only if mariadb-operator enforces TLS in MariaDB.
     let proxied = server.max_scale_ref.is_some() || server.max_scale.enabled;
     let authority = match server.tls.enabled && !proxied {
         true => {
@@ -243,7 +272,7 @@ fn managed(
     })
 }
 
-/// What has to be ready before the database can be used, the server first.
+/// The objects that must be ready before the database can be used, the server first.
 fn keys(service: &Service<'_>, object: &str, cluster: &str) -> [Key; 4] {
     let [database, user, grant] = own(service, object);
     [
@@ -310,8 +339,8 @@ fn compose(
     desired.apply(namespace, name, &service.manifest("database", wanted));
 }
 
-/// A text as it may stand before the host in a URL of SQLAlchemy, which takes everything there but a few characters as it
-/// is (`sqlalchemy/engine/url.py`, `_parse_url`).
+/// Encodes a user or a password for a URL of SQLAlchemy, which takes all but a few characters literally
+/// (`sqlalchemy/engine/url.py`, `_parse_url`).
 fn encoded(text: &str, more: &[char]) -> String {
     let mut encoded = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! The registry of OpenStack services: what is the same for every resource of a service, stated once.
+//! The registry of OpenStack services: the fixed facts of each service.
 
 use crate::pod::CONNECTED;
 
@@ -9,14 +9,14 @@ pub struct ServiceDefinition {
     pub name: &'static str,
     /// The type in the catalogue, for instance `image` (<https://service-types.openstack.org/>).
     pub type_: &'static str,
-    /// What follows the port in the endpoints of the catalogue, for instance `/v3`.
+    /// The path of the endpoints in the catalogue, for instance `/v3`.
     pub path: &'static str,
     /// The folder of the configuration files in a pod.
     pub folder: &'static str,
-    /// The databases in MariaDB, by suffix: `""` is the one with the service's name, `api` is `nova_api`. Each has its own
-    /// user and Secret.
+    /// The suffixes of the databases in MariaDB: `""` is the database with the service's name, `api` is `nova_api`. Each has its
+    /// own user and Secret.
     pub databases: &'static [&'static str],
-    /// The virtual hosts in RabbitMQ, by suffix. Each has its own user and Secret.
+    /// The suffixes of the virtual hosts in RabbitMQ. Each has its own user and Secret.
     pub buses: &'static [&'static str],
     /// The component that serves the API.
     pub api: ComponentDefinition,
@@ -29,35 +29,40 @@ pub struct ServiceDefinition {
 pub struct ComponentDefinition {
     /// The value of the label `app.kubernetes.io/component`, for instance `scheduler`.
     pub name: &'static str,
-    /// What its pods run.
+    /// How its pods serve requests.
     pub kind: ComponentKind,
-    /// The condition that says whether it runs, for instance `SchedulerReady`.
+    /// The condition that reports its availability, for instance `SchedulerReady`.
     pub condition: &'static str,
     /// The components whose pods must all run a new image before this component gets it.
     pub after: &'static [&'static str],
 }
 
-/// What a component's pods run.
+/// How a component's pods serve requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
-    /// A Python module with a callable `application`, served by uwsgi.
+    /// A Python module with a callable `application`, which uwsgi serves.
     Wsgi {
         /// The module, for instance `glance.wsgi.api`.
         module: &'static str,
-        /// The path that answers without a token.
+        /// The path of the health check, which needs no token.
         health: &'static str,
         /// The port of the endpoint.
         port: u16,
     },
-    /// A program that listens on a port by itself.
+    /// A program that listens on a port itself.
     Proxy {
         /// The port of the endpoint.
         port: u16,
     },
     /// A program without an endpoint.
     Daemon {
-        /// The command that succeeds while the program is ready; empty where there is none. It doesn't restart the program:
-        /// what it depends on, the message bus for instance, may be away.
+        /// The command of the readiness probe; empty if there is none. It isn't a liveness probe: the program may be unready because
+        /// a dependency, for instance the message bus, is unavailable.
+        probe: &'static [&'static str],
+    },
+    /// A program without an endpoint that others know by its pod's name, of which there is never more than one.
+    Member {
+        /// The command of the readiness probe, as a daemon's.
         probe: &'static [&'static str],
     },
 }
@@ -77,11 +82,11 @@ impl ComponentDefinition {
         }
     }
 
-    /// The port of its endpoint; none where it has no endpoint.
+    /// The port of its endpoint, if it has one.
     pub const fn port(&self) -> Option<u16> {
         match self.kind {
             ComponentKind::Wsgi { port, .. } | ComponentKind::Proxy { port } => Some(port),
-            ComponentKind::Daemon { .. } => None,
+            ComponentKind::Daemon { .. } | ComponentKind::Member { .. } => None,
         }
     }
 }
@@ -92,7 +97,7 @@ impl ServiceDefinition {
         self.api.port().unwrap_or_default()
     }
 
-    /// The name that something of one of its databases or buses gets: `nova` for the suffix `""`, `nova-api` for `api`.
+    /// The name of a database or bus in objects: `nova` for the suffix `""`, `nova-api` for `api`.
     pub fn part(&self, suffix: &str) -> String {
         part(self.name, suffix)
     }
@@ -123,7 +128,7 @@ pub fn keystone_credentials(user: &str) -> String {
     format!("{user}-keystone-credentials")
 }
 
-/// A name with a suffix, or without where that is empty.
+/// Joins a name and a suffix, which may be empty.
 pub(crate) fn part(name: &str, suffix: &str) -> String {
     match suffix {
         "" => name.to_owned(),
@@ -131,7 +136,7 @@ pub(crate) fn part(name: &str, suffix: &str) -> String {
     }
 }
 
-/// Identity. Its bootstrap writes its own entries of the catalogue.
+/// Identity. Keystone's bootstrap creates its own catalogue entries.
 pub const KEYSTONE: ServiceDefinition = ServiceDefinition {
     name: "keystone",
     type_: "identity",
@@ -275,8 +280,37 @@ pub const CINDER: ServiceDefinition = ServiceDefinition {
     folder: "/etc/cinder/config",
     databases: &[""],
     buses: &[""],
-    api: ComponentDefinition::api("cinder.wsgi.api", "/healthcheck", 8776),
-    components: &[],
+    // The API comes last, since it sends to the others what only the new release knows
+    // (<https://docs.openstack.org/cinder/latest/admin/upgrades.html>).
+    api: ComponentDefinition {
+        after: &["scheduler", "volume", "backup"],
+        ..ComponentDefinition::api("cinder.wsgi.api", "/healthcheck", 8776)
+    },
+    components: &[CINDER_SCHEDULER, CINDER_VOLUME, CINDER_BACKUP],
+};
+
+/// Chooses a backend for each volume.
+pub const CINDER_SCHEDULER: ComponentDefinition = ComponentDefinition {
+    name: "scheduler",
+    kind: ComponentKind::Daemon { probe: CONNECTED },
+    condition: "SchedulerReady",
+    after: &[],
+};
+
+/// Works on the volumes of a backend. Each backend has one of its own.
+pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
+    name: "volume",
+    kind: ComponentKind::Member { probe: CONNECTED },
+    condition: "VolumeReady",
+    after: &["scheduler"],
+};
+
+/// Copies volumes to and from where backups are.
+pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
+    name: "backup",
+    kind: ComponentKind::Member { probe: CONNECTED },
+    condition: "BackupReady",
+    after: &["scheduler", "volume"],
 };
 
 /// Every service with an API in the catalogue, Keystone first.

@@ -1,4 +1,4 @@
-//! What a service waits for because its resource says so.
+//! The dependencies that a resource declares in `dependsOn`.
 
 use c5c3_api::{
     cinder::CinderSpec,
@@ -16,10 +16,10 @@ use serde_json::Value;
 
 use crate::service::Service;
 
-/// How far a service's dependencies have come.
+/// Returns the progress of a service's dependencies.
 ///
 /// # Errors
-/// One of them waits for this service in turn, so none would ever be ready.
+/// The dependencies form a cycle.
 pub fn dependencies(
     service: &Service<'_>,
     subject: ResourceKind,
@@ -98,7 +98,7 @@ fn key(namespace: &str, dependency: &Dependency) -> Key {
     Key::new(kind(dependency.kind), namespace, &dependency.name)
 }
 
-/// The kinds that may be waited for.
+/// The kinds that `dependsOn` may name.
 pub(crate) const KINDS: [ResourceKind; 8] = [
     kind(DependencyKind::Keystone),
     kind(DependencyKind::Glance),

@@ -1,18 +1,37 @@
-//! Names that follow from a content.
+//! Hashes of contents, for names.
 
 use sha2::{Digest, Sha256};
 
-/// Eight hexadecimal digits that stand for a content: the same for the same texts, and another for others.
+/// Returns eight hexadecimal digits of the SHA-256 of some texts.
 pub fn digest<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    hexadecimal(&hash(texts)[..4])
+}
+
+/// Returns a UUID that is derived from some texts: version 8 of RFC 9562, with their SHA-256.
+pub fn uuid<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = hash(texts);
+    hash[6] = 0x80 | hash[6] & 0x0f;
+    hash[8] = 0x80 | hash[8] & 0x3f;
+    let parts = [
+        &hash[..4],
+        &hash[4..6],
+        &hash[6..8],
+        &hash[8..10],
+        &hash[10..16],
+    ];
+    parts.map(hexadecimal).join("-")
+}
+
+fn hash<'a>(texts: impl IntoIterator<Item = &'a str>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for text in texts {
-        // The length keeps "ab", "c" apart from "a", "bc".
+        // The length distinguishes "ab", "c" from "a", "bc".
         hash.update(text.len().to_be_bytes());
         hash.update(text);
     }
-    hash.finalize()
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().into()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

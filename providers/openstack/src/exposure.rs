@@ -1,4 +1,4 @@
-//! How an API is reached from outside its cluster.
+//! The exposure of an API outside the cluster, by an Ingress or a Gateway.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use crate::manifest::gateway::{
 use crate::service::Service;
 use crate::tls::Certificate;
 
-/// Annotations that an Ingress may have: what concerns the connection to this service alone. Others add configuration of the
-/// controller's, host names, or Secrets and services of other namespaces.
+/// Annotations that an Ingress may have: those that affect only connections to this service. Others can add controller
+/// configuration, host names, or references to Secrets and services of other namespaces.
 const ANNOTATIONS: [&str; 19] = [
     "cert-manager.io/cluster-issuer",
     "cert-manager.io/issuer",
@@ -67,7 +67,7 @@ fn refused(annotations: &BTreeMap<String, String>) -> Option<Progress> {
 }
 
 impl Service<'_> {
-    /// URL of the API for clients outside the cluster, without a path; the same as for those within where it isn't exposed.
+    /// URL of the API for clients outside the cluster, without a path. If the API isn't exposed, the URL within the cluster.
     pub fn public_endpoint(&self) -> String {
         match &self.common.expose {
             Some(exposure) => exposure.url(),
@@ -77,7 +77,7 @@ impl Service<'_> {
 }
 
 impl Component<'_> {
-    /// Wants what clients outside come in by, if they shall, and says whether they can.
+    /// Applies the Ingress or the HTTPRoute, if the component is exposed, and returns its progress.
     pub(crate) fn expose(
         &self,
         certificate: &Awaited<Option<Certificate>>,
@@ -158,7 +158,7 @@ impl Component<'_> {
         }
     }
 
-    /// Has Gateways speak TLS to the API where it does, and know whose certificate it has.
+    /// Makes Gateways connect to the API with TLS and verify its certificate, if the API has one.
     fn trust(&self, certificate: &Awaited<Option<Certificate>>, desired: &mut DesiredState) {
         let authority = format!("{}-authority", self.object);
         let certificate = match certificate {
@@ -203,7 +203,7 @@ impl Component<'_> {
     }
 }
 
-/// Whether the Gateway takes the route.
+/// Whether the Gateway has accepted the route.
 fn accepted(
     component: &Component<'_>,
     gateway: &parts::Gateway,

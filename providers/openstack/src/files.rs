@@ -1,11 +1,10 @@
-//! Files of a service's pods, in an object that is named by its content.
+//! The configuration files of a service's pods, in a ConfigMap or Secret whose name has the hash of its content.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use provider_composer::{DesiredState, Failure, Key, Live, ObservedState, Resource};
+use k8s_openapi::api::core::v1::{ConfigMap, PodTemplateSpec, Secret};
+use provider_composer::{DesiredState, Failure, Key, ObservedState, Resource};
 
 use crate::config::Config;
 use crate::digest::digest;
@@ -13,24 +12,24 @@ use crate::mask::masked;
 use crate::pod::Source;
 use crate::service::{NAME, Service};
 
-/// Label of an object with files: what they are for.
+/// Label of an object with files: their purpose.
 const FILES: &str = "c5c3.io/files";
-/// What they are for.
+/// The value of [`FILES`].
 const PURPOSE: &str = "config";
-/// The program that tells whether the service reaches its database; it looks at the configuration beside it.
+/// The readiness check, which connects to the database with the configuration in the same folder.
 pub(crate) const READY: &str = "ready.py";
 
-/// Files of a service's pods. They stand in an immutable object that is named by its content, so a change rolls the pods
-/// and nothing else does; in a Secret as soon as one of them holds a secret.
+/// The files of a service's pods. They are in an immutable ConfigMap, or in a Secret if one of them has a secret. Its name has the
+/// hash of its content, so each change of a file replaces the pods.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Files {
     texts: BTreeMap<String, String>,
     secret: bool,
-    /// Why a configuration file can't be written.
+    /// Why a configuration file isn't valid.
     refused: Option<Failure>,
 }
 
-/// The object that files stand in.
+/// The object that has the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mounted {
     /// Its name.
@@ -60,19 +59,19 @@ impl Files {
         self.secret |= config.is_secret();
     }
 
-    /// Adds a file that anybody may see.
+    /// Adds a file without secrets.
     pub fn text(&mut self, name: &str, text: impl Into<String>) {
         self.texts.insert(name.to_owned(), text.into());
     }
 
-    /// Adds a file that nobody may see.
+    /// Adds a file with secrets.
     pub fn secret(&mut self, name: &str, text: impl Into<String>) {
         self.texts.insert(name.to_owned(), text.into());
         self.secret = true;
     }
 
-    /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that can't be
-    /// written fails the reconcile.
+    /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that isn't valid
+    /// fails the reconcile.
     pub fn contents(&self, desired: &mut DesiredState) -> BTreeMap<String, String> {
         if let Some(failure) = &self.refused {
             desired.fail(failure.clone());
@@ -80,7 +79,7 @@ impl Files {
         self.texts.clone()
     }
 
-    /// Composes the object, with what the readiness probe asks. A configuration file that can't be written fails the reconcile.
+    /// Applies the object, with the readiness check. A configuration file that isn't valid fails the reconcile.
     pub fn compose(&self, service: &Service<'_>, desired: &mut DesiredState) -> Mounted {
         let mut texts = self.contents(desired);
         texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
@@ -120,8 +119,8 @@ impl Files {
     }
 }
 
-/// The configuration files in a Secret with files of a service's pods, as they may be shown: by name, secrets are stars. None
-/// in any other Secret, and no other file.
+/// Returns the configuration files in a Secret by name, with secrets masked. Returns nothing for a Secret that [`Files::compose`]
+/// didn't create, and no other files.
 pub fn shown(secret: &Secret) -> BTreeMap<String, String> {
     let label = |label: &str| {
         let labels = secret.metadata.labels.as_ref();
@@ -142,7 +141,7 @@ pub fn shown(secret: &Secret) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The objects with files of a service, those of older revisions too: pods that run still need them when they start again.
+/// The objects with files of a service, including those of older revisions, which running pods need when they restart.
 pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Vec<Key> {
     let mut labels = service.labels();
     labels.insert(FILES.to_owned(), PURPOSE.to_owned());
@@ -155,9 +154,9 @@ pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Vec<
     kinds.into_iter().filter_map(keys).flatten().collect()
 }
 
-/// The objects with files that a Deployment's pods see.
-pub(crate) fn of(service: &Service<'_>, deployment: &Live<Deployment>) -> Vec<Key> {
-    let pod = deployment.body.spec.template.spec.as_ref();
+/// The objects with files that pods of a template mount.
+pub(crate) fn of(service: &Service<'_>, template: &PodTemplateSpec) -> Vec<Key> {
+    let pod = template.spec.as_ref();
     let volumes = pod
         .and_then(|pod| pod.volumes.as_deref())
         .unwrap_or_default();

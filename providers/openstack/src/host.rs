@@ -1,8 +1,8 @@
-//! Hosts, as they stand in URLs.
+//! Hosts in URLs.
 
 use std::borrow::Cow;
 
-/// A name or an address as a URL has it: one of IPv6 in brackets.
+/// Formats a host name or an address for a URL: an IPv6 address gets brackets.
 pub fn in_url(host: &str) -> Cow<'_, str> {
     match host.contains(':') {
         true => format!("[{host}]").into(),

@@ -1,14 +1,14 @@
-//! Which image a service runs, and which release it is of.
+//! The image of a service, and its release.
 
 use c5c3_api::parts::{Common, Image};
 use provider_composer::{Failure, Reason};
 
 use crate::release::{Release, table::REGISTRY};
 
-/// The release of a service, as its resource says it or its image's tag.
+/// Returns the release of a service, from its resource or its image's tag.
 ///
 /// # Errors
-/// Neither says it, they contradict each other, or nobody knows the release.
+/// Neither has a release, they differ, or the release is unknown.
 pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
     let tagged = match (&common.image.tag, &common.image.digest) {
         (Some(tag), None) => Release::of_tag(service, tag),
@@ -20,7 +20,7 @@ pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
                 Failure::new(
                     Reason::Invalid,
                     format!(
-                        "release {wanted:?} is no OpenStack release: write for instance 2025.2"
+                        "release {wanted:?} is not an OpenStack release: write for instance 2025.2"
                     ),
                 )
             })?;
@@ -57,10 +57,10 @@ fn unsaid(image: &Image) -> String {
     }
 }
 
-/// The image as a container names it. A digest wins over a tag, and without both it is the release's.
+/// Returns the reference of the image. A digest takes precedence over a tag; the default is the tag of the release.
 ///
 /// # Errors
-/// Nobody knows the release.
+/// The release is unknown.
 pub fn reference(service: &str, release: Release, image: &Image) -> Result<String, Failure> {
     let repository = match &image.repository {
         Some(repository) => repository.clone(),

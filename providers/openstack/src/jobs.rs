@@ -1,4 +1,4 @@
-//! What is done once for a service: migrations of its database, its first users.
+//! Tasks of a service that run once, as Jobs, or periodically, as CronJobs.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
@@ -12,63 +12,63 @@ use crate::migration::Phase;
 use crate::pod::{Program, pod};
 use crate::service::{NAME, Service};
 
-/// Label of a Job: which task it does.
+/// Label of a Job: its task.
 const TASK: &str = "c5c3.io/task";
-/// Label of a Job: for what. A task that was done for the same isn't done again.
+/// Label of a Job: its purpose. A task runs once for each purpose.
 const PURPOSE: &str = "c5c3.io/purpose";
-/// Label of a Job: the release whose program does it.
+/// Label of a Job: the release of its image.
 const RELEASE: &str = "c5c3.io/release";
 /// Label of a Job that migrates a database: the phase.
 const PHASE: &str = "c5c3.io/phase";
-/// Label of a Job that migrates a database: which one.
+/// Label of a Job that migrates a database: the database.
 const DATABASE: &str = "c5c3.io/database";
-/// How often a task is tried at once, with ten seconds between and twice as many each time.
+/// How often a Job retries, with exponential backoff from ten seconds.
 const TRIES: i32 = 4;
-/// How long after that it is tried again.
+/// How long after its failure a Job is created again.
 const PAUSE: SignedDuration = SignedDuration::from_mins(10);
-/// How long it may take until a task's pod runs, before somebody should be told.
+/// How long a Job's pod may take to start before it is reported as failed.
 const START: SignedDuration = SignedDuration::from_secs(30);
-/// How long a task may take, in seconds: large databases migrate for hours.
+/// How long a task may take, in seconds. Migrations of large databases take hours.
 const DEADLINE: i64 = 6 * 3600;
 
-/// How late a CronJob may start, in seconds, before it waits for its next time.
+/// How late a CronJob may start, in seconds, before the run is skipped.
 const LATE: i64 = 3600;
 
-/// Something that is done once.
+/// A task that runs once for each purpose.
 pub struct Task {
-    /// What it is called; at most 12 characters, so that a Job's name fits.
+    /// Its name: at most 12 characters, so that the Job's name isn't too long.
     pub name: &'static str,
-    /// For what it is done: the same again is not done again, whatever else changes.
+    /// Its purpose: the task runs again only when this changes.
     pub purpose: String,
-    /// The phase and the database, if it migrates one.
+    /// The phase and the database, if it is a migration.
     pub migrates: Option<(Phase, String)>,
-    /// What does it. It must do no harm when it is run again.
+    /// The program, which must be idempotent.
     pub program: Program,
-    /// What is most often wrong when it fails, and where that is mended.
+    /// The most frequent cause of its failure, and what fixes it.
     pub often: String,
 }
 
-/// Something that is done again and again.
+/// A periodic task.
 pub struct Schedule {
-    /// The name of its CronJob after that of the service.
+    /// The suffix of its CronJob's name.
     pub name: &'static str,
-    /// When it runs, as a CronJob takes it, in UTC.
+    /// Its schedule in cron's format, in UTC.
     pub when: String,
-    /// What does it.
+    /// The program.
     pub program: Program,
 }
 
-/// The Jobs of one service, as they were seen.
+/// The observed Jobs of a service.
 pub struct Jobs<'a> {
     service: &'a Service<'a>,
     now: Timestamp,
-    /// Files that they may need as long as they run.
+    /// Files that running Jobs may need.
     files: Vec<Key>,
     seen: Lookup<Vec<Live<Job>>>,
 }
 
 impl<'a> Jobs<'a> {
-    /// Looks at the Jobs of a service.
+    /// Observes the Jobs of a service.
     pub fn of(service: &'a Service<'a>, observed: &ObservedState<'_>) -> Self {
         let labels = service.labels();
         let labels: Vec<(&str, &str)> = labels
@@ -83,13 +83,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Whether a task was done for its purpose.
+    /// Whether a task is done for its purpose.
     pub fn has_done(&self, task: &Task) -> bool {
         self.found()
             .any(|job| is_for(job, task) && has(job, "Complete"))
     }
 
-    /// Whether another release than the wanted one has begun to contract a database, and isn't known to have failed.
+    /// Whether a release other than the desired one has started to contract a database, and hasn't failed.
     pub fn another_release_contracts(&self) -> bool {
         let wanted = self.service.release.to_string();
         self.found().any(|job| {
@@ -99,8 +99,8 @@ impl<'a> Jobs<'a> {
         })
     }
 
-    /// Has a task done, once for each purpose, and says how far it has come. A Job that failed is made anew after some
-    /// time, or as soon as it would be another one, because what it uses has changed; one that runs is never broken off.
+    /// Runs a task once for its purpose, and returns its progress. A failed Job is created again after a while, or as soon as its
+    /// spec changes. A running Job is never interrupted.
     pub fn once(&self, task: &Task, desired: &mut DesiredState) -> Progress {
         if let Lookup::Unknown(message) = &self.seen {
             return Progress::Unknown {
@@ -128,7 +128,7 @@ impl<'a> Jobs<'a> {
             let fails = found.and_then(|job| self.fails(task, job));
             return fails.unwrap_or_else(|| self.starts(&name, found, desired));
         };
-        // Without it the Job goes, and the next time it is made anew.
+        // The Job is pruned now, and created again by the next reconcile.
         let again = since.checked_add(PAUSE).unwrap_or(Timestamp::MAX);
         if again > self.now {
             desired.keep(Key::of::<Job>(self.service.namespace, &name));
@@ -144,7 +144,7 @@ impl<'a> Jobs<'a> {
         )
     }
 
-    /// Leaves the Jobs of some tasks as they are.
+    /// Keeps the Jobs of some tasks.
     pub fn keep(&self, tasks: &[&str], desired: &mut DesiredState) {
         let kept = |job: &&Live<Job>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
         for job in self.found().filter(kept) {
@@ -152,14 +152,14 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Leaves all Jobs that migrate a database as they are.
+    /// Keeps all Jobs that migrate a database.
     pub fn keep_migrations(&self, desired: &mut DesiredState) {
         for job in self.found().filter(|job| label(job, PHASE).is_some()) {
             desired.keep(self.key(job));
         }
     }
 
-    /// Leaves the Jobs that have synced or contracted a database as they are: they tell that there is nothing left to do.
+    /// Keeps the completed Jobs of the phases sync and contract: they record that the migration is done.
     pub fn keep_done(&self, desired: &mut DesiredState) {
         let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
         let done = |job: &&Live<Job>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
@@ -180,7 +180,7 @@ impl<'a> Jobs<'a> {
         Key::of::<Job>(self.service.namespace, &job.metadata.name)
     }
 
-    /// Leaves a Job that runs to its end, with the files that it needs.
+    /// Keeps a running Job, with the files that it needs.
     fn waits(&self, job: &Live<Job>, desired: &mut DesiredState) -> Progress {
         for key in self.files.iter().cloned().chain([self.key(job)]) {
             desired.keep(key);
@@ -192,7 +192,7 @@ impl<'a> Jobs<'a> {
         )
     }
 
-    /// Says that a Job has failed, but is tried again at once.
+    /// The progress of a Job that retries after a failure.
     fn fails(&self, task: &Task, job: &Live<Job>) -> Option<Progress> {
         let status = job.body.status.as_ref()?;
         let failed = status.failed.filter(|failed| *failed > 0)?;
@@ -204,7 +204,7 @@ impl<'a> Jobs<'a> {
         ))
     }
 
-    /// What may be wrong with a Job that fails.
+    /// What may have failed, and how to find out.
     fn hint(&self, task: &Task, job: &str) -> String {
         format!(
             "often {}; see `kubectl logs -n {} job/{job}` for why",
@@ -212,7 +212,7 @@ impl<'a> Jobs<'a> {
         )
     }
 
-    /// Says what a Job that doesn't run yet waits for; of a pod that doesn't start, a Job says nothing by itself.
+    /// The progress of a Job that isn't running. A Job's status doesn't report that its pod can't start.
     fn starts(&self, name: &str, job: Option<&Live<Job>>, desired: &mut DesiredState) -> Progress {
         let status = job.and_then(|job| job.body.status.as_ref());
         let begun = status.and_then(|status| status.start_time.as_ref());
@@ -235,7 +235,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Runs a program on a schedule, by a CronJob. It must do no harm when it is run again.
+    /// Applies a CronJob.
     pub fn on_schedule(&self, schedule: &Schedule, desired: &mut DesiredState) {
         let service = self.service;
         let job = CronJob {
@@ -282,12 +282,12 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// What a Job of this name runs.
+    /// The spec of a Job of this name.
     fn spec(&self, name: &str, program: &Program) -> JobSpec {
         let service = (self.service, self.service.definition.name);
         let mut pod = pod(service, program, ResourceRequirements::default());
         pod.restart_policy = Some("Never".to_owned());
-        // Network policies select pods by the service's name; its Service also selects by instance, and must not choose these.
+        // Network policies select pods by the service's name. The Service also selects by instance, and must not select these.
         let labels = std::collections::BTreeMap::from([
             (NAME.to_owned(), self.service.definition.name.to_owned()),
             (TASK.to_owned(), name.to_owned()),
@@ -340,7 +340,7 @@ fn condition<'j>(
         .find(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
-/// Why it failed, and when.
+/// The reason and the time of its failure.
 fn failure(job: &Live<Job>) -> Option<(String, Timestamp)> {
     let failed = condition(job, "Failed")?;
     let reason = failed.message.clone().or_else(|| failed.reason.clone());
@@ -351,7 +351,7 @@ fn failure(job: &Live<Job>) -> Option<(String, Timestamp)> {
     ))
 }
 
-/// Whether a pod of it works now. One whose image can't be pulled doesn't.
+/// Whether one of its pods is running. A pod whose image can't be pulled isn't.
 fn runs(job: &Live<Job>) -> bool {
     let ready = job.body.status.as_ref().and_then(|status| status.ready);
     ready.is_some_and(|ready| ready > 0) && !has(job, "Complete") && !has(job, "Failed")

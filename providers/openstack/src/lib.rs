@@ -1,13 +1,15 @@
-//! What all OpenStack services share, as pure functions over a [`ObservedState`](provider_composer::ObservedState): configuration as
-//! oslo.config reads it, database, API, migrations, certificates, policies.
+//! What all OpenStack services share, as pure functions of an [`ObservedState`](provider_composer::ObservedState): oslo.config files,
+//! databases, APIs, migrations, certificates, policies.
 //!
-//! A service's composer is a recipe over a [`Service`]. What has to be there first is [`Awaited`]: it is there, or it is
-//! known how far it has come. Nothing that runs goes because something is awaited: it stays as it is.
+//! A service's composer starts with a [`Service`]. A prerequisite is [`Awaited`]: it is ready, or has a progress. While a
+//! prerequisite isn't ready, running components stay unchanged.
 
 mod access;
 mod autoscaling;
 mod awaited;
+mod bucket;
 mod cache;
+mod ceph;
 mod component;
 mod config;
 mod context;
@@ -33,27 +35,31 @@ mod pod;
 mod policy;
 mod release;
 mod reverse_proxy;
+mod rollout;
 mod schedule;
 mod secret;
 mod service;
 mod tls;
 mod uwsgi;
+mod volume;
 
 pub use access::KeystoneAccess;
-pub use awaited::{All, Awaited, all, holds, progress};
+pub use awaited::{All, Awaited, all, holds, progress, said, sum};
+pub use bucket::Bucket;
 pub use cache::{cache, configure as configure_cache};
+pub use ceph::{Pool, reached};
 pub use component::{Component, Scale};
 pub use config::{Config, Section};
-pub use context::{ServiceContext, Workload};
+pub use context::{ServiceContext, Workload, first_unready};
 pub use database::{AUTHORITY as DATABASE_AUTHORITY, Database};
 pub use definition::{
-    CINDER, ComponentDefinition, ComponentKind, GLANCE, KEYSTONE, NEUTRON,
-    NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS, NEUTRON_RPC_SERVER, NOVA,
-    NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER, PLACEMENT, SERVICES,
-    ServiceDefinition, keystone_credentials,
+    CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition, ComponentKind,
+    GLANCE, KEYSTONE, NEUTRON, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
+    NEUTRON_RPC_SERVER, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER,
+    PLACEMENT, SERVICES, ServiceDefinition, keystone_credentials,
 };
 pub use deployment::{CERTIFICATE, Pods};
-pub use digest::digest;
+pub use digest::{digest, uuid};
 pub use extra::{Extra, Owned};
 pub use files::{Files, Mounted, shown};
 pub use jobs::{Jobs, Schedule, Task};
@@ -73,3 +79,4 @@ pub use secret::Values;
 pub use service::{Service, uses};
 pub use tls::authority;
 pub use uwsgi::Workers;
+pub use volume::claim;

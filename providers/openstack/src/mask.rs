@@ -1,11 +1,11 @@
-//! Configuration files as they may be shown.
+//! Masks secrets in configuration files.
 
 use crate::options::in_any_release;
 
-/// In place of what nobody may see.
+/// Replaces a secret.
 pub const STARS: &str = "****";
 
-/// Words in the names of options whose values are secrets, though the libraries that have them don't say so of all.
+/// Parts of the names of secret options. Not all libraries mark their secret options.
 const SECRETS: [&str; 8] = [
     "credential",
     "key",
@@ -17,8 +17,8 @@ const SECRETS: [&str; 8] = [
     "token",
 ];
 
-/// The text of a service's configuration file as it may be shown: secrets are stars, and of a URL its password. What is a
-/// secret, the service's own options say; of an option that they don't know, its name.
+/// Masks the secrets in a service's configuration file, and the passwords in URLs. Whether an option is secret follows from the
+/// service's option table, or from the option's name if the table doesn't have it.
 pub fn masked(service: &str, text: &str) -> String {
     let mut shown = String::new();
     let mut section = "DEFAULT";
@@ -35,7 +35,7 @@ pub fn masked(service: &str, text: &str) -> String {
                 shown.push_str(line);
             }
             _ if bare.is_empty() || bare.starts_with(['#', ';']) => shown.push_str(line),
-            // It goes on with the value of the line before.
+            // Continues the value of the line before.
             _ if line.starts_with(char::is_whitespace) && secret => shown.push_str(STARS),
             (None, Some((name, value))) if !line.starts_with(char::is_whitespace) => {
                 secret = is_secret(service, section, name.trim());
@@ -53,7 +53,7 @@ pub fn masked(service: &str, text: &str) -> String {
     shown
 }
 
-/// Whether nobody may see an option's value; of one that nobody knows, in doubt.
+/// Whether an option is secret. An unknown option is if its name suggests it.
 pub(crate) fn is_secret(service: &str, section: &str, name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let is_called_so = name
@@ -66,7 +66,7 @@ pub(crate) fn is_secret(service: &str, section: &str, name: &str) -> bool {
     known.unwrap_or_else(|| SECRETS.iter().any(|word| name.contains(word)))
 }
 
-/// A secret: nothing of it is shown, but of a URL what isn't its password.
+/// Masks a secret: all of it, or the password if it is a URL.
 fn hidden(value: &str) -> String {
     match (value, value.contains("://")) {
         ("", _) => String::new(),
@@ -75,8 +75,8 @@ fn hidden(value: &str) -> String {
     }
 }
 
-/// A value without the passwords of URLs in it. The host begins after the last `@`: of several hosts only the last is shown,
-/// since nobody knows where a password ends that isn't written as it should be.
+/// Masks the passwords of URLs in a value. The host starts after the last `@`. Of several hosts only the last is shown, because an
+/// unescaped password may contain any delimiter.
 fn without_password(value: &str) -> String {
     let Some((scheme, rest)) = value.split_once("://") else {
         return value.to_owned();
@@ -95,7 +95,7 @@ fn without_password(value: &str) -> String {
     }
 }
 
-/// The parameters of a URL, without what may be a secret.
+/// Masks secrets in the parameters of a URL.
 fn parameters(query: &str) -> String {
     let shown = query
         .split('&')

@@ -1,4 +1,4 @@
-//! Where a service's parts talk to each other, and who they are there.
+//! A service's message bus, and its user there.
 
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -25,19 +25,19 @@ const RABBITMQ: &str = "openstack-rabbitmq";
 /// The port of RabbitMQ, and the one for TLS.
 const PORT: u16 = 5672;
 const TLS_PORT: u16 = 5671;
-/// The file with the certificates that RabbitMQ's is checked against.
+/// The file with RabbitMQ's CA certificates.
 const AUTHORITY: &str = "messaging-ca.crt";
-/// The same of a RabbitMQ whose certificate is signed by a public authority, in every image.
+/// The file with public CA certificates, which every image has.
 const PUBLIC_AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// Why a bus isn't used yet.
+/// The reason while a bus isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Messaging");
-/// The folder of file locks: every container can write to it.
+/// The folder of lock files, which every container can write to.
 const LOCK_PATH: &str = "/tmp";
-/// The environment variables of oslo.config for the two parts of the queue manager's names
+/// The environment variables of oslo.config for the two parts of the names of the queue manager's queues
 /// (<https://docs.openstack.org/oslo.config/latest/reference/drivers.html#environment>).
 const HOST_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__HOSTNAME";
 const PROCESS_NAME: &str = "OS_OSLO_MESSAGING_RABBIT__PROCESSNAME";
-/// Under which keys a Secret's user and password are read by RabbitMQ's operator.
+/// The keys of a Secret that RabbitMQ's operator reads user and password from.
 const IMPORTED: [&str; 2] = ["username", "password"];
 
 /// A message bus that a service can use.
@@ -49,15 +49,15 @@ pub struct Messaging {
     password: String,
 }
 
-/// A RabbitMQ.
+/// A RabbitMQ server.
 #[derive(Clone, PartialEq, Eq)]
 struct Server {
-    /// Members, each `host:port`.
+    /// Its members, each `host:port`.
     members: Vec<String>,
     encryption: Encryption,
 }
 
-/// Whether connections are encrypted, and what RabbitMQ's certificate is checked against.
+/// The encryption of connections, and the CA certificates.
 #[derive(Clone, PartialEq, Eq)]
 enum Encryption {
     None,
@@ -68,7 +68,7 @@ enum Encryption {
 }
 
 impl Messaging {
-    /// The kinds that a composer uses for it.
+    /// The kinds that a composer uses for a message bus.
     pub fn uses() -> Vec<Use> {
         let composed = [
             Manifest::<Vhost>::KIND,
@@ -81,8 +81,8 @@ impl Messaging {
             .collect()
     }
 
-    /// The message bus of a service. In one in this cluster a virtual host is made, with a user and what that user may do; one
-    /// elsewhere is somebody else's. They go with the service: what is in a virtual host is on its way.
+    /// Resolves the message bus of a service. A virtual host, a user and its permissions are created in a RabbitMQ of this cluster,
+    /// but not in an external one. They are deleted with the service: a virtual host has only messages in transit.
     pub fn resolve(
         service: &Service<'_>,
         suffix: &str,
@@ -141,22 +141,22 @@ impl Messaging {
             Encryption::Public => Some(PUBLIC_AUTHORITIES.to_owned()),
         };
         if let Some(authority) = authority {
-            // Without the file, oslo.messaging checks no certificate.
+            // Without the file, oslo.messaging doesn't verify the certificate.
             section.set("ssl", true).set("ssl_ca_file", authority);
         }
         section
-            // What is in a queue outlasts the member that it was on.
+            // Quorum queues are replicated, so messages survive the loss of a member.
             .set("rabbit_quorum_queue", true)
             .set("rabbit_transient_quorum_queue", true)
-            // A process that restarts uses its queues again, instead of adding quorum queues to those that expire.
+            // A process that restarts reuses its queues, instead of creating more quorum queues.
             .set("use_queue_manager", true);
-        // The queue manager counts the processes of a pod under a file lock, and has no default folder for it.
+        // The queue manager counts the processes of a pod with a lock file, and has no default folder for it.
         config
             .section("oslo_concurrency")
             .set("lock_path", LOCK_PATH);
     }
 
-    /// The URL as oslo.messaging takes it (`oslo_messaging/transport.py`, `TransportURL.parse`).
+    /// The URL in oslo.messaging's format (`oslo_messaging/transport.py`, `TransportURL.parse`).
     fn url(&self) -> String {
         let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         let (user, password) = (encoded(&self.user), encoded(&self.password));
@@ -167,28 +167,28 @@ impl Messaging {
         format!("rabbit://{}/{}", members.join(","), encoded(&self.vhost))
     }
 
-    /// Tells the probe [`CONNECTED`](crate::CONNECTED) of a program where the members listen.
+    /// Sets the members' ports for a program's probe [`CONNECTED`](crate::CONNECTED).
     #[must_use]
     pub fn watched(&self, program: Program) -> Program {
         let members = self.server.members.iter();
         program.connects(members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok()))
     }
 
-    /// Which virtual host it is, without its password.
+    /// Identifies the virtual host, without user and password: `host:port/name`.
     pub fn place(&self) -> String {
         format!("{}/{}", self.server.members.join(","), self.vhost)
     }
 }
 
-/// Names the queues of a container after its pod and itself. Two processes of one name would receive each other's replies. The
-/// name of the host doesn't do: Kubernetes shortens it to 63 characters, which may cut off what distinguishes two pods.
+/// Names the queues of a container by its pod and its own name. Two processes with the same name would receive each other's replies.
+/// The host name isn't suitable: Kubernetes shortens it to 63 characters, which may remove the part that distinguishes two pods.
 pub(crate) fn name_queues(program: Program, container: &str) -> Program {
     program
         .field(HOST_NAME, "metadata.name")
         .variable(PROCESS_NAME, container)
 }
 
-/// A user of a message bus, and the bus where somebody else runs it.
+/// A user of a message bus, and the server if it is external.
 struct Account {
     user: String,
     password: String,
@@ -252,7 +252,7 @@ impl Account {
 }
 
 impl Encryption {
-    /// The port where RabbitMQ listens for such connections.
+    /// RabbitMQ's port.
     const fn port(&self) -> u16 {
         match self {
             Self::None => PORT,
@@ -270,7 +270,7 @@ fn cluster(wanted: &parts::Messaging) -> &str {
     cluster.map_or(RABBITMQ, |cluster| &cluster.name)
 }
 
-/// The member that a bus in this cluster is reached by: its Service, once all of it is ready.
+/// The server in this cluster, by its Service, once all objects are ready.
 fn managed(
     (service, object): (&Service<'_>, &str),
     cluster: &str,
@@ -283,7 +283,7 @@ fn managed(
     for key in own(service, object) {
         holds(&key, "Ready", WAITING, observed)?;
     }
-    // What the user was made with; the Secret may have changed since.
+    // The credentials that the user was created with. The Secret may have changed since.
     let name = format!("{object}-user-credentials");
     let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user")?;
     if made.required("password")? != password {
@@ -303,7 +303,7 @@ fn managed(
     })
 }
 
-/// Whether a RabbitMQ of this cluster has a certificate.
+/// The encryption of a RabbitMQ in this cluster.
 fn encryption(
     service: &Service<'_>,
     cluster: &str,
@@ -325,7 +325,7 @@ fn encryption(
     })
 }
 
-/// What is made in a bus, in the order in which it can be.
+/// The objects that are created for a bus, in order of creation.
 fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
     [
         Key::of::<Manifest<Vhost>>(service.namespace, object),
@@ -358,7 +358,7 @@ fn compose(
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
-        // By its name: RabbitMQ's operator makes a User that is referred to the Permission's controller, which a service is.
+        // Refers to the user by name: RabbitMQ's operator would make a referenced User the Permission's controller, which the service is.
         user: user.to_owned(),
         permissions: Permissions {
             configure: all(),

@@ -1,4 +1,4 @@
-//! What Prometheus is told of an API: what uwsgi says of its processes.
+//! Metrics of an API, which an exporter reads from uwsgi.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::manifest::prometheus::{Endpoint, ServiceMonitor};
 use crate::pod::{container as contained, selector};
 use crate::service::{NAME, Service};
 
-/// Port that metrics are at, as with <https://github.com/timonwong/uwsgi_exporter>.
+/// Port of the metrics, the same as that of <https://github.com/timonwong/uwsgi_exporter>.
 pub(crate) const PORT: u16 = 9117;
 /// Port within a pod that uwsgi says on how it is.
 const SAID: u16 = 1717;
@@ -28,8 +28,8 @@ const LEADS_TO: &str = "c5c3.io/port";
 const RESOURCES: [(&str, &str); 2] = [("cpu", "50m"), ("memory", "64Mi")];
 
 impl Component<'_> {
-    /// Wants what Prometheus finds the metrics by, if it shall, and says whether it can. Where prometheus-operator isn't,
-    /// the service serves all the same.
+    /// Applies the Service and the ServiceMonitor, if monitoring is enabled, and returns their progress. The service itself doesn't
+    /// depend on prometheus-operator.
     pub(crate) fn monitor(
         &self,
         observed: &ObservedState<'_>,
@@ -40,7 +40,7 @@ impl Component<'_> {
         }
         let namespace = self.service.namespace;
         let name = format!("{}-{METRICS}", self.object);
-        // One of its own: whatever leads to the API from outside leads to no metrics.
+        // A separate Service, so that the metrics aren't exposed with the API.
         let service = KubernetesService {
             metadata: self.service.labelled(&self.name, LEADS_TO, METRICS),
             spec: Some(ServiceSpec {
@@ -83,8 +83,8 @@ impl Component<'_> {
     }
 }
 
-/// Has uwsgi say how it is, if that is to be known. Of the requests under way it would say the headers too, with tokens: these
-/// are left out.
+/// uwsgi's options for its statistics, if monitoring is enabled. The variables of requests in flight, which include tokens, are
+/// disabled.
 pub(crate) fn options(component: &Component<'_>) -> Vec<String> {
     if !component.is_monitored() {
         return Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn options(component: &Component<'_>) -> Vec<String> {
         .into()
 }
 
-/// Tells Prometheus what uwsgi says. It has no probe: a pod would leave its Service with a container that isn't ready.
+/// The exporter. It has no readiness probe, which would make the whole pod unready.
 pub(crate) fn container(service: &Service<'_>) -> Container {
     let resources: BTreeMap<String, Quantity> = RESOURCES
         .map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())))

@@ -1,4 +1,4 @@
-//! Tasks that bring a service's databases to a release, around a rolling change of its pods.
+//! Tasks that migrate a service's databases to a release, before and after a rolling update of its pods.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::pod::Program;
 use crate::release::Release;
 use crate::service::Service;
 
-/// When in a change of release a task runs.
+/// The phase of an upgrade in which a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// While no older release runs; while one does too, where no task of the same database expands.
+    /// Before the first installation. Also while the older release runs, if no task of the same database is [`Phase::Expand`].
     Sync,
-    /// While the older release runs: what only the new one needs.
+    /// While the older release runs: adds what the new release needs.
     Expand,
-    /// Once no pod of the older release is left: what only that one needed goes.
+    /// After the last pod of the older release has terminated: removes what only that release needed.
     Contract,
 }
 
 impl Phase {
-    /// The value of the label that a Job has for it.
+    /// The value of the Job's label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Sync => "sync",
@@ -31,47 +31,47 @@ impl Phase {
     }
 }
 
-/// One task: a node in the graph of tasks.
+/// A task of a migration.
 pub struct Migration {
-    /// Its name, for instance `db-sync`; at most 12 characters, so that a Job's name fits.
+    /// Its name, for instance `db-sync`: at most 12 characters, so that the Job's name isn't too long.
     pub name: &'static str,
-    /// When it runs.
+    /// Its phase.
     pub phase: Phase,
-    /// The tasks of its phase that are done first. They stand before it in the list.
+    /// The tasks of the same phase that must be done first. They come before it in the list.
     pub after: &'static [&'static str],
-    /// The database that it changes, as [`Database::place`](crate::Database::place) has it: two tasks of one database never
-    /// run at once, and what was done to another one counts for nothing.
+    /// The database that it changes, as returned by [`Database::place`](crate::Database::place). Two tasks of one database never run
+    /// at once. If the service moves to another database, the task runs again.
     pub database: String,
-    /// What it runs. It must do no harm when it is run again.
+    /// The program, which must be idempotent.
     pub program: Program,
 }
 
-/// All tasks of a service, each after those that it waits for.
+/// All tasks of a service, each after those that it depends on.
 pub struct Migrations(pub Vec<Migration>);
 
-/// How far a service's databases have come.
+/// The state of a service's databases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// How far the tasks have come.
+    /// The progress of the tasks.
     pub progress: Progress,
-    /// Whether pods of the wanted release may run.
+    /// Whether pods of the desired release may run.
     pub serves: bool,
-    /// The release that the databases are of.
+    /// The release of the databases' schema.
     pub release: Option<Release>,
 }
 
 impl Migrations {
-    /// The databases that the tasks change, for a message.
+    /// Lists the databases that the tasks change.
     pub fn databases(&self) -> String {
         let places: BTreeSet<&str> = self.0.iter().map(|task| task.database.as_str()).collect();
         places.into_iter().collect::<Vec<_>>().join(" and ")
     }
 
-    /// Brings the databases to the wanted release. An upgrade may be taken back until its last phase begins. `rolled` says
-    /// whether all pods run the wanted image.
+    /// Migrates the databases to the desired release. An upgrade can be reverted until its last phase starts. `rolled` is whether
+    /// all pods run the desired image.
     ///
     /// # Errors
-    /// It is too late to go back.
+    /// The databases can't be reverted any more.
     pub(crate) fn compose(
         &self,
         service: &Service<'_>,
@@ -89,7 +89,7 @@ impl Migrations {
                 && !contract.is_empty()
                 && contract.iter().all(contracted)
             {
-                // An upgrade is complete: there is nothing left to do for this image.
+                // The upgrade is complete.
                 run(&contract, service, jobs, desired);
                 return Ok(Schema::at(service.release));
             }
@@ -114,7 +114,7 @@ impl Migrations {
                 release: service.installed.or(synced),
             });
         };
-        // Whoever takes it back finds nothing left to do: the older program doesn't know the newer schema.
+        // A reverted upgrade has nothing to do: the older program doesn't support the newer schema.
         jobs.keep_done(desired);
         let progress = run(&self.upgrade(), service, jobs, desired);
         if !progress.is_ready() || !rolled {
@@ -140,7 +140,8 @@ impl Migrations {
         self.0.iter().filter(|task| task.phase == phase).collect()
     }
 
-    /// The tasks that run while the older release does: those that expand, and for a database without any, those that sync.
+    /// The tasks that run while the older release runs: those of [`Phase::Expand`], or of [`Phase::Sync`] for a database that has
+    /// none.
     fn upgrade(&self) -> Vec<&Migration> {
         let expand = self.phase(Phase::Expand);
         let expands = |task: &Migration| expand.iter().any(|other| other.database == task.database);
@@ -154,7 +155,7 @@ impl Migrations {
 }
 
 impl Migration {
-    /// Whether it is done for the wanted image.
+    /// Whether it is done for the desired image.
     pub fn is_done(&self, service: &Service<'_>, jobs: &Jobs<'_>) -> bool {
         jobs.has_done(&self.task(service))
     }
@@ -183,7 +184,7 @@ impl Schema {
     }
 }
 
-/// Runs the tasks whose predecessors are done. The first that isn't done says how far they have come.
+/// Runs the tasks whose predecessors are done. Returns the progress of the first that isn't done.
 fn run(
     tasks: &[&Migration],
     service: &Service<'_>,

@@ -1,4 +1,4 @@
-//! How a service's API is reached, and how many of its pods may be away at once.
+//! The Service, the NetworkPolicy and the PodDisruptionBudget of a component.
 
 use k8s_openapi::api::core::v1::{Service as KubernetesService, ServicePort, ServiceSpec};
 use k8s_openapi::api::networking::v1::{
@@ -13,8 +13,7 @@ use crate::metrics;
 use crate::pod::selector;
 
 impl Component<'_> {
-    /// Wants what the API is reached by: a Service, a NetworkPolicy that lets nothing else through, and a
-    /// PodDisruptionBudget.
+    /// Applies the Service, a NetworkPolicy that allows only its ports, and the PodDisruptionBudget.
     pub(crate) fn connect(&self, desired: &mut DesiredState) {
         let (labels, namespace) = (self.selector(), self.service.namespace);
         let port = self.definition.port().map(i32::from);

@@ -1,4 +1,4 @@
-//! Pods of a service: what they run, what they see, what they may do.
+//! Pods of a service: programs, volumes, resources and security contexts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::service::Service;
 
-/// The user that every service runs as; nobody's on a node.
+/// The user ID of all services. Nodes have no such user.
 const USER: i64 = 42424;
-/// Files of Secrets and ConfigMaps: readable by the user's group.
+/// The mode of files of Secrets and ConfigMaps: readable by the user's group.
 const MODE: i32 = 0o440;
-/// Request and limit of a container whose resource isn't said.
+/// The default requests and limits of a container.
 const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
-/// The failure domains that replicas are spread over where nothing is said, widest first.
+/// The default failure domains that replicas are spread over, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
 
 /// The environment variable with the ports of [`CONNECTED`], as `/proc/net/tcp` has them, separated by `|`.
@@ -34,52 +34,52 @@ pub const CONNECTED: &[&str] = &[
     "grep -qE \" [0-9A-F]+:($CONNECTED_PORTS) 01 \" /proc/net/tcp /proc/net/tcp6",
 ];
 
-/// What a container runs, and what it sees.
+/// A container's command, environment and volumes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// The command with its arguments. They are no place for secrets.
+    /// The command with its arguments, which must not contain secrets.
     pub command: Vec<String>,
     /// Its environment.
     pub env: Vec<EnvVar>,
-    /// Its files.
+    /// Its mounted volumes.
     pub mounts: Vec<Mount>,
 }
 
-/// A folder of a container.
+/// A mounted volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Name of the volume.
     pub name: String,
-    /// Where it is.
+    /// Its path in the container.
     pub path: String,
-    /// What is in it.
+    /// Its content.
     pub source: Source,
 }
 
-/// What is in a folder.
+/// The content of a volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A Secret. A change of it is seen within two minutes, without a restart.
+    /// A Secret. The kubelet updates its files within two minutes, without a restart.
     Secret(String),
     /// A ConfigMap.
     ConfigMap(String),
     /// A PersistentVolumeClaim.
     Claim(String),
-    /// Nothing: room for files that go with the pod.
+    /// An empty folder for files that are deleted with the pod.
     Scratch,
-    /// The same, for so many bytes: a pod that has more is put out.
+    /// The same with a limit in bytes. A pod that exceeds it is evicted.
     Room(u64),
 }
 
 impl Program {
-    /// Runs a command.
+    /// Sets the command.
     #[must_use]
     pub fn command(mut self, command: impl IntoIterator<Item = String>) -> Self {
         self.command = command.into_iter().collect();
         self
     }
 
-    /// Shows it a folder.
+    /// Mounts a volume.
     #[must_use]
     pub fn mount(
         mut self,
@@ -95,7 +95,7 @@ impl Program {
         self
     }
 
-    /// Sets a variable that anybody may see.
+    /// Sets an environment variable without secrets.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.push(EnvVar {
@@ -106,7 +106,7 @@ impl Program {
         self
     }
 
-    /// Tells the probe [`CONNECTED`] which ports the program connects to.
+    /// Sets the ports that the program connects to, for the probe [`CONNECTED`].
     #[must_use]
     pub fn connects(self, ports: impl IntoIterator<Item = u16>) -> Self {
         let ports: BTreeSet<u16> = ports.into_iter().collect();
@@ -114,7 +114,7 @@ impl Program {
         self.variable(PORTS, ports.join("|"))
     }
 
-    /// Sets a variable to a field of the pod, for instance `metadata.name`.
+    /// Sets an environment variable to a field of the pod, for instance `metadata.name`.
     #[must_use]
     pub fn field(mut self, name: &str, path: &str) -> Self {
         self.env.push(EnvVar {
@@ -132,14 +132,14 @@ impl Program {
     }
 }
 
-/// What pods have whatever they run: their image, and where they run.
+/// The settings that all pods of a service share: image and topology.
 #[derive(Clone, Copy)]
 pub struct PodSettings<'a> {
     /// The image, with its tag or digest.
     pub image: &'a str,
     /// How the image is pulled.
     pub pull: &'a Image,
-    /// Where the pods run.
+    /// The topology of the pods.
     pub topology: &'a Topology,
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn pod(
     pod_of(PodSettings::of(service), name, program, resources)
 }
 
-/// A pod with one container of this name, which may do nothing but run and write to `/tmp`.
+/// A pod with one container of this name, which has no privileges and can only write to `/tmp`.
 pub fn pod_of(
     settings: PodSettings<'_>,
     name: &str,
@@ -210,7 +210,7 @@ pub fn pod_of(
     }
 }
 
-/// A container of the service's image that sees no files and may do nothing but run.
+/// A container of the service's image, without volumes or privileges.
 pub(crate) fn container(
     service: &Service<'_>,
     name: &str,
@@ -237,7 +237,7 @@ fn container_of(
     }
 }
 
-/// Gives a container request and limit of whatever its resources say nothing of.
+/// Adds the default requests and limits to those that are set.
 fn bounded(mut resources: ResourceRequirements) -> ResourceRequirements {
     for (name, request, limit) in USUAL {
         let amounts = [&resources.requests, &resources.limits];
@@ -257,7 +257,7 @@ fn bounded(mut resources: ResourceRequirements) -> ResourceRequirements {
     resources
 }
 
-/// What a container may that needs nothing: no right of root's, and no file of its image to write.
+/// The security context of a container without privileges and with a read-only root file system.
 pub fn confined() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
@@ -270,7 +270,7 @@ pub fn confined() -> SecurityContext {
     }
 }
 
-/// Spreads pods over failure domains, as far as that goes.
+/// Spreads pods over failure domains, on a best-effort basis.
 pub fn spread(
     topology: &Topology,
     labels: &BTreeMap<String, String>,
@@ -284,14 +284,14 @@ pub fn spread(
         topology_key: domain.to_owned(),
         when_unsatisfiable: "ScheduleAnyway".to_owned(),
         label_selector: Some(selector(labels)),
-        // Else the pods of the revision that goes count too, and those that come pile up where they weren't.
+        // Otherwise pods of the old revision would count too, and new pods would concentrate in the other domains.
         match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
         ..TopologySpreadConstraint::default()
     };
     given.chain(usual).map(constraint).collect()
 }
 
-/// What Kubernetes takes for the pods with these labels.
+/// A selector of the pods with these labels.
 pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
     LabelSelector {
         match_labels: Some(labels.clone()),
@@ -299,7 +299,7 @@ pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
     }
 }
 
-/// CPU and memory as Kubernetes has them.
+/// Kubernetes' resource requirements.
 pub fn requirements(resources: &Resources) -> ResourceRequirements {
     let quantities = |amounts: &BTreeMap<String, c5c3_api::parts::Quantity>| {
         let each = amounts.iter();

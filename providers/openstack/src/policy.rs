@@ -1,4 +1,4 @@
-//! Rules of oslo.policy that replace a service's own.
+//! Rules of oslo.policy that override a service's defaults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,21 @@ use crate::files::Files;
 use crate::options::Options;
 use crate::service::Service;
 
-/// The file with the rules, and the ConfigMap's key.
+/// The file with the rules, and the key of the ConfigMap.
 const FILE: &str = "policy.yaml";
 
-/// Rules that a service uses instead of its own.
+/// Rules that override a service's defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     rules: BTreeMap<String, String>,
 }
 
 impl Policy {
-    /// The rules that a resource gives, and its ConfigMap. What can be judged without the ConfigMap is judged without it.
+    /// Resolves the rules of a resource and of its ConfigMap. The resource's rules are validated even while the ConfigMap doesn't
+    /// exist.
     ///
     /// # Errors
-    /// A rule is none: oslo.policy would deny everything that it decides.
+    /// A rule isn't valid. oslo.policy would deny everything that the rule decides.
     pub fn resolve(
         service: &Service<'_>,
         observed: &ObservedState<'_>,
@@ -57,13 +58,13 @@ impl Policy {
         Ok(Ok(Self { rules }))
     }
 
-    /// Replaces a rule of the service, unless the resource gives another one.
+    /// Overrides a rule of the service, unless the resource does.
     pub fn restrict(&mut self, name: &str, rule: &str) {
         let rules = self.rules.entry(name.to_owned());
         rules.or_insert_with(|| rule.to_owned());
     }
 
-    /// Has a service use these rules.
+    /// Configures a service to use these rules.
     pub fn configure(&self, service: &Service<'_>, config: &mut Config, files: &mut Files) {
         if self.rules.is_empty() {
             return;
@@ -105,14 +106,14 @@ fn given(
     })?;
     let rules = serde_saphyr::from_str(&text).map_err(|error| {
         invalid(format!(
-            "{FILE} in ConfigMap {name} is no YAML of rules, each a name and a text: {error}"
+            "{FILE} in ConfigMap {name} is not valid YAML of rules, each a name and a text: {error}"
         ))
     })?;
     Ok(Ok(rules))
 }
 
-/// Checks that every rule is one that the service asks for or that another one refers to, and that what rules refer to is
-/// there: oslo.policy would not say so, and deny.
+/// Checks that each rule is one of the service's or is referred to by another rule, and that each reference has a rule.
+/// oslo.policy would deny without an error message.
 fn names(rules: &BTreeMap<String, String>, known: &Options) -> Result<(), Failure> {
     let referred: BTreeSet<&str> = rules.values().flat_map(|rule| references(rule)).collect();
     for (name, rule) in rules {
@@ -168,12 +169,12 @@ fn invalid(message: String) -> Failure {
     Failure::new(Reason::InvalidPolicy, message)
 }
 
-/// A text as JSON has it, which YAML takes too.
+/// Quotes a text as JSON, which is valid YAML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// What may come next in a rule.
+/// The expected next token of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// A check, `not` or an opening parenthesis.
@@ -182,7 +183,7 @@ enum Next {
     Operator,
 }
 
-/// Checks that oslo.policy understands a rule
+/// Checks the syntax of a rule
 /// (<https://docs.openstack.org/oslo.policy/latest/reference/api/oslo_policy.policy.html>).
 fn check(rule: &str) -> Result<(), String> {
     if rule.is_empty() {
@@ -197,7 +198,7 @@ fn check(rule: &str) -> Result<(), String> {
         }
         open += opened;
         let bare = inner.trim_end_matches(')');
-        // The parentheses of %(project_id)s belong to it; they never stand at the end.
+        // The parentheses of %(project_id)s are never at the end of a token.
         let closed = inner.len() - bare.len();
         match bare.to_ascii_lowercase().as_str() {
             "" => {}
@@ -235,7 +236,9 @@ fn is_check(text: &str) -> Result<(), String> {
     match text.split_once(':') {
         _ if text == "@" || text == "!" => Ok(()),
         Some((kind, what)) if !kind.is_empty() && !what.is_empty() => Ok(()),
-        _ => Err(format!("{text:?} is no check, as role:admin is")),
+        _ => Err(format!(
+            "{text:?} is not a valid check: write for instance role:admin"
+        )),
     }
 }
 
@@ -257,7 +260,10 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case("admin", "\"admin\" is no check, as role:admin is")]
+    #[case(
+        "admin",
+        "\"admin\" is not a valid check: write for instance role:admin"
+    )]
     #[case(
         "role:admin role:reader",
         "\"and\" or \"or\" is missing before \"role:reader\""
@@ -271,7 +277,10 @@ mod tests {
         "role:admin (role:a)",
         "a parenthesis opens where \"and\" or \"or\" is missing"
     )]
-    #[case("role:", "\"role:\" is no check, as role:admin is")]
+    #[case(
+        "role:",
+        "\"role:\" is not a valid check: write for instance role:admin"
+    )]
     #[case(" ", "a check is missing at the end")]
     fn rules_that_are_not(#[case] rule: &str, #[case] error: &str) {
         assert_eq!(check(rule), Err(error.to_owned()));

@@ -15,13 +15,12 @@ pub const BEHIND: u16 = 5001;
 /// What the container needs: as much as it may have, so that a pod that is guaranteed what it needs stays so.
 const RESOURCES: [(&str, &str); 2] = [("cpu", "250m"), ("memory", "128Mi")];
 
-/// A reverse proxy on an API's port, with the API's certificate if its endpoint is encrypted. Its program is in the service's
-/// image.
+/// A reverse proxy on an API's port, with the API's certificate if the endpoint is encrypted. The service's image has its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReverseProxy {
     /// The name of its container.
     pub name: &'static str,
-    /// Its command. Its files are among the service's configuration.
+    /// Its command. Its configuration is among the service's files.
     pub command: Vec<String>,
 }
 

@@ -1,12 +1,11 @@
-//! When a schedule is due.
+//! Cron schedules.
 
 use c5c3_api::parts::Schedule;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// When a schedule is due, in UTC, as cron has it: where both the day of the month and the day of the week are given, one
-/// of them is enough (crontab(5)).
+/// A cron schedule in UTC. If both the day of the month and the day of the week are given, one of them must match (crontab(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
     minutes: u64,
@@ -17,16 +16,16 @@ pub struct Cron {
     either_day: bool,
 }
 
-/// Longest time until a schedule is due again, in days: the 29th of February, across a year that is no leap year.
+/// The longest interval of a schedule in days: the 29th of February, across a year such as 2100 that isn't a leap year.
 const LONGEST: usize = 8 * 366;
 
 impl Cron {
-    /// A schedule of a resource; one that was checked can always be understood.
+    /// Parses the schedule of a resource. A validated schedule always parses.
     pub fn of(schedule: &Schedule) -> Option<Self> {
         Self::parse(schedule.as_str())
     }
 
-    /// A schedule, if it can be understood.
+    /// Parses a schedule.
     pub fn parse(text: &str) -> Option<Self> {
         let text = match text {
             "@yearly" | "@annually" => "0 0 1 1 *",
@@ -50,7 +49,7 @@ impl Cron {
         })
     }
 
-    /// The first moment after another one that it is due; none if it never is, as on the 30th of February.
+    /// The first time after another that the schedule is due. `None` if it never is, as on the 30th of February.
     pub fn after(&self, moment: Timestamp) -> Option<Timestamp> {
         let next = moment
             .to_zoned(TimeZone::UTC)
@@ -119,7 +118,7 @@ fn bits(field: &str, lowest: u8, highest: u8, names: &[&str]) -> Option<u64> {
         let (first, last) = match (range, range.split_once('-')) {
             ("*", _) => (lowest, highest),
             (_, Some((first, last))) => (number(first)?, number(last)?),
-            // A step alone goes on to the end, as 5/15 does.
+            // A step without an end, such as 5/15, continues to the highest number.
             (one, None) if part.contains('/') => (number(one)?, highest),
             (one, None) => (number(one)?, number(one)?),
         };

@@ -1,4 +1,4 @@
-//! Values of Secrets that somebody else made.
+//! Values of Secrets that are managed externally.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use provider_composer::{Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 
-/// Where certificates of issuers are, as cert-manager writes them.
+/// The key of CA certificates, as cert-manager writes them.
 const AUTHORITY: &str = "ca.crt";
 
-/// The values of one Secret. They are never shown.
+/// The values of a Secret. They are never shown.
 #[derive(Clone)]
 pub struct Values {
     name: String,
@@ -19,10 +19,10 @@ pub struct Values {
 }
 
 impl Values {
-    /// The Secret of this name. What it is needed for is said where it isn't there: "the database's password".
+    /// Reads a Secret. The message for a missing Secret names its purpose, for instance "the database's password".
     ///
     /// # Errors
-    /// It isn't there, or can't be read.
+    /// The Secret doesn't exist, or can't be read.
     pub fn read(
         observed: &ObservedState<'_>,
         namespace: &str,
@@ -54,15 +54,15 @@ impl Values {
         &self.name
     }
 
-    /// The Secret's uid: another one is another Secret. Empty in a plan.
+    /// The Secret's uid. Empty in a plan.
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// A value that may be left out.
+    /// An optional value.
     ///
     /// # Errors
-    /// It is no text of one line.
+    /// The value is not a single line of text.
     pub fn line(&self, key: &str) -> Awaited<Option<&str>> {
         let Some(value) = self.data.get(key).filter(|value| !value.is_empty()) else {
             return Ok(None);
@@ -72,17 +72,17 @@ impl Values {
             _ => Err(Progress::failed(
                 Reason::InvalidSecret,
                 format!(
-                    "key {key} of Secret {} is no text of one line: write it again without a line break",
+                    "key {key} of Secret {} is not a single line of text: write it again without a line break",
                     self.name
                 ),
             )),
         }
     }
 
-    /// The port of a server that it names.
+    /// The port of a server.
     ///
     /// # Errors
-    /// It is no number from 1 to 65535.
+    /// The value is not a number from 1 to 65535.
     pub fn port(&self) -> Awaited<Option<u16>> {
         let Some(port) = self.line("port")? else {
             return Ok(None);
@@ -91,25 +91,25 @@ impl Values {
             Progress::failed(
                 Reason::InvalidSecret,
                 format!(
-                    "key port of Secret {} is no port: write a number from 1 to 65535",
+                    "key port of Secret {} is not a valid port: write a number from 1 to 65535",
                     self.name
                 ),
             )
         })
     }
 
-    /// A value that has to be there.
+    /// A required value.
     ///
     /// # Errors
-    /// It isn't there, or is no text of one line.
+    /// The value is missing, or is not a single line of text.
     pub fn required(&self, key: &str) -> Awaited<&str> {
         self.line(key)?.ok_or_else(|| self.lacks(key))
     }
 
-    /// A text of one or more lines that has to be there, a certificate for instance.
+    /// A required text of one or more lines, for instance a certificate.
     ///
     /// # Errors
-    /// It isn't there, or is no text.
+    /// The value is missing, or is not text.
     pub fn text(&self, key: &str) -> Awaited<&str> {
         let value = self.data.get(key).filter(|value| !value.is_empty());
         value
@@ -117,10 +117,10 @@ impl Values {
             .ok_or_else(|| self.lacks(key))
     }
 
-    /// Certificates of those who are to be trusted, under `ca.crt`; none where everybody trusts them.
+    /// The CA certificates under `ca.crt`. `None` if public CAs are used.
     ///
     /// # Errors
-    /// It is no text.
+    /// The value is not text.
     pub fn authority(&self) -> Awaited<Option<&str>> {
         match self.data.get(AUTHORITY) {
             Some(value) if !value.is_empty() => self.text(AUTHORITY).map(Some),

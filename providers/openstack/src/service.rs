@@ -1,4 +1,4 @@
-//! One OpenStack service, as every part of its recipe looks at it.
+//! An OpenStack service: its resource, release and names.
 
 use std::collections::BTreeMap;
 
@@ -20,44 +20,44 @@ use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
 use crate::{dependency, image};
 
-/// Label of everything that a service's operator composes: the service's name.
+/// Label of all composed objects: the service's name.
 pub(crate) const NAME: &str = "app.kubernetes.io/name";
-/// Label with the resource's name.
+/// Label of all composed objects: the resource's name.
 pub(crate) const INSTANCE: &str = "app.kubernetes.io/instance";
-/// Label with the component of the service that an object belongs to.
+/// Label of all composed objects: the component of the service.
 pub(crate) const COMPONENT: &str = "app.kubernetes.io/component";
-/// Label with the release.
+/// Label of all composed objects: the release.
 const VERSION: &str = "app.kubernetes.io/version";
 /// The component that serves the API.
 pub(crate) const API: &str = "api";
 
-/// One OpenStack service, as every part of its recipe looks at it.
+/// An OpenStack service: its resource, release and names.
 pub struct Service<'a> {
-    /// What is the same in every resource.
+    /// Its fixed facts.
     pub definition: &'static ServiceDefinition,
-    /// The namespace that it lives in.
+    /// The namespace of its resource.
     pub namespace: &'a str,
     /// The name of its resource.
     pub name: &'a str,
-    /// What every service has.
+    /// The part of the spec that all services have.
     pub common: &'a Common,
-    /// What the user adds to its configuration.
+    /// The options that the user adds.
     pub extra: Extra<'a>,
-    /// The release that is wanted.
+    /// The desired release.
     pub release: Release,
-    /// The image that is wanted.
+    /// The desired image.
     pub image: String,
-    /// The release that runs; none before the first is ready.
+    /// The installed release. `None` before the first is ready.
     pub installed: Option<Release>,
     owner: Owner,
 }
 
 impl<'a> Service<'a> {
-    /// The service that a resource asks for. `installed` is the release that its status says runs, `owned` what of the
-    /// configuration is the operator's own besides what is in every service.
+    /// Validates a resource. `installed` is the release in its status. `owned` are the options that the operator owns, besides those
+    /// of all services.
     ///
     /// # Errors
-    /// The image, the release or the extra configuration isn't valid: the failure says what to change.
+    /// The name, the image, the release or the extra configuration isn't valid.
     pub fn of<S: CustomResource>(
         definition: &'static ServiceDefinition,
         owned: &[Owned<'_>],
@@ -92,12 +92,12 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// What something of this service is called: its name and what for.
+    /// The name of an object of this service: the resource's name and a purpose.
     pub fn named(&self, purpose: &str) -> String {
         format!("{}-{purpose}", self.name)
     }
 
-    /// The labels that everything composed for this service has: a selector of it all.
+    /// The labels that select all objects of this service.
     pub fn labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.identity();
         for (label, value) in self.owner.labels() {
@@ -114,7 +114,7 @@ impl<'a> Service<'a> {
         ])
     }
 
-    /// An object of a foreign kind, for a component.
+    /// An object of another operator's kind, for a component.
     pub(crate) fn manifest<S>(&self, component: &str, spec: S) -> Manifest<S> {
         Manifest {
             metadata: self.metadata(component),
@@ -122,8 +122,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// The Secret with user and password of a server, and the key of the password: what is given, or the usual
-    /// name where nothing is.
+    /// The Secret with user and password of a server, and the key of the password, with their defaults.
     pub(crate) fn credentials<'r>(
         &self,
         given: Option<&'r CredentialsRef>,
@@ -135,14 +134,14 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// The labels that only a component's pods have. They never change: a Deployment's selector can't.
+    /// The labels that select a component's pods. They never change, because a Deployment's selector is immutable.
     pub fn selector(&self, component: &str) -> BTreeMap<String, String> {
         let mut labels = self.identity();
         labels.insert(COMPONENT.to_owned(), component.to_owned());
         labels
     }
 
-    /// Metadata with the labels of a component. The rest of the common labels are added to every object.
+    /// Metadata with the labels of a component. Composing an object adds the other common labels.
     pub fn metadata(&self, component: &str) -> ObjectMeta {
         let mut labels = self.selector(component);
         labels.insert(VERSION.to_owned(), self.release.to_string());
@@ -160,12 +159,12 @@ impl<'a> Service<'a> {
         metadata
     }
 
-    /// The API's name within the cluster, for instance `keystone.openstack.svc.cluster.local`.
+    /// The host name of the API within the cluster, for instance `keystone.openstack.svc.cluster.local`.
     pub fn host(&self) -> String {
         self.host_of(self.name)
     }
 
-    /// The name within the cluster of a Kubernetes Service in its namespace.
+    /// The host name within the cluster of a Kubernetes Service in its namespace.
     pub(crate) fn host_of(&self, object: &str) -> String {
         format!("{object}.{}.svc.cluster.local", self.namespace)
     }
@@ -179,10 +178,10 @@ impl<'a> Service<'a> {
         format!("{scheme}://{}:{}", self.host(), self.definition.port())
     }
 
-    /// The API, with how clients outside the cluster reach it.
+    /// The component that serves the API, with its exposure.
     ///
     /// # Errors
-    /// There are no replicas.
+    /// `replicas` is 0.
     pub fn api(&'a self, scale: Scale<'a>) -> Result<Component<'a>, Failure> {
         let expose = self.common.expose.as_ref();
         let api = Component::of(self, self.definition.api, "", scale)?;
@@ -190,7 +189,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// The kinds that every service's composer uses.
+/// The kinds that the composers of all services use.
 pub fn uses() -> Vec<Use> {
     let composed = [
         Secret::KIND,

@@ -14,14 +14,14 @@ use crate::service::Service;
 pub struct Certificate {
     /// Secret with certificate and key.
     pub secret: String,
-    /// Stands for the certificate: a renewed one has another.
+    /// The digest of the certificate, which changes with each renewal.
     pub digest: String,
-    /// Certificate of its issuer, where the Secret has it.
+    /// The CA certificate, if the Secret has it.
     pub authority: Option<String>,
 }
 
 impl Certificate {
-    /// The certificate of a component, if its endpoint is encrypted. Cert-manager makes and renews it where there is an issuer.
+    /// Resolves the certificate of a component, if its endpoint is encrypted. With an issuer, cert-manager creates and renews it.
     pub fn resolve(
         component: &Component<'_>,
         observed: &ObservedState<'_>,
@@ -37,7 +37,7 @@ impl Certificate {
             let (name, namespace) = (&component.object, service.namespace);
             let spec = cert_manager::Certificate {
                 secret_name: secret.clone(),
-                // Shorter names are anybody's: what they lead to depends on who asks.
+                // Shorter names are ambiguous: what they resolve to depends on the client's namespace.
                 dns_names: vec![component.host(), format!("{name}.{namespace}.svc")],
                 usages: vec!["server auth".to_owned()],
                 private_key: PrivateKey {
@@ -75,11 +75,11 @@ fn read(
     })
 }
 
-/// Returns the certificate of the issuer of an endpoint's certificate, where its Secret has it: one that the system may not know.
-/// The endpoint is that of the component whose objects have this name.
+/// Returns the CA certificate of an endpoint, if the endpoint's Secret has it. The endpoint is that of the component whose objects
+/// have this name.
 ///
 /// # Errors
-/// The Secret isn't there yet, or can't be read.
+/// The Secret doesn't exist yet, or can't be read.
 pub fn authority(
     namespace: &str,
     object: &str,
@@ -96,7 +96,7 @@ pub fn authority(
     Ok(values.authority()?.map(str::to_owned))
 }
 
-/// Name of the Secret with the certificate of a resource that is called so.
+/// The name of the Secret with the certificate of a component.
 fn secret(name: &str, tls: &c5c3_api::parts::Tls) -> String {
     match &tls.cert_secret_ref {
         Some(reference) => reference.name.clone(),

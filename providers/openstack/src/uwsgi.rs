@@ -1,18 +1,18 @@
-//! uwsgi, which serves an API.
+//! uwsgi, which serves the WSGI components.
 
 use crate::component::Component;
 use crate::deployment::CERTIFICATE;
 use crate::reverse_proxy::BEHIND;
 use crate::{files, metrics};
 
-/// Path that a pod answers when it reaches its database.
+/// Path of the readiness check, which needs the database.
 pub const READY: &str = "/ready";
 
-/// How often periodic commands run, as uwsgi reads it: every two minutes. They are uwsgi's, since a container of their own would need
-/// requests of its own, or a HorizontalPodAutoscaler couldn't count.
+/// The schedule of periodic commands in uwsgi's format: every two minutes. uwsgi runs them, because a separate container would need
+/// resource requests, which a HorizontalPodAutoscaler would include.
 const PERIOD: &str = "-2 -1 -1 -1 -1";
 
-/// How many requests each replica of an API serves at once.
+/// How many requests each replica serves at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
     /// Processes of each replica.
@@ -30,7 +30,7 @@ impl Default for Workers {
     }
 }
 
-/// How uwsgi serves a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
+/// The command of uwsgi for a Python module (<https://uwsgi-docs.readthedocs.io/en/latest/Options.html>).
 pub fn command(
     component: &Component<'_>,
     (module, port): (&str, u16),
@@ -59,7 +59,7 @@ pub fn command(
         "--mount",
         &ready,
         "--manage-script-name",
-        // For the root alone uwsgi then leaves out a variable that Glance's router needs.
+        // Without this, uwsgi omits a variable for the root path that Glance's router needs.
         "--route",
         "^/$ addvar:SCRIPT_NAME=",
         "--single-interpreter",
@@ -70,7 +70,7 @@ pub fn command(
         &threads,
         "--enable-threads",
         "--thunder-lock",
-        // Each process opens connections of its own.
+        // Each process opens its own connections.
         "--lazy-apps",
         "--need-app",
         // Tokens in headers are long.
@@ -78,7 +78,7 @@ pub fn command(
         "65535",
         "--add-header",
         "Connection: close",
-        // Without it SIGTERM reloads; with it requests that have begun come to their end.
+        // Without this, SIGTERM reloads; with it, uwsgi completes the requests in flight and exits.
         "--hook-master-start",
         "unix_signal:15 gracefully_kill_them_all",
         "--disable-logging",
@@ -94,7 +94,7 @@ pub fn command(
         .collect()
 }
 
-/// How it runs periodic commands, as a shell reads them.
+/// uwsgi's options that run shell commands periodically.
 pub fn periodic(commands: &[String]) -> impl Iterator<Item = String> {
     commands
         .iter()

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const NEUTRON: Complete = Complete;
 
-/// The service, with message buses that are run externally.
+/// The service with external message buses.
 fn given() -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
     for part in ["neutron", "neutron-cell1"] {

@@ -24,7 +24,7 @@ fn given(messaging: Value, secret: &[(&str, &str)]) -> Cluster {
     cluster
 }
 
-/// A bus in this cluster, and all that its operators do.
+/// A RabbitMQ in this cluster, with ready objects.
 fn managed(password: &str) -> Cluster {
     let credentials = [("username", "neutron"), ("password", password)];
     let mut cluster = given(json!({}), &credentials);

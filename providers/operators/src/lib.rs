@@ -1,8 +1,9 @@
 //! The list of all operators, for whoever runs, plans or packages them.
 
+use provider_cinder::Cinder;
 use provider_composer::Operator;
 use provider_glance::Glance;
-use provider_hypervisor_pool::HypervisorPool;
+use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use provider_keystone::Keystone;
 use provider_neutron::Neutron;
 use provider_nova::Nova;
@@ -13,17 +14,19 @@ use provider_placement::Placement;
 pub fn operators() -> Vec<Box<dyn Operator>> {
     let mut all = control_plane_operators();
     all.push(Box::new(HypervisorPool));
+    all.push(Box::new(HypervisorShare));
     all
 }
 
 /// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
 pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 7] = [
+    let services: [Box<dyn Operator>; 8] = [
         Box::new(Keystone),
         Box::new(Glance),
         Box::new(Placement),
         Box::new(Neutron),
         Box::new(Nova),
+        Box::new(Cinder),
         Box::new(OvnCluster),
         Box::new(OvnChassis),
     ];
@@ -51,6 +54,7 @@ mod tests {
             "placement-operator",
             "neutron-operator",
             "nova-operator",
+            "cinder-operator",
             "ovn-operator",
         ])));
     }

@@ -2,14 +2,10 @@
 
 use c5c3_api::ovn_cluster::OvnBackup;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
-use k8s_openapi::api::core::v1::{
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, PodTemplateSpec, ResourceRequirements,
-    VolumeResourceRequirements,
-};
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key};
-use provider_openstack::{Program, Source, pod_of};
+use provider_openstack::{Program, Source, claim, pod_of};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network};
@@ -28,20 +24,14 @@ impl Network<'_> {
         encryption: Option<&Encryption>,
         desired: &mut DesiredState,
     ) {
-        let size = Quantity(backup.storage.size.to_string());
-        let claim = PersistentVolumeClaim {
-            metadata: self.metadata(COMPONENT),
-            spec: Some(PersistentVolumeClaimSpec {
-                access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
-                storage_class_name: backup.storage.storage_class.clone(),
-                resources: Some(VolumeResourceRequirements {
-                    requests: Some([("storage".to_owned(), size)].into()),
-                    ..VolumeResourceRequirements::default()
-                }),
-                ..PersistentVolumeClaimSpec::default()
-            }),
-            ..PersistentVolumeClaim::default()
-        };
+        let storage = &backup.storage;
+        let class = storage.storage_class.clone();
+        let claim = claim(
+            self.metadata(COMPONENT),
+            "ReadWriteOnce",
+            &storage.size,
+            class,
+        );
         let name = self.named(COMPONENT);
         desired.apply_unowned(self.namespace, &name, &claim);
         let mut program = Program::default()

@@ -10,7 +10,7 @@ use provider_composer::{
 };
 
 use crate::network::{Database, Network};
-use crate::ovsdb::{Access, Answer, Removal, again, outside};
+use crate::ovsdb::{Access, Answer, Removal, again, external_request};
 
 /// Composes OVNChassis: observes a node, and removes it from the southbound database when it is gone.
 pub struct OvnChassis;
@@ -115,7 +115,7 @@ fn remove(
             access,
             system_id: system_id.to_owned(),
         };
-        desired.call(outside(&removal).map_err(|error| unread(error.to_string()))?);
+        desired.call(external_request(&removal).map_err(|error| unread(error.to_string()))?);
     }
     Ok(())
 }
@@ -148,13 +148,13 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
         Lookup::Unknown(message) => return Err(unknown(message)),
     };
     let client = network.client(observed)?;
-    let question = network.question(Database::Southbound, &pods, client.as_ref());
-    let question = question.ok_or_else(|| {
+    let query = network.query(Database::Southbound, &pods, client.as_ref());
+    let query = query.ok_or_else(|| {
         let message = "waits for a ready member of the southbound database";
         Progress::waiting(Reason::WaitingFor("Members"), message)
     })?;
-    match question.ask(observed) {
-        Lookup::Found(answer) => Ok((question.access, answer)),
+    match query.observe(observed) {
+        Lookup::Found(answer) => Ok((query.access, answer)),
         Lookup::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
         Lookup::Unknown(message) => Err(unknown(message)),
     }

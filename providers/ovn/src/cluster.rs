@@ -16,6 +16,7 @@ use provider_composer::{
     Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
+use provider_openstack::progress;
 
 use crate::encryption::Encryption;
 use crate::member::Members;
@@ -38,7 +39,6 @@ impl Composer for OvnCluster {
             KubernetesService::KIND,
             ConfigMap::KIND,
             Secret::KIND,
-            PersistentVolumeClaim::KIND,
             NetworkPolicy::KIND,
             PodDisruptionBudget::KIND,
             Manifest::<cert_manager::Certificate>::KIND,
@@ -49,6 +49,7 @@ impl Composer for OvnCluster {
             .into_iter()
             .map(Use::composes)
             .chain(read)
+            .chain([Use::keeps(PersistentVolumeClaim::KIND)])
             .collect()
     }
 
@@ -75,7 +76,13 @@ impl Composer for OvnCluster {
             .map(|database| network.compose_members(database, encryption, observed, desired));
         let rolled = members.iter().all(|members| members.rolled);
         let (image, northd) = network.daemons(encryption, rolled, observed, desired);
-        network.chassis_secret(encryption, image, &nodes, observed, desired);
+        let configured = network.chassis_secret(encryption, image, &nodes, observed, desired);
+        if configured.is_err() {
+            network.keep_secret(desired);
+        }
+        desired
+            .conditions
+            .note("AgentsConfigured", &progress(&configured));
         if let Some(backup) = &subject.spec.backup {
             network.backup(backup, encryption, desired);
         }
@@ -166,8 +173,8 @@ impl Network<'_> {
         client: Option<&ClientCertificate>,
         observed: &ObservedState<'_>,
     ) -> Option<Answer> {
-        let question = self.question(database, &members.pods, client)?;
-        match question.ask(observed) {
+        let query = self.query(database, &members.pods, client)?;
+        match query.observe(observed) {
             Lookup::Found(answer) => Some(answer),
             Lookup::Missing | Lookup::Unknown(_) => None,
         }

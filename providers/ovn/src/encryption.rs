@@ -22,8 +22,8 @@ pub(crate) struct Encryption {
     pub(crate) servers: String,
     /// The certificate of clients in the control plane.
     pub(crate) client: ClientCertificate,
-    /// The certificate of nodes.
-    pub(crate) node: ClientCertificate,
+    /// The certificate of nodes, which is never the servers'.
+    pub(crate) node: Awaited<ClientCertificate>,
 }
 
 impl Network<'_> {
@@ -63,10 +63,12 @@ impl Network<'_> {
             })?;
             let secret = self.secret(COMPONENT, &certificate);
             desired.apply(self.namespace, &self.client_secret(), &secret);
+            let purpose =
+                "certificate, key and ca.crt of the nodes: create it, or give tls.issuerRef";
             return Ok(Some(Encryption {
                 servers,
-                client: certificate.clone(),
-                node: certificate,
+                client: certificate,
+                node: self.certificate(&self.named("chassis-tls"), purpose, observed),
             }));
         };
         let services = Database::ALL.map(|database| self.host(self.service(database)));
@@ -82,7 +84,7 @@ impl Network<'_> {
         self.certificate(&servers, issued, observed)?;
         Ok(Some(Encryption {
             client: self.certificate(&client, issued, observed)?,
-            node: self.certificate(&node, issued, observed)?,
+            node: self.certificate(&node, issued, observed),
             servers,
         }))
     }

@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, ConfigMapKeySelector, ContainerPort, EnvVar, EnvVarSource, ExecAction,
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodSpec, PodTemplateSpec, Probe,
-    VolumeMount, VolumeResourceRequirements,
+    ConfigMap, ConfigMapKeySelector, ContainerPort, EnvVar, EnvVarSource, ExecAction, Pod, PodSpec,
+    PodTemplateSpec, Probe, VolumeMount,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
-use provider_openstack::{Program, Source, digest, pod_of, requirements, selector, spread};
+use provider_openstack::{Program, Source, claim, digest, pod_of, requirements, selector, spread};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network, Peers, is_ready};
@@ -216,23 +214,12 @@ impl Network<'_> {
     ) -> StatefulSet {
         let labels = self.labels(database.short());
         let storage = &self.database(database).storage;
-        let size = Quantity(storage.size.to_string());
-        let claim = PersistentVolumeClaim {
-            metadata: ObjectMeta {
-                name: Some("data".to_owned()),
-                ..ObjectMeta::default()
-            },
-            spec: Some(PersistentVolumeClaimSpec {
-                access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
-                storage_class_name: storage.storage_class.clone(),
-                resources: Some(VolumeResourceRequirements {
-                    requests: Some([("storage".to_owned(), size)].into()),
-                    ..VolumeResourceRequirements::default()
-                }),
-                ..PersistentVolumeClaimSpec::default()
-            }),
-            ..PersistentVolumeClaim::default()
+        let metadata = ObjectMeta {
+            name: Some("data".to_owned()),
+            ..ObjectMeta::default()
         };
+        let class = storage.storage_class.clone();
+        let claim = claim(metadata, "ReadWriteOnce", &storage.size, class);
         StatefulSet {
             metadata: self.metadata(database.short()),
             spec: StatefulSetSpec {

@@ -16,7 +16,7 @@ use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 use provider_openstack::table::{OVN, REGISTRY};
 use provider_openstack::{PodSettings, selector};
 
-use crate::ovsdb::{Access, ClientCertificate, Question};
+use crate::ovsdb::{Access, ClientCertificate, Query};
 
 /// One of OVN's databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,14 +195,14 @@ impl<'a> Network<'a> {
         observed.list::<Pod>(self.namespace, &labels)
     }
 
-    /// What is asked of a database: of its ready members, so that a change of readiness is another question. None while no
+    /// What is asked of a database: of its ready members, so that a change of readiness is another query. None while no
     /// member is ready.
-    pub(crate) fn question(
+    pub(crate) fn query(
         &self,
         database: Database,
         pods: &[Live<Pod>],
         tls: Option<&ClientCertificate>,
-    ) -> Option<Question> {
+    ) -> Option<Query> {
         let ready = pods.iter().filter(|pod| is_ready(pod));
         let members: BTreeMap<_, _> = ready
             .map(|pod| {
@@ -215,7 +215,7 @@ impl<'a> Network<'a> {
             members,
             tls: tls.cloned(),
         };
-        (!access.members.is_empty()).then_some(Question {
+        (!access.members.is_empty()).then_some(Query {
             access,
             chassis: database == Database::Southbound,
         })
@@ -315,11 +315,16 @@ pub(crate) fn is_ready(pod: &Live<Pod>) -> bool {
 }
 
 /// An image as a container names it. A digest wins over a tag.
-pub(crate) fn reference(image: &Image) -> String {
+fn reference(image: &Image) -> String {
     let repository = image.repository.clone();
     let repository = repository.unwrap_or_else(|| format!("{REGISTRY}/ovn"));
     match (&image.digest, &image.tag) {
         (Some(digest), _) => format!("{repository}@{digest}"),
-        (None, tag) => format!("{repository}:{}", tag.as_deref().unwrap_or(OVN)),
+        (None, _) => format!("{repository}:{}", tag(image)),
     }
+}
+
+/// The tag of an image of OVN.
+pub(crate) fn tag(image: &Image) -> &str {
+    image.tag.as_deref().unwrap_or(OVN)
 }

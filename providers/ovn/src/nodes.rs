@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::ovn_chassis::{Encapsulation, OvnChassisSpec};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Node, Secret};
@@ -11,10 +12,8 @@ use provider_composer::{
 use provider_openstack::Awaited;
 
 use crate::encryption::Encryption;
-use crate::network::{Network, reference};
+use crate::network::{Network, tag};
 
-/// Label of Secrets that agents on nodes need, and what it says for those of OVN.
-const AGENTS: (&str, &str) = ("c5c3.io/agents", "ovn");
 /// Annotation of a node: OVN's name of it, where that isn't the node's own.
 const SYSTEM_ID: &str = "ovn.c5c3.io/system-id";
 /// Annotation of a node: the address that tunnels end at, where that isn't the node's internal one.
@@ -88,8 +87,11 @@ impl Network<'_> {
                 .all(|(label, value)| labels.get(label) == Some(value))
     }
 
-    /// Composes the Secret with what nodes are told of OVN. The image in it changes when northd runs the new one: an
+    /// Composes the Secret with what nodes are told of OVN. The release in it changes when northd runs the new image: an
     /// ovn-controller waits for a northd of its own version (`ovn-match-northd-version`, ovn-controller(8)).
+    ///
+    /// # Errors
+    /// The Secret can't be read, or nodes have no certificate yet. Then it stays as it is.
     pub(crate) fn chassis_secret(
         &self,
         encryption: Option<&Encryption>,
@@ -97,21 +99,21 @@ impl Network<'_> {
         nodes: &Awaited<Vec<Live<Node>>>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) {
+    ) -> Awaited<()> {
         let name = self.named(COMPONENT);
-        let key = Key::of::<Secret>(self.namespace, &name);
         let before = match observed.get::<Secret>(self.namespace, &name) {
             Lookup::Found(secret) => secret.body.data.unwrap_or_default(),
             Lookup::Missing => Default::default(),
-            Lookup::Unknown(_) => return desired.keep(key),
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
         };
+        let node = encryption.map(|encryption| encryption.node.clone());
+        let node = node.transpose()?;
         let before = |key: &str| before.get(key).cloned();
         let value = |text: String| ByteString(text.into_bytes());
-        let (ovn, ovs) = (self.image.clone(), reference(&self.spec.ovs_image));
         let is_new = image.as_ref() == Some(&self.image);
-        let image = |key: &str, wanted: String| match before(key) {
+        let release = match before("release") {
             Some(before) if !is_new => before,
-            _ => value(wanted),
+            _ => value(tag(&self.spec.ovn_image).to_owned()),
         };
         let mappings = self.spec.chassis.bridge_mappings.iter();
         let mappings = mappings.map(|one| format!("{}:{}", one.physical_network, one.bridge));
@@ -121,8 +123,8 @@ impl Network<'_> {
             value(gateways.collect::<Vec<_>>().join(","))
         });
         let gateways = gateways.or_else(|_| before("gatewayNodes").ok_or(()));
-        let mut secret = match encryption {
-            Some(encryption) => self.secret(COMPONENT, &encryption.node),
+        let mut secret = match &node {
+            Some(node) => self.secret(COMPONENT, node),
             None => Secret {
                 metadata: self.metadata(COMPONENT),
                 type_: Some("Opaque".to_owned()),
@@ -130,11 +132,10 @@ impl Network<'_> {
             },
         };
         let labels = secret.metadata.labels.get_or_insert_default();
-        labels.insert(AGENTS.0.to_owned(), AGENTS.1.to_owned());
+        labels.insert(AGENTS.to_owned(), "ovn".to_owned());
         secret.data.get_or_insert_default().extend([
             ("remote".to_owned(), value(self.remote())),
-            ("image".to_owned(), image("image", ovn)),
-            ("ovsImage".to_owned(), image("ovsImage", ovs)),
+            ("release".to_owned(), release),
             (
                 "bridgeMappings".to_owned(),
                 value(mappings.collect::<Vec<_>>().join(",")),
@@ -142,6 +143,7 @@ impl Network<'_> {
             ("gatewayNodes".to_owned(), gateways.unwrap_or_default()),
         ]);
         desired.apply(self.namespace, &name, &secret);
+        Ok(())
     }
 
     /// Leaves the Secret as it is.

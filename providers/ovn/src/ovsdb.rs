@@ -41,7 +41,7 @@ pub struct Access {
 
 /// How the members of a database are, and with `chassis` which nodes have registered there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct Query {
     /// Where the database is.
     pub access: Access,
     /// Whether registered nodes are asked for, which only the southbound database knows.
@@ -109,14 +109,14 @@ impl Answer {
     }
 }
 
-impl Question {
+impl Query {
     /// Asks. What isn't an answer counts as unread.
-    pub(crate) fn ask(&self, observed: &ObservedState<'_>) -> Lookup<Answer> {
-        let question = match outside(self) {
-            Ok(question) => question,
+    pub(crate) fn observe(&self, observed: &ObservedState<'_>) -> Lookup<Answer> {
+        let query = match external_request(self) {
+            Ok(query) => query,
             Err(error) => return Lookup::Unknown(error.to_string()),
         };
-        match observed.external(question) {
+        match observed.external(query) {
             Lookup::Found(answer) => match Answer::deserialize(answer.as_ref()) {
                 Ok(answer) => Lookup::Found(answer),
                 Err(error) => {
@@ -140,8 +140,8 @@ pub(crate) fn again(observed: &ObservedState<'_>) -> Timestamp {
     again.unwrap_or(Timestamp::MAX)
 }
 
-/// A question or call as its driver gets it.
-pub(crate) fn outside(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
+/// A query or call as its driver gets it.
+pub(crate) fn external_request(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
     Ok(ExternalRequest {
         system: SYSTEM,
         content: serde_json::to_string(content)?,

@@ -24,9 +24,9 @@ struct Southbound {
 }
 
 impl System for Southbound {
-    fn answer(&self, question: &str) -> Option<Value> {
-        let question: ovsdb::Question = serde_json::from_str(question).ok()?;
-        let members = question.access.members.keys().map(|pod| {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let query: ovsdb::Query = serde_json::from_str(query).ok()?;
+        let members = query.access.members.keys().map(|pod| {
             let is_first = pod.ends_with("-0");
             let index = if is_first { 12 } else { 10 };
             let member = json!({ "connected": true, "leader": is_first, "index": index });
@@ -35,7 +35,7 @@ impl System for Southbound {
         let removed = self.removed.lock().ok()?;
         let mut chassis = self.chassis.clone();
         if let Some(chassis) = chassis.as_object_mut() {
-            chassis.retain(|name, _| question.chassis && !removed.contains(name));
+            chassis.retain(|name, _| query.chassis && !removed.contains(name));
         }
         Some(json!({
             "members": members.collect::<serde_json::Map<_, _>>(),
@@ -70,7 +70,9 @@ impl Stage {
         cluster.join(ovsdb::SYSTEM, southbound.clone());
         let keys = json!({ "ca.crt": "Y2E=", "tls.crt": "Y3J0", "tls.key": "a2V5" });
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": keys });
-        cluster.put(&key::<Secret>("ovn-tls"), &secret);
+        for name in ["ovn-tls", "ovn-chassis-tls"] {
+            cluster.put(&key::<Secret>(name), &secret);
+        }
         let mut stage = Self {
             cluster,
             southbound,
@@ -263,6 +265,22 @@ fn missing_certificate_is_named_and_nothing_runs_without_it() {
     assert_eq!(stage.cluster.get(&key::<StatefulSet>("ovn-nb")), None);
 }
 
+/// A node that is taken over must not be able to pose as the databases.
+#[test]
+fn nodes_never_get_the_key_of_the_servers() {
+    let mut stage = Stage::new(json!({}));
+    stage.cluster.delete(&key::<Secret>("ovn-chassis-tls"));
+    stage.serve();
+    assert_eq!(stage.cluster.get(&key::<Secret>("ovn-chassis")), None);
+    let waits = "AgentsConfigured WaitingForSecret waits for Secret ovn-chassis-tls with certificate, key and ca.crt of the \
+                 nodes: create it, or give tls.issuerRef";
+    assert!(
+        stage.conditions().contains(&waits.to_owned()),
+        "{:?}",
+        stage.conditions()
+    );
+}
+
 #[test]
 fn lost_certificate_deletes_nothing() {
     let mut stage = Stage::new(json!({}));
@@ -287,6 +305,7 @@ fn majority_serves_while_a_member_is_missing() {
     assert_eq!(
         stage.conditions(),
         [
+            "AgentsConfigured Ready ",
             "NorthboundReady Ready ",
             "SouthboundReady Ready ",
             "ControllersReady Ready ",
@@ -366,7 +385,7 @@ fn new_image_reaches_the_databases_then_northd_then_nodes() {
     let images = |stage: &Stage| {
         let container = "/spec/template/spec/containers/0/image";
         let node: k8s_openapi::ByteString =
-            serde_json::from_value(stage.field(&key::<Secret>("ovn-chassis"), "/data/image"))
+            serde_json::from_value(stage.field(&key::<Secret>("ovn-chassis"), "/data/release"))
                 .unwrap();
         [
             stage.field(&key::<StatefulSet>("ovn-nb"), container),
@@ -389,10 +408,10 @@ fn new_image_reaches_the_databases_then_northd_then_nodes() {
     assert_eq!(
         seen,
         [
-            ["ovn:2", "ovn:1", "ovn:1"],
-            ["ovn:2", "ovn:1", "ovn:1"],
-            ["ovn:2", "ovn:2", "ovn:1"],
-            ["ovn:2", "ovn:2", "ovn:2"],
+            ["ovn:2", "ovn:1", "1"],
+            ["ovn:2", "ovn:1", "1"],
+            ["ovn:2", "ovn:2", "1"],
+            ["ovn:2", "ovn:2", "2"],
         ]
     );
 }

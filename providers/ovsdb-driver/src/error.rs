@@ -5,7 +5,7 @@ use provider_runtime::DriverError;
 /// Why a database can't be asked or called.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("a question or call of OVSDB isn't valid: run the same version of everything")]
+    #[error("a query or call of OVSDB isn't valid: run the same version of everything")]
     NotUnderstood,
     #[error(
         "the certificate, key or ca.crt of OVN's clients isn't valid PEM: write the Secret again"

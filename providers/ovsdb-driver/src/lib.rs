@@ -1,6 +1,6 @@
 //! Asks and calls OVN's databases: how their members are, which nodes have registered, and the removal of a node.
 //!
-//! What is understood stands in [`provider_ovn::ovsdb`]. A connection lasts for one question: there is one a minute.
+//! What is understood stands in [`provider_ovn::ovsdb`]. A connection lasts for one query: there is one a minute.
 
 mod connection;
 mod error;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
-use provider_ovn::ovsdb::{Access, Answer, Question, Removal, SYSTEM, VALID};
+use provider_ovn::ovsdb::{Access, Answer, Query, Removal, SYSTEM, VALID};
 use provider_runtime::{Driver, DriverError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -30,9 +30,9 @@ impl Driver for Ovsdb {
         Duration::from_secs(VALID.into())
     }
 
-    fn observe<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
         async move {
-            let answer = observe(&parsed(question)?).await?;
+            let answer = observe(&parsed(query)?).await?;
             Ok(serde_json::to_value(answer).map_err(|_| Error::NotUnderstood)?)
         }
         .boxed()
@@ -52,10 +52,10 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|_| Error::NotUnderstood)
 }
 
-async fn observe(question: &Question) -> Result<Answer, Error> {
-    let database = &question.access.database;
-    let (mut connection, mut answer) = connect(&question.access).await?;
-    if question.chassis {
+async fn observe(query: &Query) -> Result<Answer, Error> {
+    let database = &query.access.database;
+    let (mut connection, mut answer) = connect(&query.access).await?;
+    if query.chassis {
         tables::chassis(&mut connection, database, &mut answer).await?;
     }
     Ok(answer)

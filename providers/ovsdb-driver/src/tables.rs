@@ -10,7 +10,7 @@ use crate::error::Error;
 pub(crate) async fn member(connection: &mut Connection, database: &str) -> Result<Member, Error> {
     let columns = ["connected", "leader", "index"];
     let select = select("Database", json!([["name", "==", database]]), &columns);
-    let what = "the question how the database is";
+    let what = "the query how the database is";
     let results = connection.transact("_Server", &[select], what).await?;
     let rows = rows(&results, 0).ok_or_else(|| connection.strange(what))?;
     let row = rows.first().ok_or_else(|| connection.strange(what))?;
@@ -38,7 +38,7 @@ pub(crate) async fn chassis(
             &["name", "nb_cfg", "nb_cfg_timestamp"],
         ),
     ];
-    let what = "the question which nodes have registered";
+    let what = "the query which nodes have registered";
     let results = connection.transact(database, &operations, what).await?;
     let tables = [0, 1, 2].map(|table| rows(&results, table));
     let [Some(global), Some(chassis), Some(private)] = tables else {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use provider_ovn::ovsdb::{Access, Answer, Chassis, Member, Question, Removal};
+use provider_ovn::ovsdb::{Access, Answer, Chassis, Member, Query, Removal};
 use provider_ovsdb_driver::Ovsdb;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
@@ -90,12 +90,12 @@ async fn closed() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-fn question(access: Access) -> String {
-    let question = Question {
+fn query(access: Access) -> String {
+    let query = Query {
         access,
         chassis: true,
     };
-    serde_json::to_string(&question).unwrap()
+    serde_json::to_string(&query).unwrap()
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
         ("sb-1", member(true, 12, changes).await),
         ("sb-2", closed().await),
     ]);
-    let answer = Ovsdb.observe(&question(access)).await.unwrap();
+    let answer = Ovsdb.observe(&query(access)).await.unwrap();
     let answer: Answer = serde_json::from_value(answer).unwrap();
     let member = |leader, index| Member {
         connected: true,
@@ -158,7 +158,7 @@ async fn node_is_removed_with_its_private_row_by_the_leader() {
 #[tokio::test]
 async fn database_without_an_answer_is_unavailable() {
     let access = access(&[("sb-0", closed().await)]);
-    let failed = Ovsdb.observe(&question(access)).await;
+    let failed = Ovsdb.observe(&query(access)).await;
     assert!(
         matches!(failed, Err(DriverError::Unavailable(_))),
         "{failed:?}"

@@ -1,4 +1,4 @@
-//! The API server, as far as operators need it: whole objects as JSON, and every write under a [`LeaseGuard`].
+//! The client of the API server: whole objects as JSON, and every write under a [`LeaseGuard`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::lease::LeaseGuard;
 use crate::metrics::Metrics;
 
-/// How long a call may take. Shorter than what a [`LeaseGuard`] keeps in reserve, so that a write has ended before somebody else
-/// may write.
+/// The timeout of a call. It is shorter than the reserve of a [`LeaseGuard`], so that a write has ended before another
+/// replica may write.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the API server keeps a watch, at least, and how much longer at most: not all watches end at once.
+/// How long the API server keeps a watch, at least, and the largest random addition: watches don't all end together.
 const WATCH: Duration = Duration::from_secs(270);
 const SPREAD: Duration = Duration::from_secs(20);
 
-/// How much later than asked for the API server may end a watch. After that its connection is lost.
+/// How much later than requested the API server may end a watch. After that the connection counts as lost.
 const LATE: Duration = Duration::from_secs(10);
 
 /// How many objects are listed at once: what isn't kept of them is dropped page by page, and each may be a megabyte or more.
@@ -37,7 +37,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
 const PATCH: &str = "application/json-patch+json";
 
-/// Calls the API server, and counts.
+/// Calls the API server, and counts the calls.
 #[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
@@ -59,9 +59,9 @@ pub(crate) enum Extent {
 #[derive(Deserialize)]
 pub(crate) struct Page {
     pub metadata: PageMetadata,
-    /// None where there are none: the API server writes null then.
+    /// None where the list is empty: the API server writes null then.
     pub items: Option<Vec<Box<RawValue>>>,
-    /// No other page is read before this one is dropped.
+    /// The permit to hold a page; the next page is read once this one is dropped.
     #[serde(skip)]
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -75,7 +75,7 @@ pub(crate) struct PageMetadata {
     pub r#continue: String,
 }
 
-/// Why the API server did not do what it was asked for.
+/// Why a call of the API server failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     /// Another replica may be leading by now: nothing was written.
@@ -90,7 +90,7 @@ pub(crate) enum ApiError {
     /// No object can have that name.
     #[error("{0:?} can't be the name of an object")]
     Name(String),
-    /// It says no.
+    /// The API server refused the call.
     #[error("{0}")]
     Refused(#[source] Box<kube::core::Status>),
     /// It can't be reached, or can't be understood.
@@ -116,7 +116,7 @@ impl ApiError {
         }
     }
 
-    /// One word for metrics.
+    /// Returns the label for metrics.
     pub(crate) fn label(&self) -> &'static str {
         match (self, self.code()) {
             (Self::NotLeading, _) => "not_leading",
@@ -130,7 +130,7 @@ impl ApiError {
         }
     }
 
-    /// In words for people who must not see what is in a Secret, which an API server may quote.
+    /// Returns a message without values of Secrets, which an API server may quote.
     pub(crate) fn shown(&self, kind: ResourceKind) -> String {
         match self {
             Self::Refused(status) if kind.kind == "Secret" => {
@@ -155,7 +155,7 @@ impl Api {
         }
     }
 
-    /// One object; none: there is none.
+    /// Returns one object; none if it doesn't exist.
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Value>, ApiError> {
         let request = Request::get(path(key, "")?).header(ACCEPT, JSON);
         match self.send("get", request, Vec::new()).await {
@@ -218,8 +218,8 @@ impl Api {
         ))
     }
 
-    /// Makes fields of an object ours and as wanted, whoever set them; with the uid it must have, if it must be there. An
-    /// object that isn't there is made, and then nothing of anybody else is changed should there be one after all.
+    /// Applies an object by server-side apply, and takes its fields over from other managers. With a uid, the object
+    /// must exist with it. Without, the object is created; should it exist after all, no foreign field is changed.
     pub(crate) async fn apply(
         &self,
         guard: &LeaseGuard,
@@ -238,7 +238,7 @@ impl Api {
         self.write(guard, "apply", request, &object).await
     }
 
-    /// Makes an object that must not be there yet.
+    /// Creates an object that must not exist yet.
     pub(crate) async fn create(
         &self,
         guard: &LeaseGuard,
@@ -251,14 +251,14 @@ impl Api {
         self.write(guard, "create", request, object).await
     }
 
-    /// Makes an object that must still be as it was seen.
+    /// Replaces an object that must be unchanged since it was read.
     pub(crate) async fn replace(&self, key: &Key, object: &Value) -> Result<Value, ApiError> {
         let request = Request::put(path(key, "")?).header(CONTENT_TYPE, JSON);
         self.send("update", request, object.to_string().into_bytes())
             .await
     }
 
-    /// Deletes an object that must still be as it was seen.
+    /// Deletes an object that must be unchanged since it was read.
     pub(crate) async fn delete(
         &self,
         guard: &LeaseGuard,
@@ -275,7 +275,7 @@ impl Api {
         deleted.map(drop)
     }
 
-    /// Writes the status of an object that must still be as it was seen.
+    /// Writes the status of an object that must be unchanged since it was read.
     pub(crate) async fn set_status(
         &self,
         guard: &LeaseGuard,
@@ -293,23 +293,23 @@ impl Api {
         self.write(guard, "status", request, &change).await
     }
 
-    /// Writes the finalizers of an object that must still be as it was seen.
-    pub(crate) async fn set_finalizers(
+    /// Changes metadata of an object that must be unchanged since it was read. What is null is removed.
+    pub(crate) async fn set_metadata(
         &self,
         guard: &LeaseGuard,
         manager: &str,
         key: &Key,
         version: &str,
-        finalizers: &[&str],
+        mut metadata: Value,
     ) -> Result<Value, ApiError> {
-        let change =
-            json!({ "metadata": { "resourceVersion": version, "finalizers": finalizers } });
+        metadata["resourceVersion"] = json!(version);
         let url = format!("{}?fieldManager={manager}", path(key, "")?);
         let request = Request::patch(url).header(CONTENT_TYPE, MERGE);
-        self.write(guard, "finalizers", request, &change).await
+        let change = json!({ "metadata": metadata });
+        self.write(guard, "metadata", request, &change).await
     }
 
-    /// Makes an object that needs no leadership: the [`LeaseGuard`] itself.
+    /// Creates an object without a valid [`LeaseGuard`]: the Lease itself.
     pub(crate) async fn create_lease(&self, key: &Key, object: &Value) -> Result<Value, ApiError> {
         let request = Request::post(parent(key)?).header(CONTENT_TYPE, JSON);
         self.send("create", request, object.to_string().into_bytes())

@@ -1,4 +1,4 @@
-//! All operators of a process, from the first watch to the last write.
+//! The controller: all operators of a process.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -24,10 +24,11 @@ use crate::metrics::Metrics;
 use crate::reconcile::{Controller, slots};
 use crate::{Leadership, Options, RunError};
 
-/// How long turns may take to end once the process is told to stop.
+/// How long reconciles may take to finish on shutdown.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Carries operators in a cluster until `shutdown`; then turns get a few seconds to end, and another replica may lead.
+/// Runs operators in a cluster until `shutdown`. Reconciles then get a few seconds to finish, and the Leases are
+/// released.
 ///
 /// # Errors
 /// The address for health and metrics can't be listened on.
@@ -118,7 +119,7 @@ pub async fn run_until(
     Ok(())
 }
 
-/// One for each operator's name: what goes by the same name is led together.
+/// Returns an election for each operator's name: operators of the same name share one.
 fn elections(
     names: &BTreeSet<&'static str>,
     leadership: &Leadership,
@@ -140,8 +141,8 @@ fn elections(
     names.iter().map(election).collect()
 }
 
-/// Health and metrics. A replica that doesn't lead is as ready as one that does. One that can't read a kind is alive, since
-/// restarting it would change nothing, but not ready.
+/// Serves health and metrics. A replica is ready whether it leads or not. One that can't read a kind is alive, since a
+/// restart would change nothing, but not ready.
 fn page(path: &str, cache: &Cache, metrics: &Metrics, registry: &Registry) -> Answer {
     match path {
         "/healthz" => Answer::Text("ok\n".to_owned()),
@@ -163,7 +164,7 @@ fn page(path: &str, cache: &Cache, metrics: &Metrics, registry: &Registry) -> An
     }
 }
 
-/// Unlike any other replica's, and told apart from the last one of the same Pod.
+/// Returns an identity that is unique among replicas and among restarts of a Pod.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "c5c3".to_owned());
     format!("{host}_{:08x}", fastrand::u32(..))

@@ -19,7 +19,7 @@ pub trait Driver: Send + Sync {
     }
 
     /// Reads from the system. The response is cached while it is valid, or until the next call of the system.
-    fn observe<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<Value, DriverError>>;
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>>;
 
     /// Changes the system. Calls are idempotent.
     fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>>;

@@ -1,4 +1,4 @@
-//! Why operators can't be carried.
+//! Why operators can't be run.
 
 use std::io;
 

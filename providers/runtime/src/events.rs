@@ -1,4 +1,4 @@
-//! Kubernetes Events: what a condition says now that it did not say before.
+//! Kubernetes Events for changed conditions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -16,16 +16,16 @@ use crate::reconcile::Change;
 
 const EVENT: ResourceKind = ResourceKind::namespaced("events.k8s.io", "v1", "Event", "events");
 
-/// What was said already is not repeated for so long.
+/// An event isn't repeated within this time.
 const ONCE: Duration = Duration::from_secs(600);
 
-/// The API server takes no longer notes.
+/// The largest note that the API server accepts.
 const LONGEST: usize = 1000;
 
-/// Writes events. One that can't be written is lost: the condition says the same.
+/// Writes events. An event that can't be written is dropped: the condition has the same message.
 pub(crate) struct Events {
     api: Api,
-    /// Which replica speaks.
+    /// The identity of this replica.
     instance: String,
     told: Mutex<HashMap<(String, String, String), Instant>>,
 }

@@ -52,7 +52,7 @@ impl ExternalSystems {
         Some(Lookup::Found(Arc::clone(response)))
     }
 
-    /// DependencyIndex, and remembers the response.
+    /// Sends a request that only reads, and remembers the response.
     pub(crate) async fn observe(&self, request: &ExternalRequest) -> Result<(), DriverError> {
         let driver = self.driver(request)?;
         let reading = driver.observe(&request.content);
@@ -92,7 +92,7 @@ impl ExternalSystems {
 
 fn slow(request: &ExternalRequest) -> DriverError {
     DriverError::Unavailable(format!(
-        "{} did not response within {} s",
+        "{} did not respond within {} s",
         request.system,
         TIMEOUT.as_secs()
     ))

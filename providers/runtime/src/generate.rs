@@ -1,4 +1,4 @@
-//! Secrets whose values are made once.
+//! Secrets whose values are generated once.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use provider_composer::{Generated, GeneratedValue, Key, Owner, Retention};
 use ring::rand::SecureRandom;
 use serde_json::{Value, json};
 
-/// Annotation of a Secret that goes when it isn't wanted any more. One without it stays.
+/// Annotation of a Secret that is deleted when it isn't wanted any more. One without it is kept.
 pub const WHILE_WANTED: &str = "c5c3.io/while-wanted";
 
 /// Letters and digits.
@@ -20,7 +20,7 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 #[error("the operating system gives no random numbers")]
 pub(crate) struct NoRandomness;
 
-/// The Secret to create where there is none of its name.
+/// Returns the Secret to create.
 pub(crate) fn secret(
     key: &Key,
     generated: &Generated,
@@ -53,7 +53,7 @@ pub(crate) fn secret(
     )
 }
 
-/// Every character is as likely as any other: bytes that would favour some are drawn again.
+/// Every character is equally likely: bytes that would favour some are discarded.
 fn password(length: u8, random: &dyn SecureRandom) -> Result<Vec<u8>, NoRandomness> {
     let fair = u8::MAX - u8::MAX % 62;
     let mut drawn = Vec::with_capacity(usize::from(length));

@@ -1,8 +1,8 @@
-//! Who leads: one Lease for each operator, so that replicas share the operators among them.
+//! Leader election: one Lease for each operator, so that replicas share the operators.
 //!
-//! A holder believes in its Lease for less time than others do: it stops writing [`TIMEOUT`] before anybody else may take
-//! over, which is how long its last write may still be under way. Others go by how long they themselves saw the Lease
-//! unchanged, never by what a clock elsewhere says.
+//! A holder's guard expires before its Lease does: it stops writing [`TIMEOUT`] before another replica may take over,
+//! which is how long its last write may take. A candidate measures itself for how long the Lease hasn't changed, and
+//! trusts no other clock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,11 +16,11 @@ use tracing::{info, warn};
 
 use crate::api::{Api, ApiError, TIMEOUT};
 
-/// How long a Lease holds without being renewed.
+/// How long a Lease is valid without being renewed.
 const DURATION: Duration = Duration::from_secs(15);
 /// How often it is renewed.
 const RENEW: Duration = Duration::from_secs(4);
-/// How often somebody who waits for it looks at it.
+/// How often a candidate that waits for the Lease reads it.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// The right to write, as long as it is valid.
@@ -29,12 +29,12 @@ pub(crate) struct LeaseGuard(Arc<Mutex<Until>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Until {
-    /// Somebody else leads.
+    /// Another replica leads.
     #[default]
     Nobody,
     /// We lead until then.
     Moment(Instant),
-    /// There is nobody else.
+    /// There is no other replica.
     Ever,
 }
 
@@ -62,30 +62,30 @@ impl LeaseGuard {
     }
 }
 
-/// Takes part in the election for one operator.
+/// A candidate in the election for one operator.
 pub(crate) struct LeaderElection {
     pub api: Api,
     pub namespace: String,
     pub operator: &'static str,
-    /// Who we are, unlike any other replica.
+    /// The identity of this replica.
     pub identity: String,
     pub guard: LeaseGuard,
 }
 
-/// The Lease as somebody else had it, and since when we know.
+/// The Lease of another holder, and since when it hasn't changed.
 struct Seen {
     version: String,
     since: Instant,
 }
 
 impl LeaderElection {
-    /// Takes the Lease whenever it is free, and keeps it. `leading` is called each time that it was taken.
+    /// Acquires the Lease whenever it is free, and renews it. Calls `leading` each time that it was acquired.
     pub(crate) async fn run(&self, leading: impl Fn()) {
         let mut seen: Option<Seen> = None;
         loop {
             let began = Instant::now();
             let renewal = self.acquire(&mut seen).await;
-            // Looked at only now: a Lease that lapsed while it was renewed has stopped reconciles, which have to be woken.
+            // Checked only now: a Lease that expired during its renewal has stopped reconciles, which must be woken.
             let was_leading = self.guard.is_valid();
             let pause = match renewal {
                 Ok(true) => {
@@ -116,7 +116,7 @@ impl LeaderElection {
         }
     }
 
-    /// Gives the Lease back, so that nobody has to wait for it.
+    /// Releases the Lease, so that no replica has to wait for it.
     pub(crate) async fn release(&self) {
         self.guard.set(Until::Nobody);
         let key = self.key();
@@ -131,7 +131,7 @@ impl LeaderElection {
         }
     }
 
-    /// Takes, renews or waits. Whether the Lease is ours now.
+    /// Acquires or renews the Lease. Returns whether this replica holds it.
     async fn acquire(&self, seen: &mut Option<Seen>) -> Result<bool, ApiError> {
         let key = self.key();
         let Some(lease) = self.api.get(&key).await? else {
@@ -179,8 +179,7 @@ impl LeaderElection {
             .is_some_and(|holder| *holder == self.identity)
     }
 
-    /// The Lease held by somebody from now on. The resourceVersion that it was read with makes sure that nobody else has
-    /// written it since.
+    /// Returns the Lease with a new holder. Its resourceVersion ensures that it is unchanged since it was read.
     fn written(&self, mut lease: Value, holder: &str) -> Value {
         let now = Timestamp::now()
             .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
@@ -205,7 +204,7 @@ impl LeaderElection {
     }
 }
 
-/// A conflict says that somebody else was faster.
+/// A conflict means that another replica was faster.
 fn taken(written: Result<Value, ApiError>) -> Result<bool, ApiError> {
     match written {
         Ok(_) => Ok(true),

@@ -31,12 +31,12 @@ struct Kind {
     kind: &'static str,
 }
 
-/// Seconds that a turn works: finer where it is to be told whether turns take too much.
+/// Buckets for the seconds that a reconcile works: finer around its limit.
 const WORK: [f64; 12] = [
     0.001, 0.002, 0.004, 0.008, 0.016, 0.024, 0.032, 0.04, 0.05, 0.1, 0.25, 1.0,
 ];
 
-/// Counts turns and calls of the API server.
+/// Counts reconciles and calls of the API server.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     reconciles: Family<Operator, Counter>,
@@ -83,7 +83,7 @@ impl Metrics {
         metrics
     }
 
-    /// A turn has ended, after this time and this much work.
+    /// Records a reconcile: its duration, and the processor time that it took.
     pub(crate) fn reconciled(&self, operator: &'static str, took: Duration, worked: Duration) {
         self.reconciles.get_or_create(&Operator { operator }).inc();
         self.duration.observe(took.as_secs_f64());
@@ -104,7 +104,7 @@ impl Metrics {
         self.queued.set(i64::try_from(depth).unwrap_or(i64::MAX));
     }
 
-    /// These kinds can't be read now.
+    /// Sets the kinds that can't be read now.
     pub(crate) fn unknown(&self, kinds: impl Iterator<Item = &'static str>) {
         self.unknown.clear();
         for kind in kinds {

@@ -1,4 +1,4 @@
-//! Where and how to carry operators.
+//! The options of a process that runs operators.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNS
 /// Where and how to carry operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The cluster; none: as `KUBECONFIG` says, or `~/.kube/config`, or the one that the process runs in.
+    /// The kubeconfig; none: `KUBECONFIG`, `~/.kube/config`, or the cluster that the process runs in.
     pub kubeconfig: Option<PathBuf>,
     /// For `/healthz`, `/readyz` and `/metrics`; none: not served. Port 0 takes any free one.
     pub address: Option<SocketAddr>,
@@ -22,9 +22,9 @@ pub struct Options {
 /// Who leads where there may be several replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leadership {
-    /// This process: there is no other.
+    /// This process, the only replica.
     Alone,
-    /// Whoever holds the operator's Lease.
+    /// The replica that holds the operator's Lease.
     Elected {
         /// Where the Leases are; none: in the namespace that the process itself is in.
         namespace: Option<String>,

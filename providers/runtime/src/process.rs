@@ -1,4 +1,4 @@
-//! A process that does nothing but carry operators.
+//! A process that runs operators.
 
 use std::time::Duration;
 
@@ -16,15 +16,16 @@ use tower::{BoxError, ServiceBuilder};
 use crate::driver::Driver;
 use crate::{Options, RunError, run_until};
 
-/// How long threads may take to end once all is done.
+/// How long threads may take to end after shutdown.
 const LAST_THREADS: Duration = Duration::from_secs(1);
 
-/// After how long without data a connection is probed, and how often; after so many probes without an answer it is lost.
+/// TCP keepalive: the idle time before the first probe, the interval, and the number of unanswered probes after which a
+/// connection is lost.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const PROBE: Duration = Duration::from_secs(10);
 const PROBES: u32 = 3;
 
-/// Carries operators until SIGTERM or SIGINT.
+/// Runs operators until SIGTERM or SIGINT.
 ///
 /// # Errors
 /// As [`run_until`], and when it isn't known which cluster is meant or the operating system gives no threads.
@@ -33,7 +34,7 @@ pub fn run(
     drivers: Vec<Box<dyn Driver>>,
     options: &Options,
 ) -> Result<(), RunError> {
-    // Turns are taken in this thread; the other one serves connections, health checks among them.
+    // Reconciles run in this thread; the other one serves connections, health checks among them.
     let runtime = runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -47,8 +48,8 @@ pub fn run(
     result
 }
 
-/// A client as kube's own, whose connections are probed while nothing is sent: a watch may be silent for minutes, and one
-/// whose other end is gone without a word would be silent for ever.
+/// Returns kube's client with TCP keepalive: a watch may be silent for minutes, and without probes a lost connection
+/// would never be noticed.
 fn client(config: Config) -> kube::Result<Client> {
     if config.proxy_url.is_some() {
         return Client::try_from(config);

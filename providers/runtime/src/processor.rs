@@ -1,4 +1,4 @@
-//! Processor time, which unlike time says the same on a busy machine.
+//! Processor time, which unlike elapsed time doesn't depend on other processes.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Brings a future to its end, and says for how long this thread worked on it. Neither waiting counts, nor what else the
-/// thread does meanwhile.
+/// Awaits a future, and returns how long this thread worked on it, without waiting and without other tasks of the
+/// thread.
 pub(crate) async fn metered<T>(future: impl Future<Output = T>) -> (T, Duration) {
     let mut future = pin!(future);
     let mut spent = Duration::ZERO;
@@ -21,7 +21,7 @@ pub(crate) async fn metered<T>(future: impl Future<Output = T>) -> (T, Duration)
     (output, spent)
 }
 
-/// For how long this thread has worked; nothing where the operating system doesn't count.
+/// Returns the processor time of this thread; zero where the operating system doesn't count it.
 fn worked() -> Duration {
     let counted = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     counted.map(Duration::from).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Whose turn it is: every subject at most once at a time, failed ones later, and none without end.
+//! The work queue: a subject is reconciled by one worker at a time, failed ones are retried later, and none in a hot
+//! loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -9,17 +10,17 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::backoff::Backoff;
 
-/// So many turns a subject takes one right after the other, before it has to wait for [`REFILL`] each: whatever keeps
-/// changing, its own answer or another controller that fights it, becomes no hot loop.
+/// How many reconciles a subject may have in succession before each one has to wait for [`REFILL`]. A subject that
+/// keeps changing, because of its own writes or of another controller's, doesn't become a hot loop.
 const BURST: u32 = 30;
 const REFILL: Duration = Duration::from_secs(1);
 
-/// Events that come together wait this long for each other.
+/// How long to collect events that arrive together.
 const GATHER: Duration = Duration::from_millis(10);
 
 const RETRY: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(120));
 
-/// The subjects that are to be composed, and when.
+/// The subjects to reconcile, and when.
 pub(crate) struct Queue<Id> {
     inner: Mutex<Inner<Id>>,
     changed: Notify,
@@ -32,14 +33,14 @@ struct Inner<Id> {
     pace: BTreeMap<Id, Pace>,
 }
 
-/// How often a subject had its turn of late.
+/// The recent reconciles of a subject.
 struct Pace {
     left: u32,
     since: Instant,
     failures: u32,
 }
 
-/// Whose turn comes next.
+/// The order of the subjects.
 enum Next<Id> {
     Now(Id),
     At(Instant),
@@ -47,16 +48,16 @@ enum Next<Id> {
     Closed,
 }
 
-/// How a turn ended.
+/// The outcome of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Nothing is left to do, until something changes or this much time is gone.
+    /// Done until something changes, or this much time has passed.
     Done(Option<Duration>),
     /// There may be more to do.
     Again,
-    /// It failed: again, later each time.
+    /// It failed: retried with backoff.
     Failed,
-    /// The subject is no more.
+    /// The subject doesn't exist any more.
     Gone,
 }
 
@@ -73,13 +74,13 @@ impl<Id: Ord + Clone> Queue<Id> {
         }
     }
 
-    /// A subject is to be composed as soon as may be.
+    /// Schedules a subject as soon as possible.
     pub(crate) fn wake(&self, id: &Id) {
         self.with(|inner| inner.plan(id, Instant::now() + GATHER));
     }
 
-    /// Waits for the next subject whose turn it is. Whoever gets it says [`done`](Self::done) when it has ended. None: the
-    /// queue was closed.
+    /// Waits for the next subject that is due. The caller reports its end with [`done`](Self::done). Returns none once
+    /// the queue is closed.
     pub(crate) async fn next(&self) -> Option<Id> {
         loop {
             let changed = self.changed.notified();
@@ -95,12 +96,12 @@ impl<Id: Ord + Clone> Queue<Id> {
         }
     }
 
-    /// No turn begins any more.
+    /// Stops handing out subjects.
     pub(crate) fn close(&self) {
         self.with(|inner| inner.closed = true);
     }
 
-    /// A turn has ended.
+    /// Reports the end of a reconcile.
     pub(crate) fn done(&self, id: &Id, outcome: Outcome) {
         self.with(|inner| {
             inner.running.remove(id);
@@ -128,7 +129,7 @@ impl<Id: Ord + Clone> Queue<Id> {
         });
     }
 
-    /// How many subjects wait for a turn that is due.
+    /// Returns how many subjects are due.
     pub(crate) fn depth(&self) -> usize {
         let now = Instant::now();
         self.with(|inner| inner.due.values().filter(|due| **due <= now).count())
@@ -172,7 +173,7 @@ impl<Id: Ord + Clone> Queue<Id> {
 }
 
 impl<Id: Ord + Clone> Inner<Id> {
-    /// The earliest plan wins, but none is earlier than its pace lets it.
+    /// Plans a reconcile. The earliest one wins, but none is earlier than the subject's pace allows.
     fn plan(&mut self, id: &Id, when: Instant) {
         let allowed = self.pace.get_mut(id).map(|pace| pace.next(Instant::now()));
         let when = allowed.map_or(when, |allowed| allowed.max(when));

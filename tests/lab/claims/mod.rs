@@ -41,7 +41,7 @@ const CEPH_CLIENT: Kind = kind("ceph.rook.io/v1", "CephClient");
 /// Takes a Secret to the site's secret store.
 const PUSH_SECRET: Kind = kind("external-secrets.io/v1alpha1", "PushSecret");
 /// Makes a Secret of what is there.
-const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret");
+pub const EXTERNAL_SECRET: Kind = kind("external-secrets.io/v1", "ExternalSecret");
 /// A Ceph cluster.
 pub const CEPH: Kind = kind("ceph.rook.io/v1", "CephCluster");
 /// A namespace.
@@ -97,12 +97,12 @@ impl<'a> Site<'a> {
         }
         lab.provider.connect("gardener", &lab.garden).await?;
         lab.provider.connect("management", &lab.management).await?;
-        // Each pool has an API server of its own, so that a cluster-scoped object of one is not another's.
+        // Each pool that scenarios share has an API server of its own, so that an object of one is not another's.
         for (name, cluster) in [
             ("eu-de-1-control-plane", &lab.control_plane),
             ("hv-pool-a", &lab.hypervisor),
-            ("hv-pool-b", &lab.control_plane),
-            ("hv-pool-compliance", &lab.storage),
+            ("hv-pool-b", &lab.storage),
+            ("hv-pool-compliance", &lab.control_plane),
             ("st-pool-a", &lab.storage),
         ] {
             lab.provider.give_kubeconfig(name, cluster).await?;

@@ -33,11 +33,17 @@ pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
         "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
     for cluster in [&lab.hypervisor, &lab.control_plane, &lab.storage] {
         let mut share = ready.clone();
-        share["hosts"] = json!(["node-1", "node-2"]);
+        let hosts = ["node-1", "node-2"].map(|name| json!({"name": name, "phase": "Leased"}));
+        share["hosts"] = json!(hosts);
+        share["hostCount"] = json!(hosts.len());
         first_status(cluster, SHARE, "conditions", share).await?;
         let pool = json!({"nodeCount": 50, "freeVcpus": 6400, "freeMemoryGB": 25600});
         first_status(cluster, POOL, "nodeCount", pool).await?;
     }
+    for cluster in [&lab.hypervisor, &lab.storage] {
+        first_status(cluster, EXTERNAL_SECRET, "conditions", ready.clone()).await?;
+    }
+    first_status(&lab.control_plane, PUSH_SECRET, "conditions", ready.clone()).await?;
     match ceph {
         Some(ceph) => keys::work(lab, ceph, &ready).await,
         None => all_else(lab, ready).await,

@@ -49,6 +49,9 @@ setpriv --pdeathsig KILL -- unshare --mount --pid --fork --kill-child bash -euc 
     mount -t proc proc /proc
     mount -t tmpfs tmpfs /run
     mount -t tmpfs tmpfs /var/log
+    # Every kubelet listens here, wherever its own folder is.
+    mkdir -p /var/lib/kubelet/device-plugins
+    mount -t tmpfs tmpfs /var/lib/kubelet/device-plugins
     # These are the whole machine'"'"'s, and a kubelet changes them: let it change copies.
     mkdir /run/machine
     for flag in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops \

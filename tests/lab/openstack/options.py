@@ -29,6 +29,26 @@ from stevedore import extension  # noqa: E402
 # own sample files (etc/oslo-config-generator of each), without what only tools of theirs read.
 MIDDLEWARE = ["oslo.middleware.cors", "oslo.middleware.http_proxy_to_wsgi"]
 NAMESPACES = {
+    "cinder": [
+        "castellan.config",
+        "cinder",
+        "keystonemiddleware.auth_token",
+        "os_brick",
+        "oslo.concurrency",
+        "oslo.db",
+        "oslo.log",
+        "oslo.messaging",
+        "oslo.middleware",
+        "oslo.policy",
+        "oslo.privsep",
+        "oslo.reports",
+        "oslo.service.periodic_task",
+        "oslo.service.service",
+        "oslo.service.sslutils",
+        "oslo.service.wsgi",
+        "oslo.versionedobjects",
+        "osprofiler",
+    ],
     "keystone": [
         "keystone",
         "oslo.cache",
@@ -126,6 +146,9 @@ AGENTS = {
 # Sections of nova-compute's privileged helpers: each has the options that oslo.privsep lists under a name of its own.
 PRIVILEGED = ["nova_sys_admin", "privsep_osbrick", "vif_plug_ovs_privileged"]
 
+# The same of Cinder's programs.
+PRIVILEGED_CINDER = ["cinder_sys_admin", "privsep_osbrick"]
+
 # A capability of Linux by name or number (oslo_privsep.priv_context.CapNameOrInt).
 CAPABILITY = "like(^([Cc][Aa][Pp]_[A-Za-z_]+|-?[0-9]+)$)"
 
@@ -151,6 +174,19 @@ def listed(service):
 
         for option in agent_extensions_manager.AGENT_EXT_MANAGER_OPTS:
             options["agent"].setdefault(option.dest, option)
+    if service == "cinder":
+        # Backends are in Ceph: the drivers of other storage aren't offered.
+        from cinder.volume import driver, manager
+        from cinder.volume.drivers import rbd
+
+        read = driver.volume_opts + driver.image_opts + driver.backup_opts + manager.volume_backend_opts + rbd.RBD_OPTS
+        for example in ("backend", "brcd_fabric_example", "cisco_fabric_example", "fc-zone-manager"):
+            del options[example]
+        options["backend_defaults"] = {option.dest: option for option in read}
+        options |= {section: options["privsep"] for section in PRIVILEGED_CINDER}
+        # Which Cinder reads and doesn't list.
+        for option in loading.get_auth_common_conf_options():
+            options["service_user"].setdefault(option.dest, option)
     if service == "nova":
         options |= {section: options["privsep"] for section in PRIVILEGED}
     return options
@@ -214,6 +250,9 @@ def word(type_):
         return "bool"
     if isinstance(type_, types.HostAddress):
         return "host"
+    if isinstance(type_, types.IPAddress):
+        assert type_.version_checker == type_._check_both_versions
+        return "ip"
     if isinstance(type_, types.URI):
         return "uri(" + "|".join(type_.schemes or []) + ")"
     if type(type_).__name__ == "UnifiedLimitsResource":
@@ -295,6 +334,9 @@ def read(service, path):
                     conf.register_opts(driver._MULTI_BACKEND_OPTS, group=store)
         except cfg.ConfigFileValueError as error:
             faults.append(fault("DEFAULT", "enabled_backends", "value", error))
+    if service == "cinder":
+        for backend in conf.enabled_backends or []:
+            conf.register_opts(listed(service)["backend_defaults"].values(), group=backend)
     for section, options in list(conf._groups.items()):
         if "auth_type" not in options._opts:
             continue

@@ -132,7 +132,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
 /// A namespaced composite is gone before what it composed is: nothing of it may be left in the end.
 async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
     let lab = site.lab;
-    let places: [(&lab::Cluster, Kind); 7] = [
+    let places: [(&lab::Cluster, Kind); 11] = [
         (&lab.control_plane, CONTROL_PLANE),
         (&lab.storage, BLOCK_POOL),
         (&lab.storage, kind("ceph.rook.io/v1", "CephClient")),
@@ -144,8 +144,18 @@ async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
             &lab.control_plane,
             kind("external-secrets.io/v1", "ExternalSecret"),
         ),
-        (&lab.control_plane, SHARE),
+        (
+            &lab.control_plane,
+            kind("external-secrets.io/v1alpha1", "PushSecret"),
+        ),
+        (
+            &lab.hypervisor,
+            kind("external-secrets.io/v1", "ExternalSecret"),
+        ),
+        (&lab.storage, SHARE),
         (&lab.hypervisor, SHARE),
+        (&lab.hypervisor, NAMESPACE),
+        (&lab.storage, NAMESPACE),
     ];
     site.until(&format!("nothing of {claim} is left"), async || {
         for (cluster, kind) in places {

@@ -4,8 +4,8 @@ use lab::{Result, bail, ensure, seconds, throughout};
 use serde_json::json;
 
 use lab::claims::{
-    BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, HYPERVISORS, OPENSTACK, SHARE, STORAGE,
-    Site, text,
+    BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, EXTERNAL_SECRET, HYPERVISORS,
+    NAMESPACE, OPENSTACK, SHARE, STORAGE, Site, text,
 };
 
 /// The first tenant, who comes before the pools.
@@ -129,12 +129,19 @@ pub async fn change(site: &Site<'_>) -> Result<()> {
             "{}",
             spec["compute"]
         );
-        // hv-pool-b's own API server is, in this lab, the control plane's.
+        // hv-pool-b's own API server is, in this lab, the storage pool's.
         site.lab
-            .control_plane
+            .storage
             .get(SHARE, "customer-b-staging")
             .await
             .map(drop)
+    })
+    .await?;
+    // A namespace that was created a moment ago isn't known to be the claim's, and would be left where it is.
+    site.until("the agents' namespace is the claim's", async || {
+        let secret = "openstack-customer-b-staging/ovn-chassis";
+        let found = site.lab.storage.get(EXTERNAL_SECRET, secret).await;
+        found.map(drop)
     })
     .await?;
     let edit = json!({"spec": {"hypervisorClusters": ["hv-pool-a"]}});
@@ -146,16 +153,15 @@ pub async fn change(site: &Site<'_>) -> Result<()> {
         .await?;
     let empty = json!({"hosts": []});
     site.lab
-        .control_plane
+        .storage
         .set_status(SHARE, "customer-b-staging", empty)
         .await?;
     site.until(
         "the share of a pool that is no longer named goes without hosts",
         async || {
-            site.lab
-                .control_plane
-                .gone(SHARE, "customer-b-staging")
-                .await
+            let namespace = "openstack-customer-b-staging";
+            site.lab.storage.gone(SHARE, "customer-b-staging").await?;
+            site.lab.storage.gone(NAMESPACE, namespace).await
         },
     )
     .await?;

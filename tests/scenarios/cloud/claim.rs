@@ -40,6 +40,7 @@ async fn from_a_claim(site: &mut Site<'_>, images: &[Image]) -> Result<()> {
         cloud.install(machine, operator).await?;
     }
     cloud.volume("databases", "20Gi", DATABASE_USER).await?;
+    cloud.volume("backups", "20Gi", DATABASE_USER).await?;
 
     for pool in ["control-plane", "hv-pool-a", "st-pool-a"] {
         site.claim(&format!("pools/{pool}")).await?;

@@ -1,6 +1,7 @@
 //! From one ControlPlane, or one claim, to a cloud in pods: our operators, mariadb-operator, K-ORC and cert-manager, each as it is, make all
 //! of it.
 
+mod backup;
 mod changes;
 mod claim;
 mod messaging;
@@ -34,7 +35,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
     ]]),
-    scenario!(Gate, 720 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, &[
+    scenario!(Gate alone, 720 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
@@ -51,6 +52,10 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("keystone", "2026.2"),
         Need::Service("glance", "2026.2"),
         Need::Service("placement", "2026.2"),
+        Need::Service("keystone", "2025.2"),
+    ]]),
+    scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, OPERATORS, &[
+        Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
     ]]),
 ];

@@ -43,7 +43,9 @@ echo "guest: user data runs"
 
 
 def client(service_type, **more):
-    return adapter.Adapter(LOGIN, service_type=service_type, interface="public", **more)
+    """A client that tries again while a busy node takes the only pod of an API out of its Service."""
+    again = {"connect_retries": 30, "connect_retry_delay": 1}
+    return adapter.Adapter(LOGIN, service_type=service_type, interface="public", **again, **more)
 
 
 NOVA = client("compute", default_microversion="2.79")

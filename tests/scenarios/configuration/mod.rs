@@ -53,7 +53,7 @@ fn is_read(year: u16, half: u8) -> Result<()> {
         .iter()
         .map(|(service, _)| *service)
         .collect();
-    ensure!(services.len() == 5, "{services:?}");
+    ensure!(services.len() == 6, "{services:?}");
     for (service, rules) in &rendered.policies {
         let complaints = openstack.policy_complaints(service, rules)?;
         ensure!(complaints.is_none(), "{service} of {rules}: {complaints:?}");
@@ -140,6 +140,12 @@ fn a_file_with_mistakes_is_found_out() -> Result<()> {
             "[ovn]\novn_sb_connections = a\n",
             Wrong::Unknown,
         ),
+        (
+            "cinder",
+            "[DEFAULT]\nenabled_backends = a\n[a]\nrbd_pol = a\n",
+            Wrong::Unknown,
+        ),
+        ("cinder", "[DEFAULT]\nquota_volumes = a\n", Wrong::Value),
         ("placement", "nonsense\n", Wrong::File),
     ];
     let files = mistakes.map(|(service, text, _)| ConfigurationFile {

@@ -7,6 +7,7 @@ use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
 use lab::{ConfigurationFile, Context, Result, ensure};
+use provider_cinder::Cinder;
 use provider_composer::{Composer, Custom, Failure};
 use provider_glance::Glance;
 use provider_keystone::Keystone;
@@ -36,13 +37,14 @@ const VALUES: [(&str, &str); 13] = [
 ];
 
 /// The service or agent that reads each configuration file.
-const READERS: [(&str, &str); 6] = [
+const READERS: [(&str, &str); 7] = [
     ("keystone.conf", "keystone"),
     ("glance-api.conf", "glance"),
     ("placement.conf", "placement"),
     ("neutron.conf", "neutron"),
     ("neutron-ovn-agent.ini", "neutron-ovn-agent"),
     ("nova.conf", "nova"),
+    ("cinder.conf", "cinder"),
 ];
 
 /// The configuration files and the policies of a release.
@@ -90,6 +92,7 @@ fn expected(service: &str) -> &'static [&'static str] {
         "keystone" => &["keystone.conf"],
         "glance" => &["glance-api.conf"],
         "placement" => &["placement.conf"],
+        "cinder" => &["cinder.conf"],
         "neutron" => &["neutron.conf", "neutron-ovn-agent.ini"],
         _ => &["nova.conf"],
     }
@@ -101,6 +104,7 @@ pub fn composed(resource: &Value, release: Release) -> Result<(&'static str, Clu
         Some("Keystone") => settled("keystone", Keystone, resource, release),
         Some("Glance") => settled("glance", Glance, resource, release),
         Some("Neutron") => settled("neutron", Neutron, resource, release),
+        Some("Cinder") => settled("cinder", Cinder, resource, release),
         Some("Nova") => settled("nova", Nova, resource, release),
         _ => settled("placement", Placement, resource, release),
     }
@@ -140,6 +144,12 @@ fn provide(resource: &Value, cluster: &mut Cluster) {
         cluster.secret(&name, &VALUES);
         cluster.put::<Manifest<mariadb::MariaDb>>(&name, json!({ "spec": {} }));
         cluster.put::<Manifest<rabbitmq::RabbitmqCluster>>(&name, json!({ "spec": {} }));
+    }
+    if resource["kind"] == "Cinder" {
+        // Its lock manager takes no password that would end a URL.
+        let secret = spec["database"]["secretRef"]["name"].as_str();
+        let secret = secret.unwrap_or("cinder-db-credentials");
+        cluster.secret(secret, &[("password", "p$ss\"w:rd %@")]);
     }
     cluster.ovn();
     let serving = cluster.get::<Custom<OvnClusterSpec>>("ovn").cloned();

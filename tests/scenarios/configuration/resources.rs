@@ -11,7 +11,14 @@ use lab::{Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const KINDS: [&str; 5] = ["Keystone", "Glance", "Placement", "Nova", "Neutron"];
+const KINDS: [&str; 6] = [
+    "Keystone",
+    "Glance",
+    "Placement",
+    "Nova",
+    "Neutron",
+    "Cinder",
+];
 /// Everything under `examples` that becomes control planes, with what it names.
 const EXAMPLES: [&[&str]; 6] = [
     &["claims", "pools"],
@@ -59,6 +66,7 @@ pub fn resources() -> Result<Vec<Value>> {
     resources.extend(placements());
     resources.extend(novas());
     resources.extend(neutrons());
+    resources.extend(cinders());
     for resource in &mut resources {
         resource["metadata"] = json!({ "name": resource["metadata"]["name"] });
         if let Some(resource) = resource.as_object_mut() {
@@ -267,6 +275,43 @@ fn novas() -> Vec<Value> {
                     "DEFAULT": { "instance_usage_audit_period": "day@3" },
                     "quota": { "cores": "40" },
                     "serial_console": { "port_range": "10000:20000" },
+                },
+            }),
+        )
+    });
+    all.collect()
+}
+
+fn cinders() -> Vec<Value> {
+    let pool = |pool: &str| json!({ "pool": pool, "cephSecretRef": { "name": "ceph" } });
+    let bucket = json!({
+        "endpoint": "https://s3.example.com",
+        "bucket": "volumes",
+        "secretRef": { "name": "bucket" },
+    });
+    let backups = [
+        json!({ "rbd": pool("backups") }),
+        json!({ "s3": bucket, "replicas": 2 }),
+    ];
+    let all = databases().into_iter().zip(accesses()).zip(backups);
+    let all = all.map(|((database, (access, tls)), backup)| {
+        resource(
+            "Cinder",
+            json!({
+                "database": database,
+                "keystone": access,
+                "tls": tls,
+                "backends": [
+                    { "name": "a", "rbd": pool("volumes"), "options": { "rbd_max_clone_depth": "3" } },
+                    { "name": "b", "rbd": pool("volumes") },
+                ],
+                "backup": backup,
+                "imageVolumeCache": { "maxSizeGb": 100, "maxCount": 10, "projectId": "0a", "userId": "1b" },
+                "defaultVolumeType": "a",
+                "policyOverrides": { "rules": { "volume:create": "role:admin or role:member" } },
+                "extraConfig": {
+                    "DEFAULT": { "quota_volumes": "20" },
+                    "backend_defaults": { "rbd_flatten_volume_from_snapshot": "true" },
                 },
             }),
         )

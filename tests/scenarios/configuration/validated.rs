@@ -37,7 +37,14 @@ const OWN: usize = 4;
 pub fn values(release: Release) -> Result<()> {
     let openstack = OpenStack::of(release)?;
     let mut asked = Vec::new();
-    for service in ["keystone", "glance", "neutron", "nova", "placement"] {
+    for service in [
+        "cinder",
+        "keystone",
+        "glance",
+        "neutron",
+        "nova",
+        "placement",
+    ] {
         let Some(options) = Options::of(service, release) else {
             lab::bail!("nobody knows what {service} reads");
         };
@@ -119,7 +126,7 @@ fn file(service: &'static str, given: &[(Known, String)]) -> ConfigurationFile {
 }
 
 /// Rules, right and wrong, of a service.
-const RULES: [(&str, &[(&str, &str)]); 13] = [
+const RULES: [(&str, &[(&str, &str)]); 15] = [
     ("placement", &[("placement:usages", "role:admin")]),
     (
         "placement",
@@ -154,6 +161,8 @@ const RULES: [(&str, &[(&str, &str)]); 13] = [
         &[("create_network", "role:admin or role:member")],
     ),
     ("neutron", &[("create_netwrk", "role:admin")]),
+    ("cinder", &[("volume:create", "role:admin or role:member")]),
+    ("cinder", &[("volume:creat", "role:admin")]),
 ];
 
 /// Each of those rules is refused by both or by none.
@@ -171,6 +180,9 @@ pub fn policies(release: Release) -> Result<()> {
                 "policyOverrides": { "rules": rules },
             } }),
             "nova" => json!({ "kind": "Nova", "metadata": { "name": service }, "spec": {
+                "policyOverrides": { "rules": rules },
+            } }),
+            "cinder" => json!({ "kind": "Cinder", "metadata": { "name": service }, "spec": {
                 "policyOverrides": { "rules": rules },
             } }),
             "neutron" => json!({ "kind": "Neutron", "metadata": { "name": service }, "spec": {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use lab::{
-    Keystone, Kind, Machine, Operator, Result, bail, ensure, eventually, is, kind, minutes,
-    seconds, throughout,
+    Context, Keystone, Kind, Machine, Operator, Result, bail, ensure, eventually, is, kind,
+    minutes, seconds, throughout,
 };
 use provider_control_plane::graph::Node;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use super::site::{CONTROL_PLANE, SECRET, Site, small};
 const NAME: &str = "production";
 const WHOLE: &str = "production/production";
 const CLUSTER_ROLE: Kind = kind("rbac.authorization.k8s.io/v1", "ClusterRole");
+const CLAIM: Kind = kind("v1", "PersistentVolumeClaim");
 const KORC_USER: Kind = kind("openstack.k-orc.cloud/v1alpha1", "User");
 
 /// Fine when it comes up beside real operators, costs nothing while nothing changes, undoes edits by hand, and goes in
@@ -39,7 +40,9 @@ pub async fn whole(machine: Arc<Machine>) -> Result<()> {
     let admin = json!({ "username": "admin", "password": "chosen-by-the-user" });
     site.secret(NAME, "keystone-admin-credentials", admin)
         .await?;
-    site.control_plane(NAME, small()).await?;
+    let mut spec = small();
+    spec["backup"] = json!({ "schedule": "0 2 * * *", "storage": { "size": "1Gi" } });
+    site.control_plane(NAME, spec).await?;
 
     waits_for_keystone(&site, &simulation).await?;
     simulation.held.clear();
@@ -60,6 +63,10 @@ pub async fn whole(machine: Arc<Machine>) -> Result<()> {
         self::passwords(&site).await? == passwords,
         "a password went with the control plane, and with it what it unlocks"
     );
+    cluster
+        .get(CLAIM, "production/openstack-db-backup")
+        .await
+        .context("the volume of the backups went with the control plane")?;
     site.cluster.allowed_all(&Operator::user("c5c3"))?;
     the_role_has_no_more_than_it_needs(&site).await
 }

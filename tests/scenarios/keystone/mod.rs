@@ -11,7 +11,7 @@ use lab::{
     Cluster, Etcd, Keystone, Kind, Machine, Operator, Result, bail, ensure, eventually, is, kind,
     minutes,
 };
-use provider_control_plane::credentials::keystone::{Access, Answer, Call, Change, Question};
+use provider_control_plane::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
 use provider_keystone_driver::Keystone as KeystoneDriver;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
         };
         let good = access(keystone.clouds());
 
-        let refusal = observe_in("nowhere", &driver, &good).await;
+        let refusal = observe_in(named("nowhere"), &driver, &good).await;
         let Err(DriverError::Unavailable(message)) = refusal else {
             bail!("there is no project nowhere, and it says {refusal:?}")
         };
@@ -238,6 +238,18 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
         let endpoint = after.regions.keys().next().cloned().unwrap_or_default();
         let region = Keystone::REGION.to_owned();
         change(&driver, &good, Change::Place { endpoint, region }).await?;
+
+        let domain = Scope::Domain("default".to_owned());
+        let (user, role) = (admin.clone(), "manager".to_owned());
+        let scope = domain.clone();
+        change(&driver, &good, Change::Grant { user, role, scope }).await?;
+        let granted = observe_in(domain.clone(), &driver, &good).await?.roles;
+        ensure!(granted[&admin].iter().eq(["manager"]), "{granted:?}");
+        let (user, role) = (admin.clone(), "manager".to_owned());
+        let scope = domain.clone();
+        change(&driver, &good, Change::Revoke { user, role, scope }).await?;
+        let revoked = observe_in(domain, &driver, &good).await?.roles;
+        ensure!(revoked.is_empty(), "{revoked:?}");
 
         let missing = change(&driver, &good, grant(&admin, "nobody")).await;
         ensure!(
@@ -269,17 +281,22 @@ fn the_driver_says_what_is_wrong_and_grants_what_is_asked() -> Result<()> {
 }
 
 async fn observe(driver: &KeystoneDriver, access: &Access) -> Result<Answer, DriverError> {
-    observe_in("service", driver, access).await
+    observe_in(named("service"), driver, access).await
+}
+
+/// A project of the domain Default.
+fn named(project: &str) -> Scope {
+    Scope::Named(project.to_owned())
 }
 
 async fn observe_in(
-    project: &str,
+    scope: Scope,
     driver: &KeystoneDriver,
     access: &Access,
 ) -> Result<Answer, DriverError> {
-    let question = Question {
+    let question = Query {
         access: access.clone(),
-        project: project.to_owned(),
+        scope,
     };
     let strange = |error: serde_json::Error| DriverError::Refused(error.to_string());
     let question = serde_json::to_string(&question).map_err(strange)?;
@@ -306,7 +323,7 @@ fn grant(user: &str, role: &str) -> Change {
     Change::Grant {
         user: user.to_owned(),
         role: role.to_owned(),
-        project: "service".to_owned(),
+        scope: named("service"),
     }
 }
 

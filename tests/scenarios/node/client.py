@@ -122,6 +122,11 @@ def stores():
     print(known["stores"])
 
 
+def token():
+    """Logs in as the administrator, and says who that is."""
+    print(administrator().get_user_id())
+
+
 def placement():
     """Asks Placement as a service."""
     way = v3.ApplicationCredential(
@@ -239,5 +244,5 @@ def federation():
     print(known["user"]["name"])
 
 
-TASKS = (credentials, images, stores, placement, certificate, messages, metrics, federation)
+TASKS = (credentials, images, stores, token, placement, certificate, messages, metrics, federation)
 {task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -29,7 +29,7 @@ pub async fn are_no_condition(cloud: &Cloud, service: Kind, name: &str) -> Resul
 pub async fn are_exported(cloud: &Cloud, services: &[(Kind, &str)]) -> Result<()> {
     for (service, name) in services {
         let place = format!("openstack/{name}");
-        eventually(&format!("{name} is monitored"), minutes(1), async || {
+        eventually(&format!("{name} is monitored"), minutes(2), async || {
             is(&cloud.cluster.get(*service, &place).await?, "Monitored")
         })
         .await?;

@@ -139,12 +139,12 @@ impl<const ORDERED: bool> Composer for Trial<ORDERED> {
                 },
             );
         }
-        if let Some(question) = annotations.get("asks") {
+        if let Some(query) = annotations.get("asks") {
             let outside = |content: &str| ExternalRequest {
                 system: "trial",
                 content: content.to_owned(),
             };
-            let progress = match observed.external(outside(question)) {
+            let progress = match observed.external(outside(query)) {
                 Lookup::Found(answer) if *answer == "done" => Progress::Ready,
                 Lookup::Found(_) => {
                     desired.call(outside("do"));

@@ -10,7 +10,7 @@ use lab::{
     Build, Cluster, Etcd, Kind, Machine, Operator, Replicas, Result, Site, condition, ensure,
     eventually, is, kind, minutes,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use program::{Lines, against, status, workspace};
 use small::{READER, ROTATION_OF_GLANCE, SMALL, WATCHER};
@@ -101,6 +101,25 @@ fn what_is_ready_is_as_planned() -> Result<()> {
         ensure!(shown.code == 0, "{shown:?}");
         shown.says("✔ ControlPlane small/small (6 of 6 ready)\n")?;
         shown.is_silent_on("Secret")?;
+        let elsewhere = status(watcher.kubeconfig_file(), &["-n", "default", "-o", "json"])?;
+        ensure!(elsewhere.stdout == "[]\n", "{elsewhere:?}");
+        let json = status(watcher.kubeconfig_file(), &["-n", "small", "-o", "json"])?;
+        let listed: Vec<Value> = serde_json::from_str(&json.stdout)?;
+        let ready: Vec<_> = listed
+            .iter()
+            .map(|shown| {
+                (
+                    shown["kind"].as_str(),
+                    shown["name"].as_str(),
+                    shown["ready"].as_bool(),
+                )
+            })
+            .collect();
+        ensure!(
+            ready.contains(&(Some("ControlPlane"), Some("small"), Some(true))),
+            "{json:?}"
+        );
+        json.is_silent_on("\"kind\": \"Secret\"")?;
         only_looked(cluster)
     })
 }

@@ -8,14 +8,17 @@ use serde_json::{Value, json};
 use super::consumers::Consumers;
 
 /// Every kind that the examples compose, in the cluster that gets it.
-const KINDS: [(&str, &str); 24] = [
+const KINDS: [(&str, &str); 27] = [
     ("control-plane", "c5c3.io/v1alpha1 ControlPlane"),
     ("control-plane", "external-secrets.io/v1 ExternalSecret"),
+    ("control-plane", "external-secrets.io/v1alpha1 PushSecret"),
     ("control-plane", "v1 LimitRange"),
     ("control-plane", "v1 Namespace"),
     ("control-plane", "v1 ResourceQuota"),
+    ("hypervisor", "external-secrets.io/v1 ExternalSecret"),
     ("hypervisor", "hypervisor.c5c3.io/v1alpha1 HypervisorPool"),
     ("hypervisor", "hypervisor.c5c3.io/v1alpha1 HypervisorShare"),
+    ("hypervisor", "v1 Namespace"),
     (
         "management-1.20",
         "apiextensions.crossplane.io/v1beta1 Usage",

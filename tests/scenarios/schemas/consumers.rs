@@ -38,6 +38,7 @@ impl Consumers {
             namespaced.install_provider_kubernetes(machine.authority()),
             plant_garden(machine, &etcd, &namespaced),
             control_plane.install_external_secrets(),
+            hypervisor.install_external_secrets(),
             storage.install_external_secrets(),
             storage.install_rook(),
         )?;

@@ -138,6 +138,7 @@ fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
         match used.access {
             Access::Reads => {}
             Access::Labels => allow(used.kind.group, resource, &["patch"]),
+            Access::Keeps => allow(used.kind.group, resource, &["create", "patch"]),
             Access::Composes => allow(used.kind.group, resource, &["create", "patch", "delete"]),
         }
     }

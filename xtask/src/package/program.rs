@@ -1,4 +1,4 @@
-//! The program that a function package carries.
+//! The program in a function package.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl StaticProgram {
     pub fn parse(contents: Vec<u8>) -> Result<Self> {
         ensure!(
             contents.starts_with(b"\x7fELF\x02\x01"),
-            "it is no 64-bit Linux program: build it on Linux"
+            "it is not a 64-bit Linux program: build it on Linux"
         );
         let architecture = match number(&contents, 0x12, 2)? {
             0x3e => "amd64",

@@ -68,7 +68,7 @@ impl FromStr for Location {
         };
         if !path.is_empty() && !path.split('/').all(well_formed) {
             bail!(
-                "{text:?} is no place in a registry: its path may have lower-case letters, digits and . _ - between slashes"
+                "{text:?} is not a repository in a registry: its path may have lower-case letters, digits and . _ - between slashes"
             );
         }
         Ok(Self {
@@ -119,7 +119,7 @@ impl FromStr for Version {
     fn from_str(text: &str) -> Result<Self> {
         match text.strip_prefix('v').unwrap_or(text).parse() {
             Ok(version) => Ok(Self(version)),
-            Err(error) => bail!("{text:?} is no semantic version such as v1.2.3: {error}"),
+            Err(error) => bail!("{text:?} is not a semantic version such as v1.2.3: {error}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files that packages are made of.
+//! The files in packages.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -369,7 +369,7 @@ fn only_static_programs_go_into_an_image() {
     );
     assert_eq!(
         refusal(b"#!/bin/sh".to_vec()),
-        "it is no 64-bit Linux program: build it on Linux"
+        "it is not a 64-bit Linux program: build it on Linux"
     );
     let running = fs::read(std::env::current_exe().unwrap()).unwrap();
     assert_eq!(
@@ -384,7 +384,7 @@ fn a_location_is_a_registry_and_a_path() {
     let refusal = |text: &str| text.parse::<Location>().expect_err(text).to_string();
     assert!(refusal("c5c3/function-c5c3").contains("names no registry"));
     assert!(refusal("ghcr.io/openstack-control-planes/function-c5c3:v1").contains("carries a tag"));
-    assert!(refusal("ghcr.io//function-c5c3").contains("is no place in a registry"));
+    assert!(refusal("ghcr.io//function-c5c3").contains("is not a repository in a registry"));
     let location: Location = "xpkg.crossplane.io/crossplane-contrib/provider-kubernetes"
         .parse()
         .unwrap();

@@ -88,7 +88,7 @@ pub struct Dependency {
     pub version: String,
 }
 
-/// The kinds of package that ours need.
+/// The kinds of package that this project's packages depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DependencyKind {
     /// provider-kubernetes.

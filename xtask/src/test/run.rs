@@ -108,7 +108,7 @@ impl Drop for Background {
         if matches!(self.child.try_wait(), Ok(None)) {
             let group = format!("-{}", self.child.id());
             let _ = Command::new("sh")
-                .args(["-c", "kill -KILL -- \"$0\"", &group])
+                .args(["-c", "kill -s KILL -- \"$0\"", &group])
                 .status();
             let _ = self.child.wait();
         }

@@ -79,6 +79,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             mode,
             reserve: spec.sharing.reserve,
             physical_networks: spec.network.physical_networks.clone(),
+            images: cluster.presets.agent_images.clone(),
+            ..HypervisorPoolSpec::default()
         },
     );
     let creation = Creation::from(shoot.status.is_up());

@@ -133,7 +133,7 @@ impl Networking {
 /// Says how the Shoot is, as the claim's owner sees it.
 pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
     if !shoot.exists {
-        transitions::await_turn(response, "ShootReady", "it is being made");
+        transitions::await_turn(response, "ShootReady", "it is being created");
         return;
     }
     let operation = shoot.status.last_operation.as_ref();

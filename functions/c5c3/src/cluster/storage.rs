@@ -16,7 +16,6 @@ use crate::manifest::Manifest;
 use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::observed::Observation;
-use crate::quantity::gibibytes;
 use crate::{SETTLED, WAITING, transitions};
 
 mod ceph_cluster;
@@ -190,7 +189,7 @@ fn conditions(
             (None, _) if ceph.status.phase != "Ready" => (
                 false,
                 Reason::Waiting,
-                "Rook hasn't made the CephCluster yet".to_owned(),
+                "Rook hasn't created the CephCluster yet".to_owned(),
             ),
             (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
             (None, health) => (true, Reason::Ready, format!("Ceph reports {health}")),
@@ -234,4 +233,9 @@ fn capacity(bytes: CephCapacity) -> Option<Capacity> {
         available: Some(gibibytes(bytes.bytes_available)),
         used: Some(gibibytes(bytes.bytes_used)),
     })
+}
+
+/// Bytes as a quantity of whole GiB, rounded down.
+fn gibibytes(bytes: u64) -> String {
+    format!("{}Gi", bytes >> 30)
 }

@@ -31,6 +31,43 @@ pub struct PushSecret {
     pub data: Vec<PushData>,
 }
 
+impl PushSecret {
+    /// Writes all values of a Secret to a path of a store, each to a property of its name.
+    pub fn whole(
+        secret: String,
+        path: String,
+        store: &StoreRef,
+        refresh_interval: &'static str,
+    ) -> Self {
+        let matching = PushMatch {
+            secret_key: None,
+            remote_ref: PushRemoteRef {
+                remote_key: path,
+                property: None,
+            },
+        };
+        Self::of(secret, matching, store, refresh_interval)
+    }
+
+    /// Writes values of a Secret to a store. They are deleted with the PushSecret.
+    pub fn of(
+        secret: String,
+        matching: PushMatch,
+        store: &StoreRef,
+        refresh_interval: &'static str,
+    ) -> Self {
+        PushSecret {
+            deletion_policy: "Delete",
+            refresh_interval,
+            secret_store_refs: vec![store.clone()],
+            selector: PushSelector {
+                secret: NamedSecret { name: secret },
+            },
+            data: vec![PushData { matching }],
+        }
+    }
+}
+
 impl Kind for PushSecret {
     const API_VERSION: &'static str = "external-secrets.io/v1alpha1";
     const KIND: &'static str = "PushSecret";
@@ -63,8 +100,9 @@ pub struct PushData {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PushMatch {
-    /// Key in the Secret.
-    pub secret_key: String,
+    /// Key in the Secret; none for all keys, each of which becomes a property.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_key: Option<String>,
     /// Where it goes.
     pub remote_ref: PushRemoteRef,
 }
@@ -75,8 +113,9 @@ pub struct PushMatch {
 pub struct PushRemoteRef {
     /// Path in the store.
     pub remote_key: String,
-    /// Property at that path.
-    pub property: String,
+    /// Property at that path; none where all keys are pushed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub property: Option<String>,
 }
 
 /// Spec of an ExternalSecret: a Secret made from values of a store.
@@ -90,7 +129,42 @@ pub struct ExternalSecret {
     /// Where to.
     pub target: Target,
     /// Which values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data: Vec<ExternalData>,
+    /// From which paths all values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data_from: Vec<DataFrom>,
+}
+
+impl ExternalSecret {
+    /// Reads all values of a path into a Secret, which keeps the last ones when the store has none.
+    pub fn whole(
+        name: String,
+        path: String,
+        store: &StoreRef,
+        refresh_interval: &'static str,
+        creation_policy: &'static str,
+        labels: BTreeMap<&'static str, &'static str>,
+    ) -> Self {
+        ExternalSecret {
+            refresh_interval,
+            secret_store_ref: store.clone(),
+            target: Target {
+                name,
+                creation_policy,
+                deletion_policy: "Retain",
+                template: Template {
+                    engine_version: "v2",
+                    metadata: TemplateMetadata { labels },
+                    data: BTreeMap::new(),
+                },
+            },
+            data: Vec::new(),
+            data_from: vec![DataFrom {
+                extract: Extract { key: path },
+            }],
+        }
+    }
 }
 
 impl Kind for ExternalSecret {
@@ -104,8 +178,10 @@ impl Kind for ExternalSecret {
 pub struct Target {
     /// Name.
     pub name: String,
-    /// `Owner`: it goes with the ExternalSecret.
+    /// `Owner`: it is deleted with the ExternalSecret. `Orphan`: it stays.
     pub creation_policy: &'static str,
+    /// `Retain`: it stays when the store has no values for it.
+    pub deletion_policy: &'static str,
     /// Its content.
     pub template: Template,
 }
@@ -116,8 +192,39 @@ pub struct Target {
 pub struct Template {
     /// Always `v2`.
     pub engine_version: &'static str,
-    /// Values by key.
+    /// Labels.
+    #[serde(skip_serializing_if = "TemplateMetadata::is_empty")]
+    pub metadata: TemplateMetadata,
+    /// Values by key. Without any the Secret has the store's values, which no template changes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<&'static str, String>,
+}
+
+/// Metadata of a made Secret.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TemplateMetadata {
+    /// Labels.
+    pub labels: BTreeMap<&'static str, &'static str>,
+}
+
+impl TemplateMetadata {
+    fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+}
+
+/// A path of which an ExternalSecret reads all values.
+#[derive(Clone, Debug, Serialize)]
+pub struct DataFrom {
+    /// The path.
+    pub extract: Extract,
+}
+
+/// A path in the store.
+#[derive(Clone, Debug, Serialize)]
+pub struct Extract {
+    /// The path.
+    pub key: String,
 }
 
 /// One value that an ExternalSecret reads.

@@ -1,9 +1,11 @@
 //! Namespace and ControlPlane, in the control plane cluster.
 
+use c5c3_api::Cidr;
 use c5c3_api::control_plane::{
     CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
-    Global, IssuerKind, IssuerRef, NamedRef, Storage as ControlPlaneStorage, Switch,
+    Global, HypervisorAccess, IssuerKind, IssuerRef, NamedRef, Storage as ControlPlaneStorage,
+    Switch,
 };
 use function_protocol::Fatal;
 use serde::Deserialize;
@@ -17,6 +19,7 @@ use crate::composed::{Composed, Creation};
 use crate::manifest::kubernetes::Namespace;
 use crate::manifest::{Kind, Manifest, ObjectMeta};
 use crate::observed::{Observation, condition};
+use crate::pools::Named;
 
 /// Name of the composed namespace.
 pub const NAMESPACE: &str = "namespace";
@@ -29,8 +32,13 @@ impl Kind for ControlPlaneSpec {
 /// What is read of a Namespace's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct NamespaceStatus {
+pub struct NamespaceStatus {
     phase: String,
+}
+
+/// Whether a namespace can be used.
+pub fn is_active(namespace: &NamespaceStatus) -> bool {
+    namespace.phase == "Active"
 }
 
 impl Recipe<'_> {
@@ -50,6 +58,14 @@ impl Recipe<'_> {
             composed.describe(NAMESPACE, requests);
             self.site.creation()
         };
+        let namespace = self.namespace_manifest();
+        let cluster = self.site.control_plane.name.name();
+        composed.object(NAMESPACE, cluster, namespace, creation, is_active)?;
+        Ok(())
+    }
+
+    /// The control plane's namespace, which is called the same in every cluster.
+    pub fn namespace_manifest(&self) -> Namespace {
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
         let levels = [
@@ -65,14 +81,10 @@ impl Recipe<'_> {
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
-        let namespace = Namespace::new(ObjectMeta {
+        Namespace::new(ObjectMeta {
             labels: labels.into_iter().chain(pod_security).collect(),
             ..ObjectMeta::named(self.names.namespace())
-        });
-        let ready = |status: &NamespaceStatus| status.phase == "Active";
-        let cluster = self.site.control_plane.name.name();
-        composed.object(NAMESPACE, cluster, namespace, creation, ready)?;
-        Ok(())
+        })
     }
 
     /// Wants the ControlPlane.
@@ -94,6 +106,7 @@ impl Recipe<'_> {
             }),
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
+            backup: self.presets.backup.clone(),
             services: Some(self.services(&preset.services)),
             cortex: cortex.map(|cortex| CortexComponent {
                 enabled: true,
@@ -101,7 +114,8 @@ impl Recipe<'_> {
                 pipelines: cortex.pipelines.clone(),
                 ..CortexComponent::default()
             }),
-            global: self.global(),
+            access: self.access(composed),
+            global: self.global(composed),
             ..ControlPlaneSpec::default()
         };
         let manifest = Manifest::new(&self.names.namespace(), self.names.control_plane(), spec);
@@ -177,13 +191,14 @@ impl Recipe<'_> {
         services
     }
 
-    fn global(&self) -> Global {
+    fn global(&self, composed: &Composed<'_>) -> Global {
         let claim = &self.cluster.spec;
         let issuer = claim
             .tls
             .issuer_ref
             .as_ref()
             .or(self.presets.issuer.as_ref());
+        let networks = self.hypervisor_networks(composed);
         Global {
             region: claim.region.clone(),
             tls: ControlPlaneTls {
@@ -197,6 +212,8 @@ impl Recipe<'_> {
             network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),
                 mtu: claim.network.mtu,
+                hypervisor_access: self.hypervisor_access(&networks),
+                hypervisor_networks: networks,
                 ..ControlPlaneNetwork::default()
             },
             monitoring: Switch {
@@ -204,6 +221,26 @@ impl Recipe<'_> {
             },
             ..Global::default()
         }
+    }
+
+    /// The addresses of the hypervisors' nodes. While those of a pool aren't known, all stay as they are: without its network
+    /// the agents of a pool would lose their control plane.
+    fn hypervisor_networks(&self, composed: &Composed<'_>) -> Option<Vec<Cidr>> {
+        if !self.cluster.spec.services.nova {
+            return None;
+        }
+        let pools = self.site.hypervisors.iter();
+        pools.map(Named::nodes).collect::<Option<_>>().or_else(|| {
+            let last: ControlPlaneSpec = composed.last_wanted(CONTROL_PLANE)?;
+            last.global.network.hypervisor_networks
+        })
+    }
+
+    /// The load balancers for hypervisors, which need encrypted endpoints and limit who connects.
+    fn hypervisor_access(&self, networks: &Option<Vec<Cidr>>) -> Option<HypervisorAccess> {
+        let allowed = networks.is_some() && self.cluster.spec.tls.enabled;
+        let access = self.presets.hypervisor_access.as_ref();
+        access.filter(|_| allowed).cloned()
     }
 }
 

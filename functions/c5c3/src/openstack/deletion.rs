@@ -3,6 +3,7 @@
 use function_protocol::Fatal;
 
 use super::Recipe;
+use super::agents;
 use super::control_plane::NAMESPACE;
 use super::shares;
 use super::site::CONTROL_PLANE;
@@ -45,6 +46,11 @@ impl Recipe<'_> {
             )?;
             composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
             hold(pool, &share, composed)?;
+            let agents = agents::namespace(pool.name.name());
+            composed.order(&agents, &share, "its agents read Secrets there")?;
+            if composed.exists(&agents) {
+                hold(pool, &agents, composed)?;
+            }
         }
         if self.site.owner.root_is_foreign() {
             return composed.keep_hold(self.site.control_plane.name.name(), NAMESPACE);

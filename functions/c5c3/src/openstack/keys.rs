@@ -11,10 +11,9 @@ use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::ceph::NAMESPACE;
 use crate::manifest::external_secrets::{
-    ExternalData, ExternalRemoteRef, ExternalSecret, NamedSecret, PushData, PushMatch,
-    PushRemoteRef, PushSecret, PushSelector, Target, Template,
+    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, Target,
+    Template, TemplateMetadata,
 };
-use crate::observed::ConditionedStatus;
 
 /// How often External Secrets compares both sides.
 const REFRESH: &str = "1h0m0s";
@@ -22,44 +21,35 @@ const REFRESH: &str = "1h0m0s";
 /// Property of the monitors' addresses.
 const MONITORS: &str = "mon_host";
 
-/// Which secrets haven't arrived.
-#[derive(Default)]
-pub struct Keys {
-    /// What isn't ready, in words.
-    pub waiting: Vec<String>,
-}
-
 /// Name of the Secret with a service's key for one storage cluster, in the control plane's namespace.
 pub fn secret_name(client: Client, cluster: &str) -> String {
     format!("ceph-{}-{cluster}", client.service())
 }
 
 impl Recipe<'_> {
-    /// Wants the path of every key.
-    pub fn keys(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<Keys, Fatal> {
-        let mut keys = Keys::default();
+    /// Wants the path of every key. Returns what isn't ready, in words.
+    pub fn keys(
+        &self,
+        storages: &Storages,
+        composed: &mut Composed<'_>,
+    ) -> Result<Vec<String>, Fatal> {
+        let mut waiting = Vec::new();
         for storage in &storages.each {
-            let monitors = self.push(
+            let (cluster, creation) = (&storage.cluster, storage.creation);
+            let monitors = self.push_key(
                 self.names.with("monitors"),
                 "rook-ceph-config".to_owned(),
                 MONITORS.to_owned(),
-                self.path(storage, "cluster"),
+                self.key_path(storage, "cluster"),
                 MONITORS,
             );
-            let resource = format!("push-monitors-{}", storage.cluster);
-            self.travel(
-                &resource,
-                &storage.cluster,
-                storage,
-                monitors,
-                composed,
-                &mut keys,
-            )?;
+            let resource = format!("push-monitors-{cluster}");
+            waiting.extend(composed.travel(&resource, cluster, monitors, creation)?);
             for client in &storage.clients {
-                self.key(storage, *client, composed, &mut keys)?;
+                waiting.extend(self.key(storage, *client, composed)?);
             }
         }
-        Ok(keys)
+        Ok(waiting)
     }
 
     fn key(
@@ -67,52 +57,48 @@ impl Recipe<'_> {
         storage: &Storage,
         client: Client,
         composed: &mut Composed<'_>,
-        keys: &mut Keys,
-    ) -> Result<(), Fatal> {
+    ) -> Result<Vec<String>, Fatal> {
+        let (cluster, creation) = (&storage.cluster, storage.creation);
         let user = self.names.with(client.service());
-        let path = self.path(storage, client.service());
+        let path = self.key_path(storage, client.service());
         // Rook keeps a client's key in this Secret, under the client's own name.
         let secret = format!("rook-ceph-client-{user}");
-        let push = self.push(user.clone(), secret, user.clone(), path.clone(), "key");
-        let resource = format!("push-{}-{}", client.service(), storage.cluster);
-        self.travel(&resource, &storage.cluster, storage, push, composed, keys)?;
+        let push = self.push_key(user.clone(), secret, user.clone(), path.clone(), "key");
+        let resource = format!("push-{}-{cluster}", client.service());
+        let pushed = composed.travel(&resource, cluster, push, creation)?;
 
-        let name = secret_name(client, &storage.cluster);
+        let name = secret_name(client, cluster);
         let spec = ExternalSecret {
             refresh_interval: REFRESH,
             secret_store_ref: self.presets.secret_store.clone(),
             target: Target {
                 name: name.clone(),
                 creation_policy: "Owner",
+                deletion_policy: "Retain",
                 template: Template {
                     engine_version: "v2",
+                    metadata: TemplateMetadata::default(),
                     data: template(&user),
                 },
             },
             data: vec![
                 data("key", path, "key"),
-                data("monitors", self.path(storage, "cluster"), MONITORS),
+                data("monitors", self.key_path(storage, "cluster"), MONITORS),
             ],
+            data_from: Vec::new(),
         };
-        let pull = Manifest::new(&self.names.namespace(), name.clone(), spec);
-        let resource = format!("pull-{}-{}", client.service(), storage.cluster);
+        let pull = Manifest::new(&self.names.namespace(), name, spec);
+        let resource = format!("pull-{}-{cluster}", client.service());
         let control_plane = self.site.control_plane.name.name();
-        self.travel(&resource, control_plane, storage, pull, composed, keys)
+        let pulled = composed.travel(&resource, control_plane, pull, creation)?;
+        Ok(pushed.into_iter().chain(pulled).collect())
     }
 
-    /// Where a value of this control plane is in the store: `<site>/<control plane cluster>/<namespace>/ceph/...`, never a path
-    /// that another control plane has.
-    fn path(&self, storage: &Storage, what: &str) -> String {
-        let cluster = self.site.control_plane.name.name();
-        format!(
-            "{}/{cluster}/{}/ceph/{}/{what}",
-            self.presets.site,
-            self.names.namespace(),
-            storage.cluster
-        )
+    fn key_path(&self, storage: &Storage, what: &str) -> String {
+        self.path(format_args!("ceph/{}/{what}", storage.cluster))
     }
 
-    fn push(
+    fn push_key(
         &self,
         name: String,
         secret: String,
@@ -120,50 +106,16 @@ impl Recipe<'_> {
         remote_key: String,
         property: &str,
     ) -> Manifest<PushSecret> {
-        let remote_ref = PushRemoteRef {
-            remote_key,
-            property: property.to_owned(),
-        };
-        let spec = PushSecret {
-            deletion_policy: "Delete",
-            refresh_interval: REFRESH,
-            secret_store_refs: vec![self.presets.secret_store.clone()],
-            selector: PushSelector {
-                secret: NamedSecret { name: secret },
+        let matching = PushMatch {
+            secret_key: Some(secret_key),
+            remote_ref: PushRemoteRef {
+                remote_key,
+                property: Some(property.to_owned()),
             },
-            data: vec![PushData {
-                matching: PushMatch {
-                    secret_key,
-                    remote_ref,
-                },
-            }],
         };
-        Manifest::new(NAMESPACE, name, spec)
-    }
-
-    fn travel<S: serde::Serialize + crate::manifest::Kind>(
-        &self,
-        resource: &str,
-        cluster: &str,
-        storage: &Storage,
-        manifest: Manifest<S>,
-        composed: &mut Composed<'_>,
-        keys: &mut Keys,
-    ) -> Result<(), Fatal> {
-        let creation = storage.creation;
-        let name = manifest.metadata.name.clone();
-        let observation = composed.object(
-            resource,
-            cluster,
-            manifest,
-            creation,
-            ConditionedStatus::is_ready,
-        )?;
-        if observation.exists && !(observation.synced && observation.status.is_ready()) {
-            keys.waiting
-                .push(format!("{} {name} in {cluster}", S::KIND));
-        }
-        Ok(())
+        let store = &self.presets.secret_store;
+        let push = PushSecret::of(secret, matching, store, REFRESH);
+        Manifest::new(NAMESPACE, name, push)
     }
 }
 

@@ -1,6 +1,7 @@
 //! OpenStackCluster: namespace and ControlPlane in the control plane cluster, pools and users in Ceph, the path of their
-//! keys, a share of each hypervisor pool.
+//! keys, a share of each hypervisor pool, the path of what its agents need.
 
+mod agents;
 mod ceph;
 mod control_plane;
 mod deletion;
@@ -10,8 +11,11 @@ mod requests;
 mod shares;
 mod site;
 mod status;
+mod tenant;
 mod unsupported;
 mod wanted;
+
+use std::fmt::Display;
 
 use c5c3_api::{OpenStackClusterSpec, OpenStackClusterStatus};
 use function_protocol::{Fatal, Request, Response};
@@ -55,9 +59,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let mut composed = Composed::new(request, response, cluster.metadata.scope(), owner);
     let ceph = recipe.ceph(&storages, &mut composed)?;
     let keys = recipe.keys(&storages, &mut composed)?;
-    let shares = recipe.shares(&mut composed)?;
+    let mut shares = recipe.shares(&mut composed)?;
+    shares.waiting.extend(recipe.agents(&mut composed)?);
     recipe.quota(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
+    let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, &mut composed)?;
     let (retained, holds) =
         composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
@@ -70,9 +76,23 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         keys,
         shares,
         control_plane,
+        tenant,
         retained,
         accepted,
         all_ready,
     };
     recipe.status(&findings, response)
+}
+
+impl Recipe<'_> {
+    /// Where something of this control plane is in the secret store: `<site>/<control plane cluster>/<namespace>/...`, never a
+    /// path that another control plane has.
+    fn path(&self, what: impl Display) -> String {
+        let cluster = self.site.control_plane.name.name();
+        format!(
+            "{}/{cluster}/{}/{what}",
+            self.presets.site,
+            self.names.namespace()
+        )
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
-use c5c3_api::control_plane::{ControlPlaneServices, Infrastructure, Service};
+use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, Service};
 use c5c3_api::parts::Resources;
 use function_protocol::Fatal;
 
@@ -13,7 +13,6 @@ use crate::input::SizePreset;
 use crate::manifest::Manifest;
 use crate::manifest::kubernetes::{Limit, LimitRangeSpec, ResourceQuotaSpec};
 use crate::ownership::IgnoredStatus;
-use crate::quantity;
 
 /// Names of the composed resources.
 const QUOTA: &str = "quota";
@@ -76,7 +75,10 @@ impl Recipe<'_> {
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
         let quota = ResourceQuotaSpec {
-            hard: hard(self.presets.size(self.cluster.spec.size)?),
+            hard: hard(
+                self.presets.size(self.cluster.spec.size)?,
+                self.presets.backup.as_ref(),
+            ),
         };
         let quota = Manifest::new(&namespace, NAME, quota);
         composed.object(QUOTA, cluster, quota, creation, |_: &IgnoredStatus| true)?;
@@ -100,8 +102,10 @@ fn limits() -> LimitRangeSpec {
 }
 
 /// What a namespace with a control plane of this size may have.
-fn hard(preset: &SizePreset) -> BTreeMap<String, String> {
+fn hard(preset: &SizePreset, backup: Option<&Backup>) -> BTreeMap<String, String> {
     let mut needed = BASE;
+    let backups = backup.and_then(|backup| backup.volume(&preset.infrastructure.mariadb));
+    needed.storage += backups.map_or(0.0, |size| size.bytes() as f64);
     needed += infrastructure(&preset.infrastructure);
     for (replicas, resources) in components(preset) {
         let mut pod = stated(resources, POD);
@@ -186,7 +190,7 @@ fn stated(resources: &Resources, usual: Amounts) -> Amounts {
     let stated = |resource: &str| {
         let amounts = [&resources.requests, &resources.limits].into_iter();
         let amount = amounts.flat_map(|amounts| amounts.get(resource)).next()?;
-        quantity::amount(amount.as_str())
+        Some(amount.amount())
     };
     Amounts {
         cores: stated("cpu").unwrap_or(usual.cores),
@@ -236,7 +240,8 @@ mod tests {
             "quota": { "pods": 7, "count/services": "100" },
         }))
         .unwrap();
-        let hard = hard(&preset);
+        let backup = serde_json::from_value(serde_json::json!({})).unwrap();
+        let hard = hard(&preset, Some(&backup));
         let hard: Vec<(&str, &str)> = hard
             .iter()
             .map(|(resource, amount)| (resource.as_str(), amount.as_str()))
@@ -249,7 +254,7 @@ mod tests {
                 ("pods", "7"),
                 ("requests.cpu", "43"),
                 ("requests.memory", "99Gi"),
-                ("requests.storage", "578Gi"),
+                ("requests.storage", "703Gi"),
             ]
         );
     }

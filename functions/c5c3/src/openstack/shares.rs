@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
+use c5c3_api::control_plane::ControlPlaneStatus;
 use c5c3_api::hypervisor::{Aggregate, HypervisorShareSpec, HypervisorShareStatus};
+use c5c3_api::parts::AgentEndpoint;
 use function_protocol::Fatal;
 
 use super::Recipe;
+use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::composite::Metadata;
 use crate::manifest::{Kind, Manifest};
@@ -40,6 +43,8 @@ impl Recipe<'_> {
     pub fn shares(&self, composed: &mut Composed<'_>) -> Result<Shares, Fatal> {
         let mut shares = Shares::default();
         let preset = &self.presets.size(self.cluster.spec.size)?.share;
+        let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
+        let reported = control_plane.status.agent_endpoints;
         for pool in &self.site.hypervisors {
             let name = pool.name.name();
             let resource = resource(name);
@@ -54,6 +59,7 @@ impl Recipe<'_> {
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,
+                        endpoints: self.agent_endpoints(&reported, &resource, composed),
                         ..HypervisorShareSpec::default()
                     };
                     let share = Manifest::cluster_scoped(self.names.control_plane(), spec);
@@ -70,13 +76,27 @@ impl Recipe<'_> {
                     composed.observation(&resource)
                 }
             };
-            let leased = u32::try_from(observation.status.hosts.len()).unwrap_or(u32::MAX);
+            let leased = observation.status.host_count.unwrap_or_default();
             shares.hosts.insert(pool.name.to_string(), leased);
             if observation.exists && !(observation.synced && is_ready(&observation.status)) {
                 shares.waiting.push(format!("HypervisorShare in {name}"));
             }
         }
         Ok(shares)
+    }
+
+    /// Where agents reach the control plane. While that isn't known, they keep the addresses that they have.
+    fn agent_endpoints(
+        &self,
+        reported: &[AgentEndpoint],
+        share: &str,
+        composed: &Composed<'_>,
+    ) -> Vec<AgentEndpoint> {
+        if !reported.is_empty() || self.presets.hypervisor_access.is_none() {
+            return reported.to_vec();
+        }
+        let last: Option<HypervisorShareSpec> = composed.last_wanted(share);
+        last.unwrap_or_default().endpoints
     }
 }
 

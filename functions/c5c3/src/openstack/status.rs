@@ -5,19 +5,21 @@ use c5c3_api::openstack_cluster::{
     CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources, ConsumedHypervisorPool,
     ConsumedPools, ConsumedStoragePool, Phase, ResourceStatus,
 };
+use c5c3_api::parts::Quantity;
 use c5c3_api::{OpenStackClusterStatus, Reason};
 use function_protocol::{Fatal, Readiness, Response};
 
 use super::Recipe;
 use super::ceph::Ceph;
 use super::control_plane::is_ready;
-use super::keys::{Keys, secret_name};
+use super::keys::secret_name;
 use super::shares::Shares;
+use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::wanted::{Client, Rbd};
 use crate::composed::Creation;
 use crate::observed::{Observation, condition};
-use crate::{SETTLED, WAITING, quantity, transitions};
+use crate::{SETTLED, WAITING, transitions};
 
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
@@ -26,12 +28,14 @@ const SHOWN: usize = 3;
 pub struct Findings {
     /// Ceph.
     pub ceph: Ceph,
-    /// Ceph's keys.
-    pub keys: Keys,
+    /// Ceph's keys that haven't arrived, in words.
+    pub keys: Vec<String>,
     /// The shares of hypervisor pools.
     pub shares: Shares,
     /// The ControlPlane.
     pub control_plane: Observation<ControlPlaneStatus>,
+    /// The clouds.yaml of the tenant's first user, where the site hands it out.
+    pub tenant: Option<Tenant>,
     /// What holds data or servers and is kept although the claim no longer wants it.
     pub retained: Vec<String>,
     /// Whether every name that the claim asks for is its own.
@@ -48,8 +52,10 @@ impl Recipe<'_> {
         let phase = self.phase(findings, settled);
         self.conditions(findings, &problems, response);
         self.retained(&findings.retained, response);
+        let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {
             phase: Some(phase),
+            connection,
             endpoints: findings.control_plane.status.endpoints.clone(),
             consumed_pools: Some(self.consumed_pools(&findings.shares)),
             ceph_resources: self.ceph_resources(findings),
@@ -130,7 +136,7 @@ impl Recipe<'_> {
             }
             return;
         }
-        let storage = [&findings.ceph.waiting[..], &findings.keys.waiting[..]].concat();
+        let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
         self.part(response, "HypervisorsReady", &findings.shares.waiting);
         let control_plane = &findings.control_plane;
@@ -281,8 +287,8 @@ impl Recipe<'_> {
         };
         let free = self.site.storages.iter().filter_map(|pool| {
             let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
-            let raw = quantity::amount(capacity.available.as_deref()?)?;
-            Some((raw / f64::from(claim.replication)).min(limit))
+            let raw: Quantity = capacity.available.as_deref()?.parse().ok()?;
+            Some((raw.amount() / f64::from(claim.replication)).min(limit))
         });
         let free: Vec<f64> = free.collect();
         (!free.is_empty())

@@ -26,7 +26,7 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
     fn region(&self) -> &str;
     /// Whether it can be consumed, and what its phase is called.
     fn phase(status: &Self::Status) -> (bool, String);
-    /// Addresses of its nodes, once its own composer has said so.
+    /// The addresses of its nodes, once its own composer reports them.
     fn nodes(status: &Self::Status) -> Option<Cidr>;
     /// Who may consume it.
     fn sharing(&self) -> (SharingMode, &Sharing);
@@ -129,7 +129,7 @@ pub enum Problem {
     /// Crossplane hasn't fetched it yet.
     #[error("it isn't read yet")]
     Unread,
-    /// There is none of that name.
+    /// No cluster has that name.
     #[error("it doesn't exist in namespace {namespace}; create it or name another")]
     Missing {
         /// Where it was looked for.
@@ -217,7 +217,7 @@ impl<K: Pool> Named<K> {
         self.problem.is_none()
     }
 
-    /// Whether the claim may ask to be admitted: it is usable but for that.
+    /// Whether the claim may request admission: only that is missing.
     pub fn is_eligible(&self) -> bool {
         matches!(
             self.problem,
@@ -225,7 +225,7 @@ impl<K: Pool> Named<K> {
         )
     }
 
-    /// What the claim's status says of it.
+    /// The cluster in the claim's status.
     pub fn status(&self) -> String {
         match (&self.problem, &self.composite) {
             (Some(Problem::NotReady { phase }), _) => phase.clone(),
@@ -239,10 +239,14 @@ impl<K: Pool> Named<K> {
         }
     }
 
+    /// The addresses of its nodes, where they are known.
+    pub fn nodes(&self) -> Option<Cidr> {
+        K::nodes(&self.composite.as_ref()?.status)
+    }
+
     /// Refuses the pool if its nodes have addresses of a cluster looked at before, by the name that people give it.
     pub fn claim_nodes(&mut self, taken: &mut Vec<(String, Cidr)>) {
-        let status = self.composite.as_ref().map(|composite| &composite.status);
-        let Some(nodes) = status.and_then(K::nodes) else {
+        let Some(nodes) = self.nodes() else {
             return;
         };
         let overlapping = taken.iter().find(|(_, range)| range.overlaps(nodes));
@@ -264,7 +268,7 @@ impl<K: Pool> Named<K> {
     }
 }
 
-/// Who asks for pools.
+/// The claim that requests pools.
 pub struct Asker<'a> {
     /// The claim's composite resource.
     pub claim: &'a Metadata,
@@ -280,7 +284,7 @@ impl Asker<'_> {
     /// Asks Crossplane for a cluster, and says what is known of it.
     ///
     /// # Errors
-    /// The cluster's composite resource isn't what its kind says.
+    /// The cluster's composite resource doesn't fit its kind.
     pub fn find<K: Pool>(
         &self,
         request: &Request,

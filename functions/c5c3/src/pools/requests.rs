@@ -21,7 +21,7 @@ const POOL: &str = "c5c3.io/pool-";
 /// Annotation with the time at which the claim was created.
 const CREATED: &str = "c5c3.io/claim-created";
 
-/// Name of the requirement for the Objects whose claims ask for a pool.
+/// The name of the requirement for the Objects whose claims request a pool.
 const KEY: &str = "requests";
 
 /// A claim that wants to consume a pool.
@@ -55,7 +55,7 @@ struct OwnerReference {
     controller: bool,
 }
 
-/// What a claim asks of a pool.
+/// What a claim requests of a pool.
 pub struct Asked<'a> {
     /// The pool's composite resource.
     pub pool: &'a Metadata,

@@ -1,7 +1,9 @@
 //! OpenStackCluster: what comes out for whom.
 
+mod agents;
 mod mistakes;
 mod pools;
+mod tenant;
 
 use function_c5c3_fixtures::examples::{claim, pools};
 use function_c5c3_fixtures::{Call, Outcome, ready, text, well, yaml};

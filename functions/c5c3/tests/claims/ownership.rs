@@ -103,10 +103,21 @@ fn an_object_is_created_only_until_it_is_seen_to_be_the_claims_own() {
             assert_eq!(policies(&second, name), json!(CREATE_ONLY), "{name}");
         }
     }
-    let third = call.applied(&second, well).run();
+    let call = call.applied(&second, well);
+    let third = call.run();
     for name in third.objects() {
-        assert_eq!(policies(&third, name), Value::Null, "{name}");
-        let labels = &third.manifest(name)["metadata"]["labels"];
+        let is_new = !second.desired.contains_key(name);
+        let allowed = if is_new {
+            json!(CREATE_ONLY)
+        } else {
+            Value::Null
+        };
+        assert_eq!(policies(&third, name), allowed, "{name}");
+    }
+    let fourth = call.applied(&third, well).run();
+    for name in fourth.objects() {
+        assert_eq!(policies(&fourth, name), Value::Null, "{name}");
+        let labels = &fourth.manifest(name)["metadata"]["labels"];
         assert_eq!(labels["c5c3.io/claim-uid"], UID, "{name}");
     }
 }

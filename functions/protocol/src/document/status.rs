@@ -1,4 +1,4 @@
-//! Documents that hold nothing but a status, and how two of them become one.
+//! Documents with a status only, and merging two of them.
 
 use std::collections::BTreeSet;
 

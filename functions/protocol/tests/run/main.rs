@@ -1,4 +1,4 @@
-//! One call of a composer: what comes in, what goes out, what passes through.
+//! One call of a function: what comes in, what goes out, what passes through.
 
 mod requests;
 
@@ -9,26 +9,16 @@ use function_protocol::v1::{
     self, Capability, Resource, RunFunctionRequest, RunFunctionResponse, State,
 };
 use function_protocol::{
-    Composer, Condition, ConditionStatus, Document, Fatal, Readiness, Request, Response, Severity,
-    run,
+    Condition, ConditionStatus, Document, Fatal, Readiness, Request, Response, Severity, run,
 };
 use prost::Message;
 use serde_json::{Value, json};
-
-/// A composer that is a closure.
-struct Composing<F>(F);
-
-impl<F: Fn(&Request, &mut Response) -> Result<(), Fatal> + Send + Sync> Composer for Composing<F> {
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
-        (self.0)(request, response)
-    }
-}
 
 fn answer(
     request: RunFunctionRequest,
     compose: impl Fn(&Request, &mut Response) -> Result<(), Fatal> + Send + Sync,
 ) -> RunFunctionResponse {
-    run(&Composing(compose), request)
+    run(&compose, request)
 }
 
 fn document(value: Value) -> Document {

@@ -1,4 +1,4 @@
-//! The three files, and what TLS makes of them.
+//! The three files, and the TLS configuration from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub enum TlsError {
         /// Why not.
         source: io::Error,
     },
-    /// A file is no PEM.
+    /// A file isn't PEM.
     #[error("{} is malformed PEM: {reason}", path.display())]
     Pem {
         /// The file.

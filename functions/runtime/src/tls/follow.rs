@@ -12,7 +12,7 @@ use tracing::{error, info};
 use super::TlsError;
 use super::files::Files;
 
-/// How often the files are looked at. They are few and small, and a kubelet brings new ones within a minute or two.
+/// How often the files are read. They are few and small, and a kubelet updates them within a minute or two.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The certificates of a folder, as they are now.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use function_protocol::v1::{
     RequestMeta, Resource, RunFunctionRequest, RunFunctionResponse, State,
 };
-use function_protocol::{Composer, Document, Fatal, Readiness, Request, Response};
+use function_protocol::{Document, Fatal, Function, Readiness, Request, Response};
 use function_runtime::{Options, ServeError, Server, Tls};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ struct Order {
     kind: String,
 }
 
-impl Composer for Obeying {
+impl Function for Obeying {
     fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
         response.desire("ours", &json!({"kind": "Object"}), Readiness::True)?;
         let nothing: [u8; 0] = [];

@@ -1,5 +1,7 @@
 //! Settings that hold for every service of a control plane.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +9,27 @@ use crate::{
     cidr::Cidr,
     neutron::DISJOINT_VLANS,
     parts::{
-        IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, is_default,
+        IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, exposure::annotation, is_default,
         keystone_access::default_region, reference::NAME,
     },
     pool::PhysicalNetwork,
-    rule::UNIQUE_NETWORKS,
+    rule::{Rule, UNIQUE_NETWORKS},
 };
+
+const ENCRYPTED_ACCESS: Rule = Rule::new(
+    "!has(self.network) || !has(self.network.hypervisorAccess) || !has(self.tls) || !has(self.tls.enabled) || self.tls.enabled",
+    "network.hypervisorAccess needs encrypted endpoints: set tls.enabled to true, or remove hypervisorAccess",
+);
+
+const LIMITED_ACCESS: Rule = Rule::new(
+    "!has(self.hypervisorAccess) || has(self.hypervisorNetworks)",
+    "hypervisorAccess needs hypervisorNetworks, the only addresses that its load balancers accept: set it to the networks of the hypervisors' nodes",
+);
 
 /// Settings that hold for every service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [ENCRYPTED_ACCESS]))]
 pub struct Global {
     /// Keystone's region.
     #[schemars(length(min = 1, max = 255))]
@@ -84,6 +97,7 @@ const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 /// Networks of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [LIMITED_ACCESS]))]
 pub struct ControlPlaneNetwork {
     /// Network of the floating IP addresses.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +121,24 @@ pub struct ControlPlaneNetwork {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 16))]
     pub hypervisor_networks: Option<Vec<Cidr>>,
+    /// Load balancers at which hypervisors of other clusters reach the control plane. Without it only agents in the control
+    /// plane's own cluster can connect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypervisor_access: Option<HypervisorAccess>,
+}
+
+/// Load balancers for the agents on hypervisors of other clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HypervisorAccess {
+    /// Annotations of the Services, for the controller of the load balancers.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = annotation()))]
+    pub annotations: BTreeMap<String, String>,
+    /// Class of the load balancers. Without it the cluster's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub load_balancer_class: Option<String>,
 }
 
 impl Default for ControlPlaneNetwork {
@@ -117,6 +149,7 @@ impl Default for ControlPlaneNetwork {
             mtu: 1500,
             operator_namespaces: None,
             hypervisor_networks: None,
+            hypervisor_access: None,
         }
     }
 }

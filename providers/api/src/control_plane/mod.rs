@@ -1,5 +1,7 @@
 //! ControlPlane: one OpenStack control plane, as the c5c3-operator reconciles it.
 
+mod access;
+mod backup;
 mod global;
 mod infrastructure;
 mod korc;
@@ -13,9 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use self::{
+    access::{Connection, TenantAccess},
+    backup::{Backup, BackupBucket, BackupVolume},
     global::{
-        ControlPlaneNetwork, ControlPlaneTls, Global, Images, SecretStore, SecretStoreKind,
-        SecretStoreRef,
+        ControlPlaneNetwork, ControlPlaneTls, Global, HypervisorAccess, Images, SecretStore,
+        SecretStoreKind, SecretStoreRef,
     },
     infrastructure::{
         ExternalBus, ExternalCache, ExternalDatabase, Infrastructure, Mariadb, MaxScale, Memcached,
@@ -54,6 +58,9 @@ pub struct ControlPlaneSpec {
     pub storage: Option<Storage>,
     /// Databases, message bus and caches.
     pub infrastructure: Infrastructure,
+    /// Backups of the databases in the MariaDB that is created for the control plane. Without it there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Backup>,
     /// The OpenStack services. Without it all that have an operator here. It may be called openstack too.
     #[serde(alias = "openstack", skip_serializing_if = "Option::is_none")]
     pub services: Option<ControlPlaneServices>,
@@ -70,6 +77,9 @@ pub struct ControlPlaneSpec {
     /// of the control plane's namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_store_ref: Option<SecretStore>,
+    /// Creates a first user for the tenant, and a Secret with its clouds.yaml. Without it there is none. It can't be removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<TenantAccess>,
     /// Settings that hold for every service.
     pub global: Global,
 }
@@ -81,11 +91,13 @@ impl Default for ControlPlaneSpec {
             compute: None,
             storage: None,
             infrastructure: Infrastructure::default(),
+            backup: None,
             services: None,
             cortex: None,
             tempest: None,
             korc: None,
             secret_store_ref: None,
+            access: None,
             global: Global::default(),
         }
     }
@@ -105,7 +117,7 @@ impl ControlPlaneSpec {
 
 /// Documents of the first hour say `openstack` where others say `services`.
 fn with_alias(schema: &mut Schema) {
-    let rules = json!([ONE_NAME]);
+    let rules = json!([ONE_NAME, access::ACCESS_STAYS]);
     schema.insert("x-kubernetes-validations".to_owned(), rules);
     if let Some(properties) = schema
         .get_mut("properties")

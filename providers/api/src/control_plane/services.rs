@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cinder::{ImageVolumeCache, VolumeBackup},
     glance::ImageCache,
     keystone::Federation,
     parts::{
@@ -245,7 +246,7 @@ impl Default for NeutronService {
 
 /// Cinder in a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct CinderService {
     /// Whether the service runs.
     pub enabled: bool,
@@ -256,6 +257,12 @@ pub struct CinderService {
     /// What works on the volumes of a backend. Without it as Cinder's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Component<1>>,
+    /// Backups of volumes. Without it, none can be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<VolumeBackup>,
+    /// Volumes that each backend keeps as copies of images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_volume_cache: Option<ImageVolumeCache>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -268,6 +275,8 @@ impl Default for CinderService {
             api: Component::default(),
             scheduler: Component::default(),
             volume: None,
+            backup: None,
+            image_volume_cache: None,
             overrides: Overrides::default(),
         }
     }

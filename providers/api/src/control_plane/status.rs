@@ -5,7 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{condition::Condition, list, parts::is_default};
+use super::Connection;
+use crate::{
+    condition::Condition,
+    list,
+    parts::{AgentEndpoint, is_default},
+};
 
 /// What the c5c3-operator says of a control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +36,13 @@ pub struct ControlPlaneStatus {
     /// Public URLs by service.
     #[serde(skip_serializing_if = "is_default")]
     pub endpoints: BTreeMap<String, String>,
+    /// How the tenant's first user connects, once it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
+    /// Where hypervisors of other clusters reach the control plane, with `hypervisorAccess`.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(transform = list::by_name)]
+    pub agent_endpoints: Vec<AgentEndpoint>,
 }
 
 /// A service of a control plane.

@@ -4,8 +4,16 @@ mod pool;
 mod share;
 
 pub use self::{
-    pool::{HypervisorPoolSpec, HypervisorPoolStatus},
+    pool::{AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, PoolShare},
     share::{
-        Agents, Aggregate, Datapath, HypervisorShareSpec, HypervisorShareStatus, Virtualization,
+        Agents, Aggregate, ComputeService, ComputeState, Datapath, HypervisorShareSpec,
+        HypervisorShareStatus, LeasePhase, ShareHost, Virtualization,
     },
 };
+
+/// Label of a Secret with configuration of agents: whose operator wrote it.
+pub const AGENTS: &str = "c5c3.io/agents";
+/// Label of such a Secret of Nova: the cell.
+pub const CELL: &str = "c5c3.io/cell";
+/// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
+pub const FIRST_CELL: &str = "cell1";

@@ -1,5 +1,7 @@
 //! HypervisorPool: how the nodes of one hypervisor cluster are shared.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,45 @@ pub struct HypervisorPoolSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
     pub physical_networks: Vec<PhysicalNetwork>,
+    /// VLANs of each physical network that a share gets, where it has none yet. Without it a sixteenth of the network's range, or in
+    /// a dedicated pool all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4094))]
+    pub vlans_per_share: Option<u16>,
+    /// Images of the agents on the nodes. An agent is an administrator of its node, so that no resource of a control plane
+    /// names its image.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub images: AgentImages,
+}
+
+/// Images of the agents on the nodes, each with its tag or digest. What is left out is the project's image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentImages {
+    /// libvirt and QEMU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 400))]
+    pub libvirt: Option<String>,
+    /// Open vSwitch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 400))]
+    pub open_v_switch: Option<String>,
+    /// ovn-controller, by the tag of the OVNCluster's image, for instance 25.03.0.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = image()))]
+    pub ovn: BTreeMap<String, String>,
+    /// neutron-ovn-agent, by OpenStack's release, for instance 2025.2.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = image()))]
+    pub neutron: BTreeMap<String, String>,
+    /// nova-compute, by OpenStack's release.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("maxProperties" = 16, "additionalProperties" = image()))]
+    pub nova: BTreeMap<String, String>,
+}
+
+fn image() -> serde_json::Value {
+    serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 400 })
 }
 
 impl CustomResource for HypervisorPoolSpec {
@@ -40,9 +81,42 @@ impl CustomResource for HypervisorPoolSpec {
     const COLUMNS: &'static [Column] = &[
         Column::new("Mode", "string", ".spec.mode"),
         Column::new("Nodes", "integer", ".status.nodeCount"),
+        Column::new("Free", "integer", ".status.nodes.free"),
+        Column::wide("Draining", "integer", ".status.nodes.draining"),
         Column::wide("Free vCPUs", "integer", ".status.freeVcpus"),
         Column::wide("Free GB", "integer", ".status.freeMemoryGB"),
     ];
+}
+
+/// What one HypervisorShare has of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PoolShare {
+    /// Name of the HypervisorShare.
+    pub name: String,
+    /// The control plane that it leases nodes for.
+    pub control_plane: String,
+    /// Number of leased nodes, without those that are drained.
+    pub hosts: u32,
+    /// Number of nodes that are drained.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub draining: u32,
+    /// Number of nodes that the share is due, by its weight and limits.
+    pub due: u32,
+}
+
+/// Nodes of a pool by what may be done with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeCounts {
+    /// Nodes that can be leased and aren't, with those of `reserve`.
+    pub free: u32,
+    /// Nodes that run servers of a control plane.
+    pub leased: u32,
+    /// Nodes that are drained, released or wiped.
+    pub draining: u32,
+    /// Nodes that can't be leased: not Ready, cordoned, under maintenance or being deleted.
+    pub unavailable: u32,
 }
 
 /// What the hypervisor-pool operator says of a pool.
@@ -52,12 +126,19 @@ pub struct HypervisorPoolStatus {
     /// Nodes that are there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_count: Option<u32>,
-    /// Virtual CPUs of nodes without a lease.
+    /// Nodes by what may be done with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeCounts>,
+    /// Virtual CPUs of nodes that can be leased and aren't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_vcpus: Option<u64>,
-    /// Memory of nodes without a lease, in gigabytes.
+    /// Memory of nodes that can be leased and aren't, in gigabytes.
     #[serde(rename = "freeMemoryGB", skip_serializing_if = "Option::is_none")]
     pub free_memory_gb: Option<u64>,
+    /// How the pool is divided.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 1000), transform = list::by_name)]
+    pub shares: Vec<PoolShare>,
     /// What holds of the pool; Ready is the sum of the others.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]

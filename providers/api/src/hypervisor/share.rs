@@ -11,7 +11,7 @@ use crate::{
     kind::Column,
     list,
     nova::TRAIT,
-    parts::{IssuerRef, is_default, reference::LABEL},
+    parts::{AgentEndpoint, IssuerRef, is_default, reference::LABEL},
     pool::PhysicalNetwork,
     rule::Rule,
 };
@@ -38,7 +38,7 @@ const TUNNEL_OF_NETDEV: Rule = Rule::new(
 
 const SAME_CELL: Rule = Rule::new(
     "(has(self.cell) ? self.cell : 'cell1') == (has(oldSelf.cell) ? oldSelf.cell : 'cell1')",
-    "cell can't be changed, since Nova can't move the leased nodes to another cell: create another share for another cell",
+    "cell can't be changed, since Nova can't move the leased nodes to another cell: free the nodes, delete the share, and create it with the other cell",
 );
 
 /// One control plane's part of a hypervisor pool.
@@ -84,9 +84,43 @@ pub struct HypervisorShareSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
     pub cell: Option<String>,
+    /// Where the agents reach the control plane, if it is in another cluster. Without it by the names of its Services.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_name)]
+    pub endpoints: Vec<AgentEndpoint>,
     /// Settings of the agents on the nodes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub agents: Agents,
+    /// What Nova reports of the nodes that are drained. A node is freed only if its own libvirt has no domain either.
+    #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(max = 10000), transform = list::by_name)]
+    pub compute_services: Vec<ComputeService>,
+}
+
+/// What Nova reports of a node that is drained.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComputeService {
+    /// Name of the node.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// The drain that the report is of: `since` of the node in the share's status. Reports of an earlier drain don't count.
+    #[schemars(length(min = 1, max = 63))]
+    pub since: String,
+    /// Whether Nova still has the compute service.
+    pub state: ComputeState,
+    /// Servers on the node, with those that migrate from or to it and those whose resize or migration isn't confirmed.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub instances: u32,
+}
+
+/// Whether Nova still has the compute service of a node that is drained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ComputeState {
+    /// It is disabled, so that Nova schedules nothing to the node.
+    Disabled,
+    /// Compute service, resource provider and chassis don't exist any more.
+    Removed,
 }
 
 impl HypervisorShareSpec {
@@ -100,7 +134,7 @@ impl HypervisorShareSpec {
 
     /// Nova's cell that the nodes belong to.
     pub fn cell(&self) -> &str {
-        self.cell.as_deref().unwrap_or("cell1")
+        self.cell.as_deref().unwrap_or(super::FIRST_CELL)
     }
 }
 
@@ -124,10 +158,6 @@ pub struct Agents {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
     pub tunnel_interface: Option<String>,
-    /// Image of libvirt and QEMU, with its tag or digest. Without it the one that the operator knows.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 400))]
-    pub libvirt_image: Option<String>,
     /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither
     /// encrypted nor authenticated in the nodes' network, and live migration is off.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,6 +215,7 @@ impl CustomResource for HypervisorShareSpec {
         Column::new("Control plane", "string", ".spec.controlPlane"),
         Column::new("Weight", "integer", ".spec.weight"),
         Column::new("Hosts", "integer", ".status.hostCount"),
+        Column::wide("Draining", "integer", ".status.draining"),
         Column::wide("Pending", "integer", ".status.pending"),
         Column::wide("Zone", "string", ".spec.availabilityZone"),
     ];
@@ -194,12 +225,16 @@ impl CustomResource for HypervisorShareSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HypervisorShareStatus {
-    /// Names of the leased nodes.
+    /// The leased nodes.
     #[serde(skip_serializing_if = "is_default")]
-    pub hosts: Vec<String>,
+    #[schemars(length(max = 10000), transform = list::by_name)]
+    pub hosts: Vec<ShareHost>,
     /// Number of the leased nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_count: Option<u32>,
+    /// Number of those nodes that are drained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draining: Option<u32>,
     /// Nodes that are due and not free yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<u32>,
@@ -211,4 +246,62 @@ pub struct HypervisorShareStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,
+}
+
+/// A leased node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShareHost {
+    /// Name of the node.
+    pub name: String,
+    /// How far the node's lease has come.
+    pub phase: LeasePhase,
+    /// Servers on the node while it is drained, as Nova reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instances: Option<u32>,
+    /// When the node was leased or, in every other phase, when it began to be drained, for instance 20260201T080000Z.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// How far the lease of a node has come. A node without a lease is free.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+pub enum LeasePhase {
+    /// Its agents run.
+    #[default]
+    Leased,
+    /// Its compute service is disabled until no server is left on it.
+    Draining,
+    /// It is empty: its agents stop, and Nova and OVN forget it.
+    Releasing,
+    /// What its agents left on it is deleted.
+    Wiping,
+}
+
+impl LeasePhase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 4] = [Self::Leased, Self::Draining, Self::Releasing, Self::Wiping];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leased => "Leased",
+            Self::Draining => "Draining",
+            Self::Releasing => "Releasing",
+            Self::Wiping => "Wiping",
+        }
+    }
 }

@@ -18,6 +18,7 @@ pub use self::{
     },
 };
 use crate::{
+    control_plane::TenantAccess,
     kind::{Column, Kind},
     pool::{PoolName, PoolNameError},
     rule::{self, Rule},
@@ -65,6 +66,9 @@ pub struct OpenStackClusterSpec {
     /// Storage of the control plane.
     #[serde(default)]
     pub storage: Storage,
+    /// What the tenant's first user may do. Without it Domain.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub access: Option<TenantAccess>,
 }
 
 impl Kind for OpenStackClusterSpec {
@@ -83,6 +87,7 @@ impl Kind for OpenStackClusterSpec {
         Column::wide("Hypervisors", "string", ".spec.hypervisorClusters"),
         Column::wide("Storage", "string", ".spec.storageClusters"),
         Column::wide("Keystone", "string", ".status.endpoints.keystone"),
+        Column::wide("Credentials", "string", ".status.connection.secretName"),
     ];
     const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_RESERVED];
     const MAX_NAME_LENGTH: u8 = 63 - NAMESPACE_PREFIX.len() as u8;

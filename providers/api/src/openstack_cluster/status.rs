@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::control_plane::Connection;
+
 /// The observed control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -15,6 +17,9 @@ pub struct OpenStackClusterStatus {
     /// Public URLs by service, for instance keystone, nova and horizon.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub endpoints: BTreeMap<String, String>,
+    /// The Secret in the claim's namespace with which the tenant connects, once it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
     /// The pools that the control plane consumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed_pools: Option<ConsumedPools>,

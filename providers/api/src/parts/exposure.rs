@@ -75,6 +75,6 @@ pub struct Ingress {
 }
 
 /// The value of an annotation.
-fn annotation() -> serde_json::Value {
+pub(crate) fn annotation() -> serde_json::Value {
     serde_json::json!({ "type": "string", "maxLength": 4096 })
 }

@@ -20,7 +20,7 @@ pub struct HostPort {
 /// Why a text is no server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no server: write host:port, for instance rabbitmq-0.rabbitmq:5672 or [2001:db8::1]:5672"
+    "{0:?} is not a valid server: write host:port, for instance rabbitmq-0.rabbitmq:5672 or [2001:db8::1]:5672"
 )]
 pub struct HostPortError(String);
 

@@ -1,6 +1,8 @@
 //! What several kinds are made of. Each part is one room, and means the same wherever it stands.
 
+pub mod agent_endpoint;
 pub mod autoscaling;
+pub mod bucket;
 pub mod cache;
 pub mod common;
 pub mod component;
@@ -23,7 +25,9 @@ pub mod tls;
 pub mod topology;
 
 pub use self::{
+    agent_endpoint::AgentEndpoint,
     autoscaling::Autoscaling,
+    bucket::Bucket,
     cache::{Cache, CacheBackend},
     common::{Common, ExtraConfig},
     component::Component,

@@ -28,7 +28,9 @@ pub struct Quantity(String);
 
 /// Why a text is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no quantity: write a number and a suffix, for instance 250m, 1 or 512Mi")]
+#[error(
+    "{0:?} is not a valid quantity: write a number and a suffix, for instance 250m, 1 or 512Mi"
+)]
 pub struct QuantityError(String);
 
 /// Kubernetes takes a number without quotes too.
@@ -39,34 +41,60 @@ enum Written {
     Text(String),
 }
 
+/// What each suffix multiplies by (<https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/>).
+const SUFFIXES: [(&str, f64); 14] = [
+    ("", 1.0),
+    ("m", 1e-3),
+    ("k", 1e3),
+    ("M", 1e6),
+    ("G", 1e9),
+    ("T", 1e12),
+    ("P", 1e15),
+    ("E", 1e18),
+    ("Ki", 1024.0),
+    ("Mi", 1_048_576.0),
+    ("Gi", 1_073_741_824.0),
+    ("Ti", 1_099_511_627_776.0),
+    ("Pi", 1_125_899_906_842_624.0),
+    ("Ei", 1_152_921_504_606_846_976.0),
+];
+
 impl Quantity {
-    /// The amount, as it was written.
+    /// The quantity, as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The number of units, such as bytes or cores, that the quantity stands for.
+    pub fn amount(&self) -> f64 {
+        let (number, suffix) = split(&self.0);
+        let number: f64 = number.parse().unwrap_or_default();
+        let mut factors = SUFFIXES.iter().filter(|(other, _)| *other == suffix);
+        factors.next().map_or(number, |(_, factor)| number * factor)
+    }
+}
+
+/// The number of a quantity, and its suffix.
+fn split(text: &str) -> (&str, &str) {
+    let is_suffix = |character: char| !character.is_ascii_digit() && character != '.';
+    text.split_at(text.find(is_suffix).unwrap_or(text.len()))
 }
 
 impl FromStr for Quantity {
     type Err = QuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const SUFFIXES: [&str; 14] = [
-            "", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
-        ];
         let is_number = |text: &str, most: usize| {
             (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
         };
-        let end = text
-            .find(|character: char| !character.is_ascii_digit() && character != '.')
-            .unwrap_or(text.len());
-        let (number, suffix) = text.split_at(end);
+        let (number, suffix) = split(text);
         let (whole, fraction) = match number.split_once('.') {
             Some((whole, fraction)) => (whole, Some(fraction)),
             None => (number, None),
         };
         let holds = is_number(whole, 18)
             && fraction.is_none_or(|fraction| is_number(fraction, 9))
-            && SUFFIXES.contains(&suffix);
+            && SUFFIXES.iter().any(|(other, _)| *other == suffix);
         match holds {
             true => Ok(Self(text.to_owned())),
             false => Err(QuantityError(text.to_owned())),

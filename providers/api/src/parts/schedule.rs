@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Schedule(String);
 
-/// Why a text is no schedule.
+/// Why a text is not a valid schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no schedule: write minute, hour, day of the month, month and day of the week as cron takes them, for \
+    "{0:?} is not a valid schedule: write minute, hour, day of the month, month and day of the week as cron takes them, for \
      instance \"0 2 * * *\""
 )]
 pub struct ScheduleError(String);

@@ -53,7 +53,9 @@ impl Unit {
 
 /// Why a text is no size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no size: write a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi")]
+#[error(
+    "{0:?} is not a valid size: write a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi"
+)]
 pub struct SizeError(String);
 
 impl Size {

@@ -67,7 +67,7 @@ fn servers() {
     assert_eq!((server.host(), server.port()), ("2001:db8::1", Some(5672)));
     let error = "a:0".parse::<HostPort>().unwrap_err().to_string();
     assert!(
-        error.starts_with("\"a:0\" is no server: write host:port"),
+        error.starts_with("\"a:0\" is not a valid server: write host:port"),
         "{error}"
     );
 }
@@ -124,6 +124,11 @@ fn quantities() {
     assert_eq!(number.as_str(), "2");
     assert!(serde_json::from_value::<Quantity>(json!(0.5)).is_err());
     assert!(serde_json::from_value::<Quantity>(json!(true)).is_err());
+    let amount = |text: &str| text.parse::<Quantity>().unwrap().amount();
+    assert_eq!(amount("500Ti"), 500.0 * 1024_f64.powi(4));
+    assert_eq!(amount("1.5T"), 1.5e12);
+    assert_eq!(amount("7"), 7.0);
+    assert_eq!(amount("250m"), 0.25);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn pool_names_are_read_as_the_schema_has_them() {
     }
     let error = "HV".parse::<PoolName>().unwrap_err().to_string();
     assert!(
-        error.starts_with("\"HV\" is no pool: write its name, or namespace/name"),
+        error.starts_with("\"HV\" is not a valid pool: write its name, or namespace/name"),
         "{error}"
     );
 }

@@ -19,7 +19,7 @@ const BEGINNING: Timestamp = Timestamp::constant(1_769_904_000, 0);
 /// A simulated external system.
 pub trait System {
     /// Returns the response to a request, as its driver would; none while the system is unavailable.
-    fn answer(&self, question: &str) -> Option<Value>;
+    fn answer(&self, query: &str) -> Option<Value>;
 
     /// Handles a call.
     fn call(&mut self, call: &str);
@@ -32,7 +32,7 @@ pub struct Cluster {
     held: BTreeSet<ResourceKind>,
     systems: BTreeMap<&'static str, Box<dyn System>>,
     forever: BTreeSet<Key>,
-    asks: BTreeSet<Dependency>,
+    dependencies: BTreeSet<Dependency>,
     generated: BTreeMap<Key, usize>,
     writes: usize,
     made: usize,
@@ -47,7 +47,7 @@ impl Default for Cluster {
             held: BTreeSet::new(),
             systems: BTreeMap::new(),
             forever: BTreeSet::new(),
-            asks: BTreeSet::new(),
+            dependencies: BTreeSet::new(),
             generated: BTreeMap::new(),
             writes: 0,
             made: 0,
@@ -91,11 +91,11 @@ impl Source for Cluster {
         Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
     }
 
-    fn external(&self, question: &ExternalRequest) -> Lookup<Arc<Value>> {
-        let system = self.systems.get(question.system);
-        match system.and_then(|system| system.answer(&question.content)) {
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
+        let system = self.systems.get(request.system);
+        match system.and_then(|system| system.answer(&request.content)) {
             Some(answer) => Lookup::Found(Arc::new(answer)),
-            None => Lookup::Unknown(format!("{} doesn't answer", question.system)),
+            None => Lookup::Unknown(format!("{} doesn't answer", request.system)),
         }
     }
 }
@@ -112,8 +112,8 @@ impl Cluster {
     }
 
     /// What was looked up in the last reconcile.
-    pub fn asks(&self) -> &BTreeSet<Dependency> {
-        &self.asks
+    pub fn dependencies(&self) -> &BTreeSet<Dependency> {
+        &self.dependencies
     }
 
     /// How often each Secret was generated.
@@ -250,8 +250,8 @@ impl Cluster {
         }
         let observed = ObservedState::new(self, self.now);
         let answer = operator.composed(&subject, &observed);
-        let asks = observed.into_dependencies();
-        self.asks = asks;
+        let dependencies = observed.into_dependencies();
+        self.dependencies = dependencies;
         match answer {
             Ok(answer) => self.apply(answer, key, last),
             Err(failure) => {

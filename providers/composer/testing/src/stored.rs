@@ -85,9 +85,15 @@ pub fn labels(object: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Sets the labels of a wanted object on one that exists.
+/// Sets the labels of a wanted object on one that exists, and removes those without a value.
 pub fn label(live: &mut Value, wanted: &Value) {
-    for (label, value) in labels(wanted) {
-        live["metadata"]["labels"][label] = json!(value);
+    let labels = &mut live["metadata"]["labels"];
+    let wanted = wanted["metadata"]["labels"].as_object();
+    for (label, value) in wanted.into_iter().flatten() {
+        match (value.is_null(), labels.as_object_mut()) {
+            (true, Some(labels)) => drop(labels.remove(label)),
+            (true, None) => {}
+            (false, _) => labels[label] = value.clone(),
+        }
     }
 }

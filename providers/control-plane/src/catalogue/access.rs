@@ -13,7 +13,7 @@ use provider_openstack::KEYSTONE;
 
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
-use crate::credentials::{CLOUD, CLOUDS_YAML, Line, Login, Sealed, Site, deliver, hold};
+use crate::credentials::{CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Sealed, Site, deliver, hold};
 use crate::manifest::korc::{ApplicationCredential, Made};
 use crate::services::ADMIN_CREDENTIALS;
 
@@ -75,6 +75,38 @@ impl Site {
         Ok(Self {
             auth_url: said.unwrap_or_else(|| recipe.endpoint(&KEYSTONE)),
             region: recipe.region().to_owned(),
+            interface: "internal",
+            ca,
+        })
+    }
+
+    /// Keystone as clients outside find it, with the authority of its public certificate if that is known. Where it isn't
+    /// exposed, as clients within do.
+    pub(super) fn public(
+        recipe: &Recipe<'_>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Self, Progress> {
+        let exposure = recipe.exposure(&KEYSTONE);
+        let ca = match &exposure {
+            None => Self::of(recipe, observed)?.ca,
+            Some(exposure) => match exposure
+                .ingress
+                .as_ref()
+                .and_then(|it| it.tls_secret_name.as_ref())
+            {
+                None => None,
+                Some(secret) => match Sealed::look(observed, recipe.namespace(), secret) {
+                    // A public authority's certificate comes without that of the authority.
+                    Lookup::Found(sealed) => sealed.text("ca.crt").ok().map(str::to_owned),
+                    Lookup::Missing => None,
+                    Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+                },
+            },
+        };
+        Ok(Self {
+            auth_url: recipe.public_endpoint(&KEYSTONE),
+            region: recipe.region().to_owned(),
+            interface: "public",
             ca,
         })
     }
@@ -106,11 +138,13 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
             return Ok(progress);
         }
     };
-    let first = site.clouds(&Login::Password {
+    let login = Login::Password {
         user: &admin.name,
         password: &admin.password,
+        domain: DEFAULT,
         project: ADMIN,
-    })?;
+    };
+    let first = site.clouds(&[(CLOUD, login)])?;
     let bootstrap = deliver(
         korc.recipe,
         korc.observed,
@@ -119,7 +153,10 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         first.clone(),
     )?;
     let values = match &own {
-        Own::There { id, secret } => site.clouds(&Login::ApplicationCredential { id, secret })?,
+        Own::There { id, secret } => {
+            let login = Login::ApplicationCredential { id, secret };
+            site.clouds(&[(CLOUD, login)])?
+        }
         Own::Absent(_) => first,
         Own::Unknown(message) => {
             hold(korc.recipe, korc.desired, CLOUDS);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Recipe;
-use crate::credentials::keystone::{Access, Answer, Call, Change, Question};
+use crate::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed};
 
 /// The project in the domain Default that service users work in.
@@ -113,8 +113,8 @@ impl<'a> Korc<'a> {
         State { id: None, progress }
     }
 
-    /// What Keystone says of the roles in the services' project and of the endpoints.
-    pub(super) fn keystone(&self) -> Lookup<Arc<Value>> {
+    /// What Keystone says of the roles in a project or domain and of the endpoints.
+    fn keystone(&self, scope: Scope) -> Lookup<Arc<Value>> {
         let access = match self.access() {
             Ok(access) => access,
             Err(Progress::Waiting { message, .. } | Progress::Failed { message, .. }) => {
@@ -123,19 +123,16 @@ impl<'a> Korc<'a> {
             Err(Progress::Unknown { message }) => return Lookup::Unknown(message),
             Err(Progress::Ready) => return Lookup::Missing,
         };
-        let question = Question {
-            access,
-            project: PROJECT.to_owned(),
-        };
-        match question.asked() {
-            Ok(question) => self.observed.external(question),
+        let query = Query { access, scope };
+        match query.request() {
+            Ok(query) => self.observed.external(query),
             Err(failure) => Lookup::Unknown(failure.to_string()),
         }
     }
 
     /// What Keystone says, or why that isn't known.
-    pub(super) fn answer(&self) -> Result<Answer, Progress> {
-        match self.keystone() {
+    pub(super) fn answer(&self, scope: Scope) -> Result<Answer, Progress> {
+        match self.keystone(scope) {
             Lookup::Found(answer) => Answer::deserialize(answer.as_ref()).map_err(|_| {
                 let message = "Keystone's answer can't be understood".to_owned();
                 Progress::Unknown { message }

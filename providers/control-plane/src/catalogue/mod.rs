@@ -8,15 +8,18 @@ mod entries;
 mod farewell;
 mod imports;
 mod korc;
+mod tenant;
 mod users;
+mod volume_types;
 
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Failure, ObservedState, Progress, Resource, ResourceKind, Use,
 };
 
-use self::korc::Korc;
+use self::korc::{Korc, PROJECT};
 use crate::Recipe;
+use crate::credentials::keystone::Scope;
 use crate::credentials::{ID, SECRET, Sealed, ServiceUser, service_users};
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
 use crate::manifest::korc::{
@@ -24,6 +27,8 @@ use crate::manifest::korc::{
 };
 
 pub use farewell::{keep, may_exist, remains};
+pub use tenant::compose as tenant;
+pub use volume_types::{compose as volume_types, remain as volume_types_remain};
 
 /// Everything of K-ORC that is composed here.
 const KINDS: [ResourceKind; 7] = [
@@ -67,7 +72,7 @@ pub fn compose(
     let mut korc = Korc::new(recipe, observed, desired);
     let imports = imports::compose(&mut korc)?;
     let access = access::compose(&mut korc, imports.admin)?;
-    let answer = korc.answer();
+    let answer = korc.answer(Scope::Named(PROJECT.to_owned()));
     let entries = entries::compose(&mut korc, &imports, &answer)?;
     let users = users::compose(&mut korc, &imports, &answer)?;
     Ok(first_unready([access, imports.progress, entries, users]))

@@ -11,10 +11,10 @@ use super::access::secret_value;
 use super::imports::Imports;
 use super::korc::{Korc, PROJECT};
 use super::{credential, first_unready};
-use crate::credentials::keystone::{Answer, Change};
+use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
-    CLOUD, ID, Login, Rotations, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
-    deliver, hold, numbered, service_users,
+    CLOUD, DEFAULT, ID, Login, Rotations, SECRET, SERVICE_USER, Sealed, ServiceUser, Site,
+    Standing, deliver, hold, numbered, service_users,
 };
 use crate::manifest::korc::{ApplicationCredential, Made, User};
 
@@ -58,7 +58,14 @@ fn compose_one(
     let made = korc.want(user.name, &body, turn)?;
     let clouds = clouds(korc, site, user)?;
     let granted = match &made.id {
-        Some(id) => grant(korc, answer, user, id)?,
+        Some(id) => {
+            let scope = Scope::Named(PROJECT.to_owned());
+            let grantee = Grantee {
+                name: user.name,
+                id,
+            };
+            grant(korc, answer, &grantee, user.roles, &scope)?
+        }
         None => made.progress.clone(),
     };
     let mut progress = vec![made.progress, clouds, granted.clone()];
@@ -84,11 +91,13 @@ fn clouds(
     let password = sealed.and_then(|sealed| sealed.line("password"));
     match (site, password) {
         (Ok(site), Ok(password)) => {
-            let values = site.clouds(&Login::Password {
+            let login = Login::Password {
                 user: user.name,
                 password: &password,
+                domain: DEFAULT,
                 project: PROJECT,
-            })?;
+            };
+            let values = site.clouds(&[(CLOUD, login)])?;
             deliver(korc.recipe, korc.observed, korc.desired, &name, values)
         }
         (Err(progress), _) => {
@@ -102,24 +111,31 @@ fn clouds(
     }
 }
 
-/// Grants the roles that the user lacks. Roles that it has besides stay.
-fn grant(
+/// A user with roles.
+pub(super) struct Grantee<'a> {
+    pub(super) name: &'a str,
+    pub(super) id: &'a str,
+}
+
+/// Grants the roles that a user lacks. Roles that it has besides stay.
+pub(super) fn grant(
     korc: &mut Korc<'_>,
     answer: &Result<Answer, Progress>,
-    user: &ServiceUser,
-    id: &str,
+    user: &Grantee<'_>,
+    roles: &[&str],
+    scope: &Scope,
 ) -> Result<Progress, Failure> {
-    let roles = match answer {
-        Ok(answer) => answer.roles.get(id),
+    let has = match answer {
+        Ok(answer) => answer.roles.get(user.id),
         Err(progress) => return Ok(progress.clone()),
     };
-    let lacks = |role: &&&str| roles.is_none_or(|roles| !roles.contains(**role));
-    let lacking: Vec<&str> = user.roles.iter().filter(lacks).copied().collect();
+    let lacks = |role: &&&str| has.is_none_or(|roles| !roles.contains(**role));
+    let lacking: Vec<&str> = roles.iter().filter(lacks).copied().collect();
     for role in &lacking {
         korc.change(Change::Grant {
-            user: id.to_owned(),
+            user: user.id.to_owned(),
             role: (*role).to_owned(),
-            project: PROJECT.to_owned(),
+            scope: scope.clone(),
         })?;
     }
     Ok(match lacking.is_empty() {
@@ -127,7 +143,7 @@ fn grant(
         false => Progress::waiting(
             Reason::WaitingFor("Keystone"),
             format!(
-                "waits for user {} to have the roles {} in project {PROJECT}",
+                "waits for user {} to have the roles {} in {scope}",
                 user.name,
                 lacking.join(", ")
             ),

@@ -13,8 +13,10 @@ use super::Line;
 pub(crate) const CLOUDS_YAML: &str = "clouds.yaml";
 /// Key of the certificates that Keystone's is checked against, as K-ORC reads it.
 pub(crate) const CA: &str = "cacert";
-/// What the one cloud is called.
+/// What the one cloud, or the first, is called.
 pub(crate) const CLOUD: &str = "openstack";
+/// The domain of Keystone's first user and of the services' users.
+pub(crate) const DEFAULT: &str = "Default";
 
 /// Where Keystone is.
 pub(crate) struct Site {
@@ -22,17 +24,26 @@ pub(crate) struct Site {
     pub(crate) auth_url: String,
     /// The region whose endpoints are used.
     pub(crate) region: String,
+    /// Which endpoints are used: `public` or `internal`.
+    pub(crate) interface: &'static str,
     /// Certificates in PEM that its own is checked against; without it those of the system.
     pub(crate) ca: Option<String>,
 }
 
 /// How somebody authenticates.
 pub(crate) enum Login<'a> {
-    /// With a password, in a project of the domain Default.
+    /// With a password, in a project of the user's domain.
     Password {
         user: &'a str,
         password: &'a Line,
+        domain: &'a str,
         project: &'a str,
+    },
+    /// With a password, in the user's domain itself.
+    Domain {
+        user: &'a str,
+        password: &'a Line,
+        domain: &'a str,
     },
     /// With an application credential.
     ApplicationCredential { id: &'a str, secret: &'a Line },
@@ -63,6 +74,13 @@ enum Auth<'a> {
         user_domain_name: &'a str,
         project_domain_name: &'a str,
     },
+    Domain {
+        auth_url: &'a str,
+        username: &'a str,
+        password: &'a str,
+        user_domain_name: &'a str,
+        domain_name: &'a str,
+    },
     ApplicationCredential {
         auth_url: &'a str,
         application_credential_id: &'a str,
@@ -71,16 +89,34 @@ enum Auth<'a> {
 }
 
 impl Site {
-    /// A Secret's values with the clouds.yaml of somebody.
+    /// A Secret's values with the clouds.yaml of somebody, who has these clouds.
     pub(crate) fn clouds(
         &self,
-        login: &Login<'_>,
+        logins: &[(&str, Login<'_>)],
     ) -> Result<BTreeMap<String, ByteString>, Failure> {
+        let clouds = logins.iter();
+        let clouds = Clouds {
+            clouds: clouds
+                .map(|(name, login)| (*name, self.cloud(login)))
+                .collect(),
+        };
+        // The error would quote what it could not write.
+        let text = serde_saphyr::to_string(&clouds)
+            .map_err(|_| Failure::new(Reason::InternalError, "a clouds.yaml can't be written"))?;
+        let mut values = BTreeMap::from([(CLOUDS_YAML.to_owned(), ByteString(text.into_bytes()))]);
+        if let Some(ca) = &self.ca {
+            values.insert(CA.to_owned(), ByteString(ca.clone().into_bytes()));
+        }
+        Ok(values)
+    }
+
+    fn cloud<'a>(&'a self, login: &'a Login<'_>) -> Cloud<'a> {
         let auth_url = &self.auth_url;
         let (auth_type, auth) = match login {
             Login::Password {
                 user,
                 password,
+                domain,
                 project,
             } => (
                 "password",
@@ -89,8 +125,22 @@ impl Site {
                     username: user,
                     password: password.expose(),
                     project_name: project,
-                    user_domain_name: "Default",
-                    project_domain_name: "Default",
+                    user_domain_name: domain,
+                    project_domain_name: domain,
+                },
+            ),
+            Login::Domain {
+                user,
+                password,
+                domain,
+            } => (
+                "password",
+                Auth::Domain {
+                    auth_url,
+                    username: user,
+                    password: password.expose(),
+                    user_domain_name: domain,
+                    domain_name: domain,
                 },
             ),
             Login::ApplicationCredential { id, secret } => (
@@ -102,23 +152,12 @@ impl Site {
                 },
             ),
         };
-        let cloud = Cloud {
+        Cloud {
             auth_type,
             auth,
             region_name: &self.region,
-            endpoint_type: "internal",
+            endpoint_type: self.interface,
             identity_api_version: 3,
-        };
-        let clouds = Clouds {
-            clouds: [(CLOUD, cloud)].into(),
-        };
-        // The error would quote what it could not write.
-        let text = serde_saphyr::to_string(&clouds)
-            .map_err(|_| Failure::new(Reason::InternalError, "a clouds.yaml can't be written"))?;
-        let mut values = BTreeMap::from([(CLOUDS_YAML.to_owned(), ByteString(text.into_bytes()))]);
-        if let Some(ca) = &self.ca {
-            values.insert(CA.to_owned(), ByteString(ca.clone().into_bytes()));
         }
-        Ok(values)
     }
 }

@@ -2,6 +2,7 @@
 //! driver understands this.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use provider_composer::{ExternalRequest, Failure, Reason};
 use serde::{Deserialize, Serialize};
@@ -21,19 +22,41 @@ pub struct Access {
     pub ca: Option<String>,
 }
 
-/// Who has which role in a project, and where endpoints are. The answer is an [`Answer`].
+/// Who has which role in a project or domain, and where endpoints are. The answer is an [`Answer`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct Query {
     /// Which Keystone.
     pub access: Access,
-    /// Name of a project in the domain Default.
-    pub project: String,
+    /// Where the roles are.
+    pub scope: Scope,
+}
+
+/// Where somebody has a role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Scope {
+    /// A project in the domain Default, by its name.
+    Named(String),
+    /// A project, by its ID.
+    Project(String),
+    /// A domain, by its ID.
+    Domain(String),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => write!(f, "project {name}"),
+            Self::Project(id) => write!(f, "the project with the ID {id}"),
+            Self::Domain(id) => write!(f, "the domain with the ID {id}"),
+        }
+    }
 }
 
 /// What is found in a Keystone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Names of the roles in the project, by the user's ID.
+    /// Names of the roles there, by the user's ID.
     pub roles: BTreeMap<String, BTreeSet<String>>,
     /// The region of each endpoint that has one, by the endpoint's ID.
     pub regions: BTreeMap<String, String>,
@@ -52,14 +75,23 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// A user gets a role in a project.
+    /// A user gets a role.
     Grant {
         /// The user's ID.
         user: String,
         /// The role's name.
         role: String,
-        /// The project's name, in the domain Default.
-        project: String,
+        /// Where.
+        scope: Scope,
+    },
+    /// A role is taken from a user.
+    Revoke {
+        /// The user's ID.
+        user: String,
+        /// The role's name.
+        role: String,
+        /// Where.
+        scope: Scope,
     },
     /// An endpoint gets a region.
     Place {
@@ -70,13 +102,13 @@ pub enum Change {
     },
 }
 
-impl Question {
+impl Query {
     /// As a composer asks it.
     ///
     /// # Errors
-    /// Never: every question can be written.
-    pub fn asked(&self) -> Result<ExternalRequest, Failure> {
-        outside(self)
+    /// Never: every query can be written.
+    pub fn request(&self) -> Result<ExternalRequest, Failure> {
+        external_request(self)
     }
 }
 
@@ -86,15 +118,15 @@ impl Call {
     /// # Errors
     /// Never: every call can be written.
     pub fn stated(&self) -> Result<ExternalRequest, Failure> {
-        outside(self)
+        external_request(self)
     }
 }
 
-fn outside(content: &impl Serialize) -> Result<ExternalRequest, Failure> {
+fn external_request(content: &impl Serialize) -> Result<ExternalRequest, Failure> {
     let content = serde_json::to_string(content).map_err(|_| {
         Failure::new(
             Reason::InternalError,
-            "a question to Keystone can't be written",
+            "a query to Keystone can't be written",
         )
     })?;
     Ok(ExternalRequest {

@@ -73,7 +73,7 @@ impl Sealed {
             )),
             Err(_) => Err(Progress::failed(
                 Reason::InvalidSecret,
-                format!("{key} of Secret {name} is no text in UTF-8: write it anew"),
+                format!("{key} of Secret {name} is not valid UTF-8: write it again"),
             )),
         }
     }

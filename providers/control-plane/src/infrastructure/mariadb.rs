@@ -11,7 +11,7 @@ use provider_openstack::confined;
 
 use super::{MARIADB, bounds, placement, requirements};
 use crate::manifest::mariadb::{
-    Enabled, Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef,
+    Enabled, Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
     Storage,
 };
 use crate::recipe::Recipe;
@@ -77,16 +77,24 @@ impl Recipe<'_> {
                 },
             },
             my_cnf: my_cnf(&resources),
+            pods: self.database_pods(resources),
+            topology_spread_constraints: placement::spread(&global.topology, &labels),
+        };
+        desired.apply(self.namespace(), MARIADB, &MariaDb { spec });
+    }
+
+    /// Pods that run MariaDB's image.
+    pub(super) fn database_pods(&self, resources: ResourceRequirements) -> Pods {
+        let topology = &self.spec().global.topology;
+        Pods {
             resources,
             security_context: unescalated(),
             pod_security_context: unprivileged(),
             image_pull_secrets: self.pull_secrets(),
-            node_selector: global.topology.node_selector.clone(),
-            tolerations: placement::tolerations(&global.topology),
-            priority_class_name: global.topology.priority_class_name.clone(),
-            topology_spread_constraints: placement::spread(&global.topology, &labels),
-        };
-        desired.apply(self.namespace(), MARIADB, &MariaDb { spec });
+            node_selector: topology.node_selector.clone(),
+            tolerations: placement::tolerations(topology),
+            priority_class_name: topology.priority_class_name.clone(),
+        }
     }
 }
 

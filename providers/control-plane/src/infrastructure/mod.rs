@@ -1,6 +1,8 @@
 //! Databases, message bus and caches: what is made, and what services are told of it.
 
 pub(crate) mod authority;
+mod backup;
+mod hypervisor_access;
 mod mariadb;
 mod memcached;
 mod network;

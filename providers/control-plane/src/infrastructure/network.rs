@@ -24,9 +24,9 @@ use crate::recipe::Recipe;
 /// Label of a namespace: its name, which the API server sets.
 const NAMESPACE: &str = "kubernetes.io/metadata.name";
 /// Label of pods that belong to one instance of a program.
-const INSTANCE: &str = "app.kubernetes.io/instance";
+pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
 /// Label of pods: the program's name, for OpenStack's services the service's.
-const NAME: &str = "app.kubernetes.io/name";
+pub(super) const NAME: &str = "app.kubernetes.io/name";
 /// The policy that denies what no other one allows.
 const DEFAULT: &str = "default-deny";
 /// The policy that lets issuers reach pods by which cert-manager proves that a name is the control plane's.
@@ -78,6 +78,10 @@ struct Pods {
 enum Beyond {
     /// Kubernetes' API server.
     ApiServer,
+    /// The object store of MariaDB's backups.
+    Backups,
+    /// The object store of volumes' backups, where they are in a bucket.
+    VolumeBackups,
     /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
     Ceph,
     /// Web servers with public addresses, from which users import images.
@@ -114,7 +118,7 @@ static PODS: [Pods; 15] = [
         // Besides SQL the agent beside each member of a Galera cluster.
         managed: &[3306, 5555],
         agents: &[],
-        beyond: &[Beyond::ApiServer],
+        beyond: &[Beyond::ApiServer, Beyond::Backups],
     },
     Pods {
         name: "openstack-db-maxscale",
@@ -183,7 +187,7 @@ static PODS: [Pods; 15] = [
     },
     service("neutron", Node::Neutron, &[9696]),
     Pods {
-        beyond: &[Beyond::Ceph],
+        beyond: &[Beyond::Ceph, Beyond::VolumeBackups],
         ..service("cinder", Node::Cinder, &[8776])
     },
     Pods {
@@ -336,6 +340,22 @@ impl Recipe<'_> {
     fn beyond(&self, beyond: Beyond) -> Option<Allowed> {
         Some(match beyond {
             Beyond::ApiServer => (None, ports(&[443, 6443])),
+            Beyond::Backups => {
+                let bucket = self.spec().backup.as_ref()?.s3.as_ref()?;
+                let server: HostPort = bucket.host().parse().ok()?;
+                let port = server.port().unwrap_or(443);
+                (address(server.host()), ports(&[port]))
+            }
+            Beyond::VolumeBackups => {
+                let backup = self.services.cinder.backup.as_ref()?;
+                let (scheme, rest) = backup.s3.as_ref()?.endpoint.split_once("://")?;
+                let server: HostPort = rest.split('/').next()?.parse().ok()?;
+                let usual = if scheme == "http" { 80 } else { 443 };
+                (
+                    address(server.host()),
+                    ports(&[server.port().unwrap_or(usual)]),
+                )
+            }
             Beyond::Ceph => {
                 self.spec().storage.as_ref()?;
                 let daemons = NetworkPolicyPort {

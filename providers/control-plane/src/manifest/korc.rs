@@ -37,7 +37,15 @@ struct Labelled {
 struct MadeSpec<R> {
     cloud_credentials_ref: CloudCredentialsRef,
     management_policy: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    managed_options: Option<ManagedOptions>,
     resource: R,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ManagedOptions {
+    on_delete: &'static str,
 }
 
 impl<R: Managed> Made<R> {
@@ -48,9 +56,19 @@ impl<R: Managed> Made<R> {
             spec: MadeSpec {
                 cloud_credentials_ref: cloud.clone(),
                 management_policy: "managed",
+                managed_options: None,
                 resource,
             },
         }
+    }
+
+    /// The same, which stays in OpenStack when its object is deleted.
+    #[must_use]
+    pub fn detached(mut self) -> Self {
+        self.spec.managed_options = Some(ManagedOptions {
+            on_delete: "detach",
+        });
+        self
     }
 
     /// With a label to find it by.
@@ -135,7 +153,10 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
 
 /// A domain.
 #[derive(Clone, Debug, Serialize)]
-pub struct Domain {}
+pub struct Domain {
+    /// What it is for.
+    pub description: &'static str,
+}
 
 impl Managed for Domain {
     const KIND: ResourceKind = kind("Domain", "domains");
@@ -147,7 +168,13 @@ impl Imported for Domain {
 
 /// A project.
 #[derive(Clone, Debug, Serialize)]
-pub struct Project {}
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    /// What it is for.
+    pub description: &'static str,
+    /// The Domain.
+    pub domain_ref: &'static str,
+}
 
 impl Managed for Project {
     const KIND: ResourceKind = kind("Project", "projects");
@@ -252,4 +279,29 @@ pub struct ApplicationCredential {
 
 impl Managed for ApplicationCredential {
     const KIND: ResourceKind = kind("ApplicationCredential", "applicationcredentials");
+}
+
+/// A type of volumes. It is called as its object.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VolumeType {
+    /// What it is for.
+    pub description: String,
+    /// What its volumes need of a backend.
+    pub extra_specs: Vec<ExtraSpec>,
+    /// Whether every project may use it.
+    pub is_public: bool,
+}
+
+/// What volumes of a type need of a backend.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExtraSpec {
+    /// The capability, for instance `volume_backend_name`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Managed for VolumeType {
+    const KIND: ResourceKind = kind("VolumeType", "volumetypes");
 }

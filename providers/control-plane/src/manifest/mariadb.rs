@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use c5c3_api::parts::{NamedRef, SecretKeyRef};
 use k8s_openapi::api::core::v1::{
     LocalObjectReference, PodSecurityContext, ResourceRequirements, SecurityContext, Toleration,
     TopologySpreadConstraint,
@@ -39,11 +40,23 @@ pub struct MariaDbSpec {
     pub metrics: Metrics,
     /// MariaDB's configuration.
     pub my_cnf: String,
-    /// CPU and memory of each member.
+    /// The members' pods.
+    #[serde(flatten)]
+    pub pods: Pods,
+    /// How members are spread.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
+}
+
+/// Pods of MariaDB, and of the Jobs that connect to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pods {
+    /// CPU and memory of each container.
     pub resources: ResourceRequirements,
-    /// What a member's container may do.
+    /// What a container may do.
     pub security_context: SecurityContext,
-    /// What a member's pod may do.
+    /// What a pod may do.
     pub pod_security_context: PodSecurityContext,
     /// Secrets with a registry's credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,9 +70,6 @@ pub struct MariaDbSpec {
     /// PriorityClass of the pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
-    /// How members are spread.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub topology_spread_constraints: Vec<TopologySpreadConstraint>,
 }
 
 /// Where a password is.
@@ -143,4 +153,106 @@ pub struct Enabled {
 impl Spec for MariaDbSpec {
     const KIND: ResourceKind =
         ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", "MariaDB", "mariadbs");
+}
+
+/// Backups of a MariaDB by mariadb-dump. Storage and retention can't be changed.
+pub type Backup = Manifest<BackupSpec>;
+
+/// The wanted backups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupSpec {
+    /// The MariaDB.
+    pub maria_db_ref: NamedRef,
+    /// When they are written.
+    pub schedule: CronSchedule,
+    /// Time zone of the schedule. Without it that of the cluster's controller manager.
+    pub time_zone: String,
+    /// Age at which they are deleted, for instance 24h.
+    pub max_retention: String,
+    /// How they are compressed.
+    pub compression: String,
+    /// Whether they leave out users and their passwords, which the operator creates from their own objects.
+    pub ignore_global_priv: bool,
+    /// Where they are kept.
+    pub storage: BackupStorage,
+    /// Labels of the pods.
+    pub pod_metadata: PodMetadata,
+    /// The pods.
+    #[serde(flatten)]
+    pub pods: Pods,
+}
+
+/// When backups are written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CronSchedule {
+    /// As cron has it.
+    pub cron: String,
+}
+
+/// Labels of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PodMetadata {
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Where backups are kept.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BackupStorage {
+    /// A volume.
+    Volume(BackupVolume),
+    /// An object store.
+    S3(ObjectStore),
+}
+
+/// A volume with backups.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupVolume {
+    /// Its claim, which the operator neither creates nor owns.
+    pub persistent_volume_claim: Claim,
+}
+
+/// The claim of a volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// Its name.
+    pub claim_name: String,
+}
+
+/// A folder in a bucket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectStore {
+    /// The bucket.
+    pub bucket: String,
+    /// Host and port.
+    pub endpoint: String,
+    /// The folder.
+    pub prefix: String,
+    /// The key's name.
+    pub access_key_id_secret_key_ref: SecretKeyRef,
+    /// The key.
+    pub secret_access_key_secret_key_ref: SecretKeyRef,
+    /// Encryption of connections.
+    pub tls: ObjectStoreTls,
+}
+
+/// Encryption of connections to an object store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectStoreTls {
+    /// Whether they are encrypted.
+    pub enabled: bool,
+    /// Certificates that the object store's is signed by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_secret_key_ref: Option<SecretKeyRef>,
+}
+
+impl Spec for BackupSpec {
+    const KIND: ResourceKind =
+        ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", "Backup", "backups");
 }

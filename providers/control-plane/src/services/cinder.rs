@@ -23,6 +23,8 @@ impl Recipe<'_> {
             keystone: self.keystone_access(step),
             backends: self.backends(),
             default_volume_type: self.storage_clusters().first().cloned(),
+            backup: said.backup.clone(),
+            image_volume_cache: said.image_volume_cache.clone(),
             common: self.common(step, tags.release, tags.cinder, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
@@ -36,7 +38,8 @@ impl Recipe<'_> {
             .map(|cluster| Backend {
                 name: cluster.clone(),
                 driver: "cinder.volume.drivers.rbd.RBDDriver".to_owned(),
-                rbd: Some(self.rbd("cinder", "volumes", pool, cluster)),
+                rbd: self.rbd("cinder", "volumes", pool, cluster),
+                secret_uuid: None,
                 options: BTreeMap::new(),
             })
             .collect()

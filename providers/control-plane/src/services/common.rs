@@ -8,7 +8,7 @@ use c5c3_api::parts::{
 use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::table::{self, REGISTRY};
-use provider_openstack::{KEYSTONE, Release, keystone_credentials};
+use provider_openstack::{KEYSTONE, Release, ServiceDefinition, keystone_credentials};
 
 use crate::graph::{Node, Step};
 use crate::infrastructure::authority::{key, manifest};
@@ -29,7 +29,7 @@ impl Recipe<'_> {
             release: Some(release.to_string()),
             image: self.image(step.name, tag, &overrides.image),
             tls: self.tls(),
-            expose: self.exposed(step, overrides),
+            expose: self.exposed(step.name, overrides),
             topology: global.topology.clone(),
             monitoring: global.monitoring,
             policy_overrides: merged(
@@ -77,14 +77,20 @@ impl Recipe<'_> {
     }
 
     /// How an API is reached from outside. For an Ingress that has no certificate the public issuer is asked for one.
-    fn exposed(&self, step: &Step, overrides: &Overrides) -> Option<Exposure> {
+    fn exposed(&self, service: &str, overrides: &Overrides) -> Option<Exposure> {
         let mut exposure = overrides.expose.clone()?;
         if self.public_certificate(&exposure).is_some()
             && let Some(ingress) = &mut exposure.ingress
         {
-            ingress.tls_secret_name = Some(public_secret(step.name));
+            ingress.tls_secret_name = Some(public_secret(service));
         }
         Some(exposure)
+    }
+
+    /// How the API of a service is reached from outside, with the Secret of its certificate.
+    pub(crate) fn exposure(&self, service: &ServiceDefinition) -> Option<Exposure> {
+        let said = self.services.overrides(service.name)?;
+        self.exposed(service.name, said)
     }
 
     /// The issuer of the certificate of a public host name, where it has none.

@@ -11,11 +11,16 @@ use crate::graph::Node;
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {
-    /// Wants the OVNCluster. Its databases have as many members as MariaDB: both need a majority.
+    /// The number of members of each of OVN's databases: as many as of MariaDB, since both need a majority.
+    pub(crate) fn ovn_members(&self) -> u32 {
+        self.spec().infrastructure.mariadb.replicas.min(3)
+    }
+
+    /// Wants the OVNCluster.
     pub(super) fn ovn(&self, desired: &mut DesiredState) {
         let step = Node::Ovn.step();
         let database = OvnDatabase {
-            replicas: self.spec().infrastructure.mariadb.replicas.min(3),
+            replicas: self.ovn_members(),
             ..OvnDatabase::default()
         };
         let spec = OvnClusterSpec {

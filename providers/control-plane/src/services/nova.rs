@@ -1,5 +1,6 @@
 //! Nova of a control plane.
 
+use c5c3_api::hypervisor::FIRST_CELL;
 use c5c3_api::nova::{
     Aggregate, Cell, ExternalScheduler, NovaDatabase, NovaSpec, Scheduler, ServiceAuth,
 };
@@ -68,7 +69,7 @@ impl Recipe<'_> {
         };
         Cell {
             compute_ref,
-            ..Cell::named("cell1")
+            ..Cell::named(FIRST_CELL)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stage::{NAMESPACE, Stage, given, node_of, secret};
+use crate::stage::{NAMESPACE, Stage, given, node_of, secret, volume_type};
 use provider_composer::Composer;
 use provider_control_plane::ControlPlaneComposer;
 use provider_control_plane::graph::Node;
@@ -96,7 +96,11 @@ fn a_large_one() {
                 "policyOverrides": { "rules": { "identity:list_users": "role:reader" } } },
             "glance": { "replicas": 4, "cache": { "size": "50Gi" }, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } } },
             "nova": { "api": { "replicas": 7 }, "image": { "repository": "registry.example.com/fork/nova", "fork": "sap" } },
-            "cinder": { "volume": { "replicas": 2 } },
+            "cinder": {
+                "volume": { "replicas": 2 },
+                "backup": { "s3": { "endpoint": "https://s3.example.com", "bucket": "volumes", "secretRef": { "name": "bucket" } } },
+                "imageVolumeCache": { "maxSizeGb": 500, "projectId": "0a1b", "userId": "8f9c" },
+            },
         },
         "cortex": { "enabled": true, "pipelines": ["nova"], "database": { "host": "postgres.example.com" } },
         "tempest": { "enabled": true, "schedule": "0 3 * * *" },
@@ -239,4 +243,35 @@ fn the_kinds_that_are_used() {
         .map(|used| format!("{:?} {}.{}", used.access, used.kind.plural, used.kind.group));
     let each: Vec<String> = each.collect();
     insta::assert_yaml_snapshot!(each);
+}
+
+#[test]
+fn storage_pools_are_volume_types_once_cinder_is_ready() {
+    let storage = json!({ "storage": { "storageClusters": ["st-pool-a", "st-pool-b"] } });
+    let mut stage = Stage::new(storage);
+    let types = ["st-pool-a", "st-pool-b"].map(volume_type);
+    let mut early = false;
+    for _ in 0..64 {
+        stage.settle();
+        let ready = stage.condition("CinderReady").0 == "True";
+        early |= !ready && types.iter().any(|key| stage.cluster.get(key).is_some());
+        stage.grant();
+    }
+    assert!(!early, "a type without Cinder");
+    let spec = &stage.cluster.get(&types[1]).unwrap()["spec"];
+    assert_eq!(spec["managedOptions"], json!({ "onDelete": "detach" }));
+    assert_eq!(
+        spec["resource"],
+        json!({
+            "description": "Volumes in storage pool st-pool-b",
+            "extraSpecs": [{ "name": "volume_backend_name", "value": "st-pool-b" }],
+            "isPublic": true,
+        })
+    );
+    assert_eq!(stage.condition("VolumeTypesReady").0, "True");
+    // A pool that goes takes its type's object along; another's stays.
+    stage.want(|spec| spec["storage"]["storageClusters"] = json!(["st-pool-a"]));
+    stage.play();
+    let present = types.map(|key| stage.cluster.get(&key).is_some());
+    assert_eq!(present, [true, false]);
 }

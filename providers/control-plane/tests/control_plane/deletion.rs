@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::stage::{Stage, node_of};
+use crate::stage::{Stage, node_of, volume_type};
 use provider_composer::Key;
 use provider_control_plane::graph::{GRAPH, Node, needed_by};
 use serde_json::json;
@@ -148,4 +148,46 @@ fn one_that_was_refused_goes_without_touching_the_elder() {
     assert!(stage.cluster.get(&younger).is_none());
     stage.settle();
     crate::stage::assert_same(&stage.observed(), &before);
+}
+
+#[test]
+fn volume_types_go_before_cinder() {
+    let mut stage = Stage::running(json!({ "storage": { "storageClusters": ["st-pool-a"] } }));
+    let type_ = volume_type("st-pool-a");
+    stage.cluster.hold(type_.kind);
+    let key = stage.key.clone();
+    stage.cluster.delete(&key);
+    let catalogue = |stage: &Stage| {
+        let keys = stage.cluster.objects().keys();
+        keys.filter(|key| key.kind.group == type_.kind.group && **key != type_)
+            .count()
+    };
+    let before = catalogue(&stage);
+    for _ in 0..8 {
+        stage.settle();
+    }
+    assert_eq!(going(&stage), std::slice::from_ref(&type_));
+    assert!(stage.object(Node::Cinder).is_some());
+    assert!(stage.object(Node::Keystone).is_some());
+    assert_eq!(catalogue(&stage), before);
+    assert!(stage.object(Node::Nova).is_none());
+    stage.cluster.release(&type_);
+    for _ in 0..64 {
+        stage.settle();
+    }
+    assert!(stage.cluster.get(&key).is_none());
+}
+
+#[test]
+fn disabled_cinder_goes_after_its_volume_types() {
+    let mut stage = Stage::running(json!({ "storage": { "storageClusters": ["st-pool-a"] } }));
+    let type_ = volume_type("st-pool-a");
+    stage.cluster.hold(type_.kind);
+    stage.want(|spec| spec["services"] = json!({ "cinder": { "enabled": false } }));
+    stage.play();
+    assert_eq!(going(&stage), std::slice::from_ref(&type_));
+    assert!(stage.object(Node::Cinder).is_some());
+    stage.cluster.release(&type_);
+    stage.play();
+    assert!(stage.object(Node::Cinder).is_none());
 }

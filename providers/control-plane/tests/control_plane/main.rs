@@ -4,10 +4,11 @@
 
 mod answers;
 mod anything;
+mod backup;
 mod certificates;
-
 mod deletion;
 mod graph;
+mod hypervisor_access;
 mod mistakes;
 mod network;
 mod release;

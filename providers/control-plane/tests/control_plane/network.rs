@@ -260,6 +260,33 @@ fn external_servers_are_reached_at_their_address_alone() {
 }
 
 #[test]
+fn cinder_reaches_the_bucket_of_its_backups() {
+    let reaches = |endpoint: Option<&str>, host: &str, port| {
+        let mut spec = json!({ "openStackRelease": "2025.2" });
+        if let Some(endpoint) = endpoint {
+            let secret = json!({ "name": "bucket" });
+            let s3 = json!({ "endpoint": endpoint, "bucket": "volumes", "secretRef": secret });
+            spec["services"] = json!({ "cinder": { "backup": { "s3": s3 } } });
+        }
+        let mut stage = Stage::new(spec);
+        stage.settle();
+        let cinder = pod(NAMESPACE, &[("app.kubernetes.io/name", "cinder")]);
+        allowed(&policies(&stage), &cinder, &address(host), port)
+    };
+    let bucket = Some("https://10.0.0.1:9000/s3");
+    assert_eq!(
+        [
+            reaches(bucket, "10.0.0.1", 9000),
+            reaches(bucket, "10.0.0.2", 9000),
+            reaches(None, "10.0.0.1", 9000),
+            reaches(Some("http://10.0.0.1"), "10.0.0.1", 80),
+            reaches(Some("https://s3.example.com"), "10.0.0.1", 443),
+        ],
+        [true, false, false, true, true]
+    );
+}
+
+#[test]
 fn hypervisors_reach_rabbitmq_from_their_networks_alone() {
     let mut stage = Stage::new(json!({
         "openStackRelease": "2025.2",

@@ -6,3 +6,4 @@ mod aggregate;
 mod catalogue;
 mod rotation;
 mod stage;
+mod tenant;

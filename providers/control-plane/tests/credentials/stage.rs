@@ -1,6 +1,7 @@
 //! A control plane whose catalogue is composed and nothing else, with a K-ORC and a Keystone that do as they are told.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use c5c3_api::control_plane::ControlPlaneSpec;
@@ -10,7 +11,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Key, Operator, ResourceKind};
 use provider_composer_testing::{Cluster, System};
-use provider_control_plane::credentials::keystone::{Answer, Call, Change, SYSTEM};
+use provider_control_plane::credentials::keystone::{Answer, Call, Change, Query, SYSTEM, Scope};
 use provider_control_plane::rotation::CredentialRotationComposer;
 use provider_control_plane_fixtures::Catalogue;
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ pub const NAMESPACE: &str = "openstack";
 #[derive(Default)]
 pub struct Known {
     pub answer: Answer,
+    /// Roles in projects and domains of others than the services.
+    pub roles: BTreeMap<Scope, BTreeMap<String, BTreeSet<String>>>,
     pub is_up: bool,
     pub calls: usize,
 }
@@ -28,11 +31,18 @@ pub struct Known {
 struct Keystone(Rc<RefCell<Known>>);
 
 impl System for Keystone {
-    fn answer(&self, _: &str) -> Option<Value> {
+    fn answer(&self, query: &str) -> Option<Value> {
         let known = self.0.borrow();
-        known
-            .is_up
-            .then(|| serde_json::to_value(&known.answer).unwrap())
+        let query: Query = serde_json::from_str(query).unwrap();
+        let roles = match query.scope {
+            Scope::Named(_) => known.answer.roles.clone(),
+            scope => known.roles.get(&scope).cloned().unwrap_or_default(),
+        };
+        let answer = Answer {
+            roles,
+            regions: known.answer.regions.clone(),
+        };
+        known.is_up.then(|| serde_json::to_value(answer).unwrap())
     }
 
     fn call(&mut self, call: &str) {
@@ -40,8 +50,16 @@ impl System for Keystone {
         let mut known = self.0.borrow_mut();
         known.calls += 1;
         match call.change {
-            Change::Grant { user, role, .. } => {
-                known.answer.roles.entry(user).or_default().insert(role);
+            Change::Grant { user, role, scope } => {
+                let users = match scope {
+                    Scope::Named(_) => &mut known.answer.roles,
+                    scope => known.roles.entry(scope).or_default(),
+                };
+                users.entry(user).or_default().insert(role);
+            }
+            Change::Revoke { user, role, scope } => {
+                let users = known.roles.get_mut(&scope);
+                users.unwrap().get_mut(&user).unwrap().remove(&role);
             }
             Change::Place { endpoint, region } => {
                 known.answer.regions.insert(endpoint, region);

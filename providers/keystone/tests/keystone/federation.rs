@@ -123,7 +123,7 @@ fn who_signs_for_the_identity_provider_is_said_beside_the_clients_secret() {
 #[rstest::rstest]
 #[case("exec:/bin/sh", "begins with exec:")]
 #[case("of-${USER}", "has ${ in it")]
-#[case("of\nkeystone", "is no text of one line")]
+#[case("of\nkeystone", "is not a single line of text")]
 fn what_apache_would_read_as_something_else_is_told(#[case] secret: &str, #[case] said: &str) {
     let cluster = federated(secret, false);
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");

@@ -11,7 +11,7 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 
 #[rstest::rstest]
 #[case(json!({ "replicas": 0 }), "Invalid", "replicas is 0, and then nothing would answer: give at least 1")]
-#[case(json!({ "release": "2026.2" }), "ReleaseNotReachable", "go to 2026.1 first")]
+#[case(json!({ "release": "2026.2" }), "ReleaseNotReachable", "upgrade to 2026.1 first")]
 #[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "release 2025.1 is older than 2025.2, which runs, and databases can't go back: ask for 2025.2")]
 #[case(json!({ "release": "2031.1" }), "ReleaseUnknown", "choose one of 2025.1, 2025.2, 2026.1, 2026.2")]
 #[case(json!({ "image": { "tag": "29.0.0" } }), "ReleaseMismatch", "release is 2025.2, and image.tag 29.0.0 is of 2026.1")]
@@ -58,8 +58,8 @@ use crate::stage::{KEYSTONE, MANAGED, running};
     "extraConfig sets [DEFAULT] log_file, and the operator owns it"
 )]
 #[case(json!({ "extraConfig": { "oslo_policy": { "policy_file": "a" } } }), "OwnedByOperator", "use policyOverrides")]
-#[case(json!({ "extraConfig": { "DEFAULT]\n[x": {} } }), "InvalidConfiguration", "no section's name")]
-#[case(json!({ "extraConfig": { "DEFAULT": { "a = b": "c" } } }), "InvalidConfiguration", "no option's name")]
+#[case(json!({ "extraConfig": { "DEFAULT]\n[x": {} } }), "InvalidConfiguration", "not a valid name of a section")]
+#[case(json!({ "extraConfig": { "DEFAULT": { "a = b": "c" } } }), "InvalidConfiguration", "not a valid name of an option")]
 #[case(
     json!({ "policyOverrides": { "rules": { "identity:create_user": "role:admin or" } } }),
     "InvalidPolicy",
@@ -83,14 +83,14 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 #[case(
     json!({ "policyOverrides": { "configMapRef": { "name": "policies" }, "rules": { "identity:create_user": "admin" } } }),
     "InvalidPolicy",
-    "\"admin\" is no check, as role:admin is"
+    "\"admin\" is not a valid check: write for instance role:admin"
 )]
 #[case(
     json!({ "fernet": { "rotationSchedule": "0 0 30 2 *" } }),
     "Invalid",
     "fernet.rotationSchedule \"0 0 30 2 *\" is never due"
 )]
-#[case(json!({ "fernet": { "rotationSchedule": "weekly" } }), "Invalid", "\"weekly\" is no schedule")]
+#[case(json!({ "fernet": { "rotationSchedule": "weekly" } }), "Invalid", "\"weekly\" is not a valid schedule")]
 #[case(json!({ "fernet": { "maxActiveKeys": 2 } }), "Invalid", "give at least 3")]
 fn a_mistake_changes_nothing_and_says_what_to_do(
     #[case] mistake: Value,

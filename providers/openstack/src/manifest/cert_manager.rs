@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
-/// A certificate that is renewed before it expires.
+/// A certificate that cert-manager renews before it expires.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Certificate {
-    /// Whether it may sign others.
+    /// Whether it may sign other certificates.
     #[serde(default, rename = "isCA", skip_serializing_if = "Option::is_none")]
     pub is_ca: Option<bool>,
     /// Its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_name: Option<String>,
-    /// How long it is valid, for instance 87600h.
+    /// Its validity, for instance 87600h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<String>,
-    /// Secret that it is written to.
+    /// The Secret that it is stored in.
     pub secret_name: String,
-    /// Names that it is for.
+    /// Its DNS names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dns_names: Vec<String>,
-    /// Addresses that it is for.
+    /// Its IP addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ip_addresses: Vec<String>,
-    /// What it may be used for.
+    /// Its key usages.
     pub usages: Vec<String>,
     /// Its key.
     pub private_key: PrivateKey,
-    /// Who issues it.
+    /// Its issuer.
     pub issuer_ref: IssuerRef,
 }
 
@@ -40,7 +40,7 @@ impl Kind for Certificate {
         ResourceKind::namespaced("cert-manager.io", "v1", "Certificate", "certificates");
 }
 
-/// An issuer of certificates in its own namespace.
+/// An issuer of certificates in its namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Issuer {
@@ -67,6 +67,6 @@ pub struct PrivateKey {
     pub algorithm: String,
     /// Size in bits.
     pub size: u16,
-    /// Whether it changes with each renewal.
+    /// Whether each renewal replaces it.
     pub rotation_policy: String,
 }

@@ -10,23 +10,23 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("gateway.networking.k8s.io", "v1", kind, plural)
 }
 
-/// How requests for a name come to a Service.
+/// Routes requests for host names to Services.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRoute {
-    /// The Gateways that they come through.
+    /// The Gateways.
     pub parent_refs: Vec<c5c3_api::parts::Gateway>,
-    /// The names.
+    /// The host names.
     pub hostnames: Vec<String>,
-    /// Where they go.
+    /// The backends.
     pub rules: Vec<Rule>,
 }
 
-/// Where requests go.
+/// The backends of requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
-    /// Services that share them.
+    /// The Services that requests are distributed to.
     pub backend_refs: Vec<Backend>,
 }
 
@@ -43,27 +43,27 @@ impl Kind for HttpRoute {
     const KIND: ResourceKind = kind("HTTPRoute", "httproutes");
 }
 
-/// What Gateways say of a route.
+/// The status of an HTTPRoute, read from the object.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Routed {
-    /// It.
+    /// The status.
     pub status: RouteStatus,
 }
 
-/// What Gateways say of a route.
+/// The status of an HTTPRoute.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct RouteStatus {
-    /// Each of them.
+    /// The status of the route at each Gateway.
     pub parents: Vec<Parent>,
 }
 
-/// What a Gateway says of a route.
+/// The status of a route at a Gateway.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Parent {
-    /// Its words.
+    /// Its conditions.
     pub conditions: Vec<Condition>,
 }
 
@@ -71,20 +71,20 @@ impl Resource for Routed {
     const KIND: ResourceKind = HttpRoute::KIND;
 }
 
-/// How Gateways speak TLS to a Service.
+/// Makes Gateways connect to a Service with TLS.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendTlsPolicy {
     /// The Service.
     pub target_refs: Vec<Target>,
-    /// What its certificate must be.
+    /// The validation of its certificate.
     pub validation: Validation,
 }
 
 /// An object in the same namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// Group of its kind; none is Kubernetes' own.
+    /// Group of its kind; empty for the core group.
     pub group: String,
     /// Its kind.
     pub kind: String,
@@ -92,16 +92,16 @@ pub struct Target {
     pub name: String,
 }
 
-/// What a certificate must be.
+/// The validation of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Validation {
-    /// The name that it is for.
+    /// The host name that it must be valid for.
     pub hostname: String,
-    /// ConfigMaps with certificates of its issuer under `ca.crt`.
+    /// ConfigMaps with CA certificates under `ca.crt`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ca_certificate_refs: Vec<Target>,
-    /// `System`: one of the issuers that the Gateway trusts by itself.
+    /// `System`: the CA certificates that the Gateway trusts by default.
     #[serde(
         rename = "wellKnownCACertificates",
         skip_serializing_if = "Option::is_none"

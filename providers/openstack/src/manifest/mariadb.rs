@@ -9,27 +9,27 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", kind, plural)
 }
 
-/// A database server, as far as its address follows from it.
+/// A database server, with the fields that its address depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MariaDb {
-    /// Port, 3306 where none is given.
+    /// Port; the default is 3306.
     pub port: Option<u16>,
     /// Synchronous replication.
     pub galera: Enabled,
     /// Encryption of connections.
     pub tls: Enabled,
-    /// Proxy of its own.
+    /// A MaxScale that this object creates.
     pub max_scale: Enabled,
-    /// Proxy beside it.
+    /// A MaxScale that another object creates.
     pub max_scale_ref: Option<Named>,
 }
 
-/// Something that may be switched on.
+/// A feature that can be enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Enabled {
-    /// Whether it is.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Database {
     pub character_set: String,
     /// Collation.
     pub collate: String,
-    /// What becomes of it when this object goes: `Skip` leaves it.
+    /// What happens to it when this object is deleted: `Skip` keeps it.
     pub cleanup_policy: String,
 }
 
@@ -72,13 +72,13 @@ pub struct User {
     pub maria_db_ref: Named,
     /// Name in SQL.
     pub name: String,
-    /// Hosts that it may come from.
+    /// Hosts that it may connect from.
     pub host: String,
     /// Its password.
     pub password_secret_key_ref: SecretKey,
-    /// Most connections at once.
+    /// Maximum number of connections.
     pub max_user_connections: u32,
-    /// What becomes of it when this object goes.
+    /// What happens to it when this object is deleted.
     pub cleanup_policy: String,
 }
 
@@ -95,23 +95,23 @@ pub struct SecretKey {
     pub key: String,
 }
 
-/// What a user may do.
+/// The privileges of a user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
     /// The server.
     pub maria_db_ref: Named,
-    /// What it may do.
+    /// The privileges.
     pub privileges: Vec<String>,
-    /// In which database.
+    /// The database.
     pub database: String,
-    /// With which tables.
+    /// The tables.
     pub table: String,
-    /// Who.
+    /// The user.
     pub username: String,
-    /// From which hosts.
+    /// The hosts that the user connects from.
     pub host: String,
-    /// What becomes of it when this object goes.
+    /// What happens to it when this object is deleted.
     pub cleanup_policy: String,
 }
 

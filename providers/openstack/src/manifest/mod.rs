@@ -1,4 +1,4 @@
-//! Foreign kinds, as far as they are composed or read.
+//! Kinds of other operators, with the fields that are composed or read.
 
 pub mod cert_manager;
 pub mod gateway;
@@ -10,19 +10,19 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Resource, ResourceKind};
 use serde::{Deserialize, Serialize};
 
-/// What a spec's kind is called.
+/// The kind of a spec.
 pub trait Kind {
     /// The kind.
     const KIND: ResourceKind;
 }
 
-/// An object of a foreign kind, by its spec.
+/// An object of another operator's kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest<S> {
     /// Labels and annotations.
     #[serde(default)]
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The spec.
     pub spec: S,
 }
 

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
-/// Where Prometheus finds the metrics of what is behind Services.
+/// Makes Prometheus scrape the pods of Services.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceMonitor {
-    /// Label of a Service whose value becomes the label `job` of its metrics.
+    /// The label of a Service whose value becomes the metrics' label `job`.
     pub job_label: String,
     /// The Services, in the same namespace.
     pub selector: LabelSelector,
-    /// Where their metrics are.
+    /// The endpoints to scrape.
     pub endpoints: Vec<Endpoint>,
 }
 
-/// Where metrics are, under the path `/metrics`.
+/// An endpoint to scrape, with the path `/metrics`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Name of the Service's port.

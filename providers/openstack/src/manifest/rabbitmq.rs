@@ -10,7 +10,7 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("rabbitmq.com", "v1beta1", kind, plural)
 }
 
-/// A message bus, as far as its users depend on it.
+/// A RabbitMQ cluster, with the fields that its clients depend on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RabbitmqCluster {
     /// Encryption of connections.
@@ -18,11 +18,11 @@ pub struct RabbitmqCluster {
     pub tls: ClusterTls,
 }
 
-/// Encryption of connections to a bus.
+/// Encryption of connections to a RabbitMQ cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterTls {
-    /// Secret with certificate and key; without one, connections aren't encrypted.
+    /// Secret with certificate and key. Without it, connections aren't encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
 }
@@ -31,13 +31,13 @@ impl Kind for RabbitmqCluster {
     const KIND: ResourceKind = kind("RabbitmqCluster", "rabbitmqclusters");
 }
 
-/// A virtual host of a bus.
+/// A virtual host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Vhost {
-    /// What RabbitMQ calls it.
+    /// Its name in RabbitMQ.
     pub name: String,
-    /// The bus.
+    /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: Named,
 }
 
@@ -45,13 +45,13 @@ impl Kind for Vhost {
     const KIND: ResourceKind = kind("Vhost", "vhosts");
 }
 
-/// A user of a bus.
+/// A user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct User {
-    /// The Secret with `username` and `password`. It is looked at once, when the user is made.
+    /// The Secret with `username` and `password`. It is read once, when the user is created.
     pub import_credentials_secret: Named,
-    /// The bus.
+    /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: Named,
 }
 
@@ -59,17 +59,17 @@ impl Kind for User {
     const KIND: ResourceKind = kind("User", "users");
 }
 
-/// What a user may do in a virtual host.
+/// The permissions of a user in a virtual host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
-    /// What RabbitMQ calls the virtual host.
+    /// The virtual host's name in RabbitMQ.
     pub vhost: String,
     /// Its name in RabbitMQ.
     pub user: String,
-    /// With which queues and exchanges.
+    /// The permissions.
     pub permissions: Permissions,
-    /// The bus.
+    /// The RabbitMQ cluster.
     pub rabbitmq_cluster_reference: Named,
 }
 
@@ -77,13 +77,13 @@ impl Kind for Permission {
     const KIND: ResourceKind = kind("Permission", "permissions");
 }
 
-/// Names of queues and exchanges, as regular expressions.
+/// Permissions on queues and exchanges, as regular expressions of their names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
-    /// Those that may be made and taken away.
+    /// Queues and exchanges that may be declared and deleted.
     pub configure: String,
-    /// Those that may be written to.
+    /// Queues and exchanges that may be written to.
     pub write: String,
-    /// Those that may be read.
+    /// Queues and exchanges that may be read.
     pub read: String,
 }

@@ -1,7 +1,7 @@
 //! What the values of options are, as oslo.config takes them
 //! (<https://docs.openstack.org/oslo.config/latest/reference/types.html>).
 //!
-//! A kind is a word: `text`, `bool`, `int(1..65535)`, `float(0..)`, `host`, `uri(http|https)`, `scheme(tcp|ssl)` for anything after
+//! A kind is a word: `text`, `bool`, `int(1..65535)`, `float(0..)`, `ip`, `host`, `uri(http|https)`, `scheme(tcp|ssl)` for anything after
 //! one of these and a colon, `like(^[a-z]+$)` for text that matches a regular expression, `one(a|b)`, `any-case(a|b)`,
 //! or one made of another: `list(int)`, `brackets(host)` for a list in brackets, `dict(text)`.
 
@@ -30,6 +30,11 @@ pub fn check(kind: &str, value: &str) -> Result<(), String> {
     }
 }
 
+/// Whether values are numbers, truth values or given words: `many:text` or `secret:text` are neither.
+pub fn is_plain(kind: &str) -> bool {
+    ["bool", "int", "float", "one", "any-case"].contains(&parts(kind).0)
+}
+
 /// The value without the quotes that the file's reader takes off.
 fn unquoted(value: &str) -> &str {
     let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -49,6 +54,7 @@ fn fits(kind: &str, value: &str) -> Result<(), String> {
         "bool" => TRUE_OR_FALSE.contains(&value.to_ascii_lowercase().as_str()),
         "int" => is_number::<i128>(inner, value),
         "float" => is_number::<f64>(inner, value),
+        "ip" => value.parse::<IpAddr>().is_ok(),
         "host" => value.parse::<IpAddr>().is_ok() || is_host_name(value),
         "uri" => is_uri(inner, value),
         "scheme" => has_scheme(inner, value),
@@ -172,6 +178,7 @@ fn described(kind: &str) -> String {
         "bool" => "true or false".to_owned(),
         "int" => format!("a whole number{}", bounded(inner)),
         "float" => format!("a number{}", bounded(inner)),
+        "ip" => "an IP address".to_owned(),
         "host" => "the name or address of a host".to_owned(),
         "uri" if inner.is_empty() => "a URL".to_owned(),
         "uri" => format!("a URL with {}", inner.replace('|', " or ")),
@@ -222,6 +229,7 @@ mod tests {
     #[case("brackets(int(1..2))", "[1,2]")]
     #[case("dict(text)", "a:b, c:d:e")]
     #[case("dict(brackets(text))", "a:[b,c],d:[]")]
+    #[case("ip", "2001:db8::1")]
     #[case("host", "2001:db8::1")]
     #[case("host", "db.example.com.")]
     #[case("uri()", "https://user@example.com:5000/v3?a=b")]
@@ -261,6 +269,7 @@ mod tests {
         "a:b,a:c",
         "name:value pairs with commas between, each value any text, each name once"
     )]
+    #[case("ip", "db.example.com", "an IP address")]
     #[case("host", "192.0.2.256", "the name or address of a host")]
     #[case("host", "a_b", "the name or address of a host")]
     #[case("uri(http|https)", "ftp://a", "a URL with http or https")]

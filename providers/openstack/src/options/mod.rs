@@ -10,7 +10,12 @@ use crate::release::Release;
 use table::Line;
 
 /// Tables of each service: its options, and its policy rules.
-const TABLES: [(&str, &str, &str); 5] = [
+const TABLES: [(&str, &str, &str); 6] = [
+    (
+        "cinder",
+        include_str!("../../options/cinder.options"),
+        include_str!("../../options/cinder.rules"),
+    ),
     (
         "glance",
         include_str!("../../options/glance.options"),
@@ -175,6 +180,11 @@ impl Known {
     /// Whether it may have several values, each in a line of its own.
     pub fn is_many(&self) -> bool {
         self.kind.starts_with(kind::MANY)
+    }
+
+    /// Whether its value is a number, a truth value or one of given words.
+    pub fn is_plain(&self) -> bool {
+        kind::is_plain(self.kind)
     }
 
     /// Checks one value, as it stands in a file.

@@ -1,9 +1,9 @@
-//! What may have been meant by a misspelt name.
+//! Suggestions for misspelt names.
 
 /// How alike two names must be at least: 1 is the same, 0 nothing in common.
 const ALIKE: f64 = 0.6;
 
-/// The name that is most like a given one, if any is like it at all. Of equals the first.
+/// The most similar name, if any is similar enough. Of equally similar names the first.
 pub fn near<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let mut nearest = None;
     let mut most = ALIKE;

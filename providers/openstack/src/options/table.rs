@@ -1,4 +1,4 @@
-//! Tables of options and of rules, as they are kept: sorted lines of text, one for all releases that have the same.
+//! Parser of the tables of options and rules: sorted lines of text, each for all releases that have the same option.
 //!
 //! ```text
 //! [cache]
@@ -7,8 +7,8 @@
 //! memcache_password secret:text
 //! ```
 //!
-//! An option's name, what its values are (see [`kind`](super::kind)), from which release to which where it isn't all of
-//! them, and what it was called before, with its section where that was another one. Nothing is parsed but what is looked at.
+//! A line has an option's name, the kind of its values (see [`kind`](super::kind)), the range of releases if it isn't all of
+//! them, and its deprecated names, with their section if it is another one. Lines are parsed when they are looked up.
 
 use super::kind::SECRET;
 use crate::release::Release;
@@ -18,18 +18,18 @@ use crate::release::Release;
 pub struct Line {
     /// Its name.
     pub name: &'static str,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: &'static str,
-    /// Whether nobody may see them.
+    /// Whether they are secret.
     pub secret: bool,
-    /// From which release to which there is such an option.
+    /// The range of releases that have it.
     releases: &'static str,
-    /// What it was called before.
+    /// Its deprecated names.
     old: &'static str,
 }
 
 impl Line {
-    /// Whether an option of this section was called so before.
+    /// Whether this is a deprecated name of the option, which is in the section `of`.
     pub fn was(&self, of: &str, section: &str, name: &str) -> bool {
         let mut old = self.old.split_whitespace();
         old.any(
@@ -85,7 +85,7 @@ fn told(table: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Whether a release is between two, both among them; where one is left out, there is no bound.
+/// Whether a range includes a release. Both bounds are inclusive and optional.
 fn has(releases: &str, release: Release) -> bool {
     let (first, last) = releases.split_once("..").unwrap_or((releases, releases));
     let bound = |text: &str| text.parse::<Release>().ok();

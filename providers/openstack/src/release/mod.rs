@@ -1,4 +1,4 @@
-//! OpenStack's releases: which there are, which may follow which, and which one an image is of.
+//! OpenStack's releases, upgrade paths, and the releases of images.
 
 pub mod table;
 
@@ -25,7 +25,7 @@ impl Release {
     /// The tags of a release's images.
     ///
     /// # Errors
-    /// No such release is known; the failure lists those that are.
+    /// The release is unknown. The failure lists those that are known.
     pub fn tags(text: &str) -> Result<&'static Tags, Failure> {
         let release: Option<Self> = text.parse().ok();
         let known = RELEASES.iter().find(|tags| Some(tags.release) == release);
@@ -44,8 +44,8 @@ impl Release {
         })
     }
 
-    /// The release that an image's tag says it is of: by version (28.0.0, 28.0.0-p1), by branch (stable-2025.2) or by name
-    /// (2025.2). A commit says nothing.
+    /// Returns the release of an image's tag: a version (28.0.0, 28.0.0-p1), a branch (stable-2025.2) or a release (2025.2). Returns
+    /// `None` for a commit.
     pub fn of_tag(service: &str, tag: &str) -> Option<Self> {
         let named = tag.strip_prefix("stable-").unwrap_or(tag);
         let version = named.split_once('-').map_or(named, |(version, _)| version);
@@ -66,10 +66,10 @@ impl Release {
         self.half == 1 && self >= Self::new(2024, 1)
     }
 
-    /// Checks whether what is of this release may change to another one.
+    /// Checks whether a service of this release may change to another one.
     ///
     /// # Errors
-    /// It would go back, or leave a release out that mustn't be left out; the text says what to do.
+    /// It is a downgrade, or skips a release that can't be skipped.
     pub fn may_become(self, wanted: Self) -> Result<(), String> {
         if wanted < self {
             return Err(format!(
@@ -84,7 +84,7 @@ impl Release {
                 "{wanted} doesn't follow {self}, which runs: go to {next} or {next_slurp} first"
             )),
             false => Err(format!(
-                "{wanted} doesn't follow {self}, which runs and is no SLURP release: go to {next} first"
+                "{wanted} doesn't follow {self}, which is installed and is not a SLURP release: upgrade to {next} first"
             )),
         }
     }
@@ -97,7 +97,7 @@ impl Release {
     }
 }
 
-/// The first of the three numbers of a version.
+/// The major number of a version.
 fn major(version: &str) -> Option<u32> {
     let numbers: Vec<u32> = version
         .split('.')
@@ -115,7 +115,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// The text is no release.
+/// The text is not a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRelease;
 

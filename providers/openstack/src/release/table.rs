@@ -1,4 +1,4 @@
-//! The images of each release: the one place that has them.
+//! The tags of the images of each release.
 
 use super::Release;
 pub use c5c3_api::REGISTRY;
@@ -20,12 +20,12 @@ pub struct Tags {
     pub neutron: &'static str,
     /// Cinder.
     pub cinder: &'static str,
-    /// Tempest, which tests several releases; this one is made for it.
+    /// Tempest: the version that was released with it.
     pub tempest: &'static str,
 }
 
 impl Tags {
-    /// The tag of a service's image; none for what isn't a service of the catalogue.
+    /// The tag of a service's image, if it is a service of the catalogue.
     pub fn of(&self, service: &str) -> Option<&'static str> {
         match service {
             "keystone" => Some(self.keystone),
@@ -48,7 +48,7 @@ pub const RELEASES: [Tags; 4] = [
         placement: "13.0.1",
         nova: "31.3.1",
         neutron: "26.0.6",
-        cinder: "26.0.0",
+        cinder: "26.3.0",
         tempest: "41.0.0",
     },
     Tags {
@@ -83,11 +83,11 @@ pub const RELEASES: [Tags; 4] = [
     },
 ];
 
-/// OVN, whatever the release. Open vSwitch is in the same image.
+/// OVN, for all releases. Open vSwitch is in the same image.
 pub const OVN: &str = "25.03.0";
-/// Cortex, whatever the release.
+/// Cortex, for all releases.
 pub const CORTEX: &str = "0.5.0";
-/// Memcached, whatever the release.
+/// Memcached, for all releases.
 pub const MEMCACHED: &str = "1.6";
-/// libvirt and QEMU, whatever the release.
+/// libvirt and QEMU, for all releases.
 pub const LIBVIRT: &str = "11.3.0";

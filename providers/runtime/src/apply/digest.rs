@@ -1,9 +1,9 @@
-//! Values told apart by sixteen bytes.
+//! Digests that identify a value by sixteen bytes.
 
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
 
-/// Tells values apart: the first half of SHA-256 over the value with sorted keys and without nulls, which mean absence.
+/// The first half of SHA-256 over the value with sorted keys and without nulls, which mean absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Digest([u8; 16]);
 
@@ -18,7 +18,8 @@ impl Digest {
     }
 }
 
-/// Every value begins with a byte for its type and, where its length varies, with its length: no two values look alike.
+/// Encodes each value with a byte for its type and, where its length varies, with its length, so that no two values
+/// have the same encoding.
 fn feed(context: &mut Context, value: &Value) {
     match value {
         Value::Null => context.update(b"n"),

@@ -1,6 +1,6 @@
-//! Whether applying an object would change anything. Pure: the live object says in its managedFields which of its fields
-//! are ours, and those are compared with what is wanted. Edits by hand, fields that are wanted no more and changed labels
-//! are all seen this way.
+//! Whether applying an object would change anything. Pure: the live object's managedFields name the fields that this
+//! manager owns, and these are compared with the wanted ones. Manual edits, fields that aren't wanted any more and
+//! changed labels are all detected.
 
 mod digest;
 mod fields;
@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(crate) use digest::Digest;
 use fields::projection;
 
-/// What one of our operators has to do with a live object.
+/// What an operator manages of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Managed {
     /// The operator.
@@ -21,7 +21,7 @@ pub(crate) struct Managed {
     pub applied: bool,
 }
 
-/// What our operators have to do with a live object. `whole`: it is here with its body.
+/// Returns what each operator manages of a live object. `whole`: the body is present.
 pub(crate) fn managed(live: &Value, whole: bool, managers: &[&'static str]) -> Vec<Managed> {
     let entries = live.pointer("/metadata/managedFields");
     let entries = entries.and_then(Value::as_array).into_iter().flatten();

@@ -14,12 +14,12 @@ use crate::generate::WHILE_WANTED;
 /// Kubernetes' own kind of annotation that repeats an object, the values of a Secret too.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The longest labels, altogether, and ownerReference that are kept of an object without its body, in bytes. Whoever may
-/// create objects may make them as large as the API server takes.
+/// The largest labels, in total, and the largest ownerReference that are kept of an object without its body, in bytes.
+/// Users who may create objects may make them as large as the API server accepts.
 const LABELS: usize = 4096;
 const REFERENCE: usize = 512;
 
-/// The longest body that is kept though nobody has looked at it yet, in bytes.
+/// The largest body that is kept before a composer has read it, in bytes.
 const BODY: usize = 32 * 1024;
 
 /// Where an object of a kind is: `namespace/name`, or `/name` for one of the whole cluster.
@@ -62,7 +62,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is kept of an object: its JSON without managedFields, and what these say of our operators.
+/// A cached object: its JSON without managedFields, and what these contain about this project's operators.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub managed: Vec<Managed>,
@@ -71,7 +71,7 @@ pub(crate) struct Entry {
     json: Box<str>,
 }
 
-/// What the runtime itself looks at in an object.
+/// The fields of an object that the runtime itself reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Head {
@@ -85,7 +85,7 @@ pub(crate) struct Head {
     pub owner_references: Vec<Reference>,
 }
 
-/// An ownerReference, as far as it is looked at.
+/// The fields of an ownerReference that the runtime reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Reference {
@@ -97,8 +97,14 @@ pub(crate) struct Reference {
 
 impl Entry {
     /// Of an object as the API server gives it, with its body or without.
-    pub(crate) fn of(mut object: Value, whole: bool, managers: &[&'static str]) -> Self {
+    pub(crate) fn of(
+        kind: ResourceKind,
+        mut object: Value,
+        whole: bool,
+        managers: &[&'static str],
+    ) -> Self {
         let managed = managed(&object, whole, managers);
+        trim(kind, &mut object);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.shift_remove("managedFields");
             if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
@@ -116,7 +122,7 @@ impl Entry {
         entry
     }
 
-    /// The same without its body, and of its metadata only what the runtime looks at.
+    /// Drops the body, and all metadata that the runtime doesn't read.
     pub(crate) fn head_only(&mut self) {
         if self.whole {
             let head = self.head().reduced();
@@ -125,7 +131,7 @@ impl Entry {
         }
     }
 
-    /// Whether the operator applied it, and its body is no larger than what operators apply.
+    /// Whether an operator applied the object, and its body is no larger than what operators apply.
     pub(crate) fn is_own(&self) -> bool {
         self.managed.iter().any(|managed| managed.applied) && self.json.len() <= BODY
     }
@@ -144,6 +150,20 @@ impl Entry {
         headed.metadata
     }
 
+    /// Whether both are here with their bodies, and differ in nothing but the resourceVersion.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let unversioned = |entry: &Self| {
+            let mut object = entry.value();
+            let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+            metadata.and_then(|metadata| metadata.shift_remove("resourceVersion"));
+            object
+        };
+        // Versions of one object rarely differ in length: most changes need no parsing.
+        let close = self.json.len().abs_diff(other.json.len()) <= 1;
+        let whole = self.whole && other.whole;
+        whole && close && self.managed == other.managed && unversioned(self) == unversioned(other)
+    }
+
     /// How much memory it takes, in bytes.
     #[cfg(test)]
     pub(crate) fn size(&self) -> usize {
@@ -158,8 +178,26 @@ impl Entry {
     }
 }
 
+/// Removes what no composer reads and what changes or takes memory without need: a node's status repeats the names of its
+/// images, and the time at which the kubelet last reported.
+fn trim(kind: ResourceKind, object: &mut Value) {
+    if (kind.group, kind.kind) != ("", "Node") {
+        return;
+    }
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        status.shift_remove("images");
+        let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
+        for condition in conditions.into_iter().flatten() {
+            if let Some(condition) = condition.as_object_mut() {
+                condition.shift_remove("lastHeartbeatTime");
+            }
+        }
+    }
+}
+
 impl Head {
-    /// What is kept of an object whose body isn't: neither others' annotations nor more of anything than objects need.
+    /// Returns the metadata that is kept without a body: no foreign annotations, and no more labels and references than
+    /// objects need.
     fn reduced(mut self) -> Self {
         self.annotations.retain(|name, _| name == WHILE_WANTED);
         self.finalizers.clear();
@@ -183,7 +221,7 @@ impl Head {
         self.resource_version.parse().unwrap_or_default()
     }
 
-    /// The owner that an object was composed for. It is in the object's namespace, or in none.
+    /// Returns the controller in the ownerReferences. It is in the object's namespace, or cluster-scoped.
     pub(crate) fn controller(&self) -> Option<&Reference> {
         let mut references = self.owner_references.iter();
         references.find(|reference| reference.controller)
@@ -220,6 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::SECRET;
 
     #[test]
     fn what_is_kept_is_what_was_seen() {
@@ -229,12 +268,36 @@ mod tests {
             "metadata": { "name": "a", "uid": "1", "resourceVersion": "7", "labels": { "b": "c" } },
             "data": { "password": "bcO8Cg==", "empty": "" },
         });
-        let mut entry = Entry::of(seen.clone(), true, &[]);
+        let mut entry = Entry::of(SECRET, seen.clone(), true, &[]);
         assert_eq!(entry.value(), seen);
         let head = entry.head();
         assert_eq!((head.uid.as_str(), head.version()), ("1", 7));
         entry.head_only();
         assert!(!entry.whole && entry.value().get("data").is_none());
         assert_eq!(entry.head(), head);
+    }
+    #[test]
+    fn of_a_node_neither_images_nor_heartbeats_are_kept() {
+        let node = |version: &str, heartbeat: &str| {
+            let object = json!({
+                "metadata": { "name": "a", "resourceVersion": version },
+                "status": {
+                    "conditions": [{ "type": "Ready", "status": "True", "lastHeartbeatTime": heartbeat }],
+                    "images": [{ "names": ["x".repeat(1000)] }],
+                },
+            });
+            let kind = ResourceKind {
+                group: "",
+                version: "v1",
+                kind: "Node",
+                plural: "nodes",
+                namespaced: false,
+            };
+            Entry::of(kind, object, true, &[])
+        };
+        let seen = node("9", "2026-01-01T00:00:00Z");
+        assert!(seen.size() < 200, "{}", seen.size());
+        assert!(seen.is_same(&node("10", "2026-01-01T00:05:00Z")));
+        assert_eq!(seen.value()["status"]["conditions"][0]["status"], "True");
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of the cluster: one cache for each kind, for all operators together.
+//! The cached state of the cluster: one cache for each kind, shared by all operators.
 
 mod dependencies;
 mod entry;
@@ -6,6 +6,7 @@ mod objects;
 #[cfg(test)]
 mod tests;
 mod view;
+mod wake;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use dependencies::DependencyIndex;
-use objects::{Change, Objects};
+use objects::Objects;
 
 pub(crate) use entry::{Entry, Head, Place};
 pub(crate) use objects::State;
@@ -31,7 +32,7 @@ use crate::api::Extent;
 use crate::apply::Digest;
 use crate::queue::Queue;
 
-/// What says which kinds are installed, besides Kubernetes' own.
+/// The kind whose objects define which kinds are installed, besides Kubernetes' own.
 pub(crate) const DEFINITION: ResourceKind = ResourceKind {
     group: "apiextensions.k8s.io",
     version: "v1",
@@ -40,48 +41,48 @@ pub(crate) const DEFINITION: ResourceKind = ResourceKind {
     namespaced: false,
 };
 
-/// The namespace that stands for all of them, and for what is in none.
+/// Stands for all namespaces, and for cluster-scoped objects.
 const EVERYWHERE: &str = "";
 
-/// A subject, as one operator sees it: operators by their place in the list that was given.
+/// A subject of an operator. Operators are identified by their index.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id {
     pub operator: usize,
     pub place: Place,
 }
 
-/// The kinds that were known completely when a subject was composed. Only these may be pruned by what was composed: where
-/// a kind was unknown, the composer could not tell what to keep of it.
+/// The kinds that were completely known when a subject was composed. Only these may be pruned: of an unknown kind, the
+/// composer could not decide what to keep.
 pub(crate) struct KnownKinds(BTreeSet<ResourceKind>);
 
 impl KnownKinds {
-    /// The same without kinds of which something could not be read.
+    /// Returns the set without kinds of which something could not be read.
     pub(crate) fn without(mut self, unknown: &BTreeSet<ResourceKind>) -> Self {
         self.0.retain(|kind| !unknown.contains(kind));
         self
     }
 }
 
-/// What an operator looks at.
+/// The kinds that an operator reads.
 struct Interest {
     subject: ResourceKind,
     kinds: BTreeSet<ResourceKind>,
 }
 
-/// What is known of the cluster, and whom a change of it wakes.
+/// The cached state of the cluster, and the subjects that depend on it.
 pub(crate) struct Cache {
     /// By namespace, or under [`EVERYWHERE`] those of all namespaces.
     kinds: BTreeMap<ResourceKind, BTreeMap<String, Mutex<Objects>>>,
     managers: Vec<&'static str>,
     interests: Vec<Interest>,
-    asks: Mutex<DependencyIndex>,
+    dependencies: Mutex<DependencyIndex>,
     queue: Queue<Id>,
-    /// Told when a definition changes.
+    /// Notified when a definition changes.
     definitions: Notify,
 }
 
 impl Cache {
-    /// Of these namespaces, or if none is given, of the whole cluster.
+    /// Caches these namespaces, or the whole cluster if none is given.
     pub(crate) fn new(operators: &[Box<dyn Operator>], namespaces: &[String]) -> Self {
         let interests: Vec<Interest> = operators
             .iter()
@@ -101,7 +102,7 @@ impl Cache {
         let kinds = interests.iter().flat_map(|interest| &interest.kinds);
         Self {
             kinds: kinds
-                // Definitions are the cluster's: who may look at some namespaces only can't see them.
+                // Definitions are cluster-scoped: an operator of some namespaces can't read them.
                 .chain(Some(&DEFINITION).filter(|_| namespaces.is_empty()))
                 .map(|kind| {
                     let one = |namespace: &str| (namespace.to_owned(), Mutex::new(Objects::new()));
@@ -117,7 +118,7 @@ impl Cache {
             definitions: Notify::new(),
             managers: operators.iter().map(|operator| operator.name()).collect(),
             interests,
-            asks: Mutex::default(),
+            dependencies: Mutex::default(),
             queue: Queue::new(),
         }
     }
@@ -126,14 +127,14 @@ impl Cache {
         &self.queue
     }
 
-    /// What is watched: a kind, and a namespace or [`EVERYWHERE`].
+    /// Returns the watches: a kind, and a namespace or [`EVERYWHERE`].
     pub(crate) fn watched(&self) -> impl Iterator<Item = (ResourceKind, &str)> {
         let kinds = self.kinds.iter();
         kinds.flat_map(|(kind, all)| all.keys().map(|namespace| (*kind, namespace.as_str())))
     }
 
-    /// Of these kinds only the metadata is read, and the bodies of objects that a composer looks at: there may be many, large,
-    /// and full of others' secrets.
+    /// Whether only metadata is read, and the bodies of objects that a composer looks up: there may be many objects,
+    /// large, and with foreign Secrets.
     pub(crate) fn extent(kind: ResourceKind) -> Extent {
         match (kind.group, kind.kind) {
             ("", "Secret" | "ConfigMap") | (_, "CustomResourceDefinition") => Extent::Metadata,
@@ -141,7 +142,7 @@ impl Cache {
         }
     }
 
-    /// Whether every kind that an operator looks at was read, or is known not to be readable.
+    /// Whether every kind that an operator uses was read, or is known to be unreadable.
     pub(crate) fn is_settled(&self, operator: usize) -> bool {
         self.interests.get(operator).is_some_and(|interest| {
             interest
@@ -180,8 +181,8 @@ impl Cache {
         KnownKinds(known.collect())
     }
 
-    /// What may be pruned of all that an operator made for a subject: of the kinds that were known when it was composed,
-    /// and still are.
+    /// Returns the objects of a subject that may be pruned: of the kinds that were known when it was composed, and
+    /// still are.
     pub(crate) fn prunable(
         &self,
         known: &KnownKinds,
@@ -195,7 +196,8 @@ impl Cache {
         made
     }
 
-    /// Changes what is known of a kind as a whole, and wakes those who look at the kind if they see it in another way now.
+    /// Changes the state of a kind, and wakes the subjects whose operators use the kind if that changes what they
+    /// observe.
     pub(crate) fn set_state(&self, kind: ResourceKind, namespace: &str, state: State) {
         let Some(mut objects) = self.objects(kind, namespace) else {
             return;
@@ -217,8 +219,8 @@ impl Cache {
         }
     }
 
-    /// Waits until a kind that is not installed may be there. Whether its definition has changed; otherwise as much time is
-    /// gone as is to be waited for where definitions can't be read, or where there is one.
+    /// Waits until a kind may have been installed. Returns whether its definition has changed; otherwise the delay has
+    /// passed that applies where definitions can't be read, or where the kind has one.
     pub(crate) async fn installed(&self, kind: ResourceKind, pause: Duration) -> bool {
         let definition = Key::new(DEFINITION, "", &format!("{}.{}", kind.plural, kind.group));
         let before = self
@@ -242,7 +244,7 @@ impl Cache {
         }
     }
 
-    /// One object, as far as it is held.
+    /// Returns one object, as far as it is cached.
     pub(crate) fn find(&self, key: &Key) -> Lookup<Entry> {
         match self.objects(key.kind, namespace_of(key)) {
             Some(objects) => objects.find(&Place::of(key)).map(Clone::clone),
@@ -250,7 +252,7 @@ impl Cache {
         }
     }
 
-    /// All that an operator made for a subject, among the kinds that it composes.
+    /// Returns all objects of a subject, among the kinds that its operator composes.
     pub(crate) fn made(
         &self,
         operator: &dyn Operator,
@@ -276,17 +278,17 @@ impl Cache {
         made
     }
 
-    /// What is kept of an object: its body only where it is a subject, where a composer looked at it, or where an operator
-    /// applied it, so that a composer is about to. All others may be as many and as large as their makers please.
+    /// Caches an object. Its body is kept only where the object is a subject, where a composer looked it up, or where
+    /// an operator applied it. Others may be as many and as large as their owners like.
     fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
-        let mut entry = Entry::of(object, whole, &self.managers);
+        let mut entry = Entry::of(kind, object, whole, &self.managers);
         let mut interests = self.interests.iter();
         let is_wanted = !whole
             || interests.any(|interest| interest.subject == kind)
             || (Self::extent(kind) == Extent::Whole && entry.is_own());
         if !is_wanted
             && self
-                .asks()
+                .dependencies()
                 .dependents(kind, place, &[&entry.head()])
                 .is_empty()
         {
@@ -295,20 +297,20 @@ impl Cache {
         entry
     }
 
-    /// What the API server answered to a read or write of ours.
+    /// Takes the response to a read or write of this process.
     pub(crate) fn learn(&self, key: &Key, object: Value) {
         let place = Place::of(key);
         let entry = self.entry(key.kind, &place, object, true);
         self.take_in(key.kind, &place, entry);
     }
 
-    /// An object was read that somebody asks for right now: its body is held from now on.
+    /// Takes an object that a composer looked up: its body is kept from now on.
     pub(crate) fn fetched(&self, key: &Key, object: Value) {
-        let entry = Entry::of(object, true, &self.managers);
+        let entry = Entry::of(key.kind, object, true, &self.managers);
         self.take_in(key.kind, &Place::of(key), entry);
     }
 
-    /// Wakes everybody whom it matters to, since the watch won't: what it shows later is known by then.
+    /// Wakes the dependent subjects, since the watch won't: its event is known by then.
     fn take_in(&self, kind: ResourceKind, place: &Place, entry: Entry) {
         let objects = self.objects(kind, place.namespace());
         let change = objects.and_then(|mut objects| objects.learn(place, entry));
@@ -317,7 +319,7 @@ impl Cache {
         }
     }
 
-    /// What the API server made of an apply.
+    /// Takes the result of an apply.
     pub(crate) fn applied(&self, key: &Key, manager: &'static str, wanted: Digest, object: Value) {
         let came = crate::apply::managed(&object, true, &[manager]);
         if let Some(came) = came.first().and_then(|managed| managed.digest) {
@@ -326,14 +328,14 @@ impl Cache {
         self.learn(key, object);
     }
 
-    /// What came of writing something that was wanted.
+    /// Records the digest that results from writing a wanted one.
     pub(crate) fn remember(&self, key: &Key, manager: &'static str, wanted: Digest, came: Digest) {
         if let Some(mut objects) = self.objects(key.kind, namespace_of(key)) {
             objects.remember(&Place::of(key), manager, wanted, came);
         }
     }
 
-    /// Whether an object's digest is what comes of a wanted one.
+    /// Whether an object's digest results from the wanted one.
     pub(crate) fn is_as_wanted(
         &self,
         key: &Key,
@@ -347,85 +349,14 @@ impl Cache {
         wanted == is || normalized == Some((wanted, is))
     }
 
-    /// A subject was composed, and looked at this.
-    pub(crate) fn asked(&self, id: &Id, asks: &BTreeSet<Dependency>) {
-        self.asks().replace(id, asks);
+    /// Records what a subject looked up.
+    pub(crate) fn set_dependencies(&self, id: &Id, dependencies: &BTreeSet<Dependency>) {
+        self.dependencies().replace(id, dependencies);
     }
 
-    /// A subject is no more.
+    /// Forgets a subject that doesn't exist any more.
     pub(crate) fn forget(&self, id: &Id) {
-        self.asks().forget(id);
-    }
-
-    /// Wakes every subject of all that goes by an operator's name.
-    pub(crate) fn wake_operator(&self, name: &str) {
-        for (operator, manager) in self.managers.iter().enumerate() {
-            if *manager == name {
-                self.wake_all(operator);
-            }
-        }
-    }
-
-    /// Wakes every subject of an operator.
-    fn wake_all(&self, operator: usize) {
-        let Some(interest) = self.interests.get(operator) else {
-            return;
-        };
-        let all = self.kinds.get(&interest.subject).into_iter().flatten();
-        let places =
-            all.flat_map(|(_, objects)| locked(objects).places().cloned().collect::<Vec<Place>>());
-        for place in places {
-            self.queue.wake(&Id { operator, place });
-        }
-    }
-
-    /// Wakes every subject of every operator that looks at a kind.
-    fn wake_users(&self, kind: ResourceKind) {
-        for (operator, interest) in self.interests.iter().enumerate() {
-            if interest.kinds.contains(&kind) {
-                self.wake_all(operator);
-            }
-        }
-    }
-
-    /// Wakes those to whom a change matters: the object's owner, who asked for it, and itself.
-    fn changed(&self, kind: ResourceKind, place: &Place, change: &Change) {
-        if kind == DEFINITION {
-            self.definitions.notify_waiters();
-        }
-        let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
-        let mut ids: BTreeSet<Id> = BTreeSet::new();
-        ids.extend(
-            self.asks()
-                .dependents(kind, place, &heads)
-                .into_iter()
-                .cloned(),
-        );
-        let is_other = match (&change.before, &change.now) {
-            (Some(before), Some(now)) => now.differs(before),
-            _ => true,
-        };
-        for (operator, interest) in self.interests.iter().enumerate() {
-            if interest.subject == kind && is_other {
-                ids.insert(Id {
-                    operator,
-                    place: place.clone(),
-                });
-            }
-            let owners = heads.iter().filter_map(|head| head.controller());
-            let owners = owners.filter(|owner| owner.kind == interest.subject.kind);
-            let namespace = match interest.subject.namespaced {
-                true => place.namespace(),
-                false => EVERYWHERE,
-            };
-            ids.extend(owners.map(|owner| Id {
-                operator,
-                place: Place::new(namespace, &owner.name),
-            }));
-        }
-        for id in &ids {
-            self.queue.wake(id);
-        }
+        self.dependencies().forget(id);
     }
 
     fn objects(&self, kind: ResourceKind, namespace: &str) -> Option<MutexGuard<'_, Objects>> {
@@ -435,8 +366,10 @@ impl Cache {
             .map(locked)
     }
 
-    fn asks(&self) -> MutexGuard<'_, DependencyIndex> {
-        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn dependencies(&self) -> MutexGuard<'_, DependencyIndex> {
+        self.dependencies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

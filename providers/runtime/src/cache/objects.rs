@@ -15,11 +15,11 @@ pub(crate) enum State {
     Starting,
     /// Everything, and every change as it comes.
     Live,
-    /// Everything as it was a moment ago: what isn't here may be there by now.
+    /// Everything as of a moment ago: objects may have been added since.
     Stale(Arc<str>),
-    /// Nothing that counts, for this reason.
+    /// The kind can't be read, for this reason.
     Unknown(Arc<str>),
-    /// There is no such kind.
+    /// The kind isn't installed.
     Absent(Arc<str>),
 }
 
@@ -29,14 +29,14 @@ pub(crate) struct Objects {
     entries: BTreeMap<Place, Entry>,
     /// By their owner's uid.
     owned: HashMap<String, BTreeSet<Place>>,
-    /// What became of our last apply, where the API server writes fields in another way than we do: the digest that was
-    /// wanted, and the one that came of it.
+    /// The result of the last apply, for fields that the API server normalises: the wanted digest, and the resulting
+    /// one.
     normalized: HashMap<(Place, &'static str), (Digest, Digest)>,
-    /// The version that the watch has come to.
+    /// The resourceVersion that the watch has reached.
     reached: u64,
 }
 
-/// What was known of an object before and is known now.
+/// The previous and the present state of an object.
 pub(crate) struct Change {
     pub before: Option<Head>,
     pub now: Option<Head>,
@@ -53,7 +53,8 @@ impl Objects {
         }
     }
 
-    /// Something was seen on the watch or in a list. None: it was known already, or something newer is.
+    /// Takes an object from the watch or from a list. Returns none if it, or something newer, is known already, or if only
+    /// its resourceVersion changed.
     pub(crate) fn saw(&mut self, place: &Place, entry: Entry) -> Option<Change> {
         let head = entry.head();
         self.reached = self.reached.max(head.version());
@@ -61,17 +62,20 @@ impl Objects {
         let known = before.as_ref().is_some_and(|before| {
             before.resource_version == head.resource_version || before.version() > head.version()
         });
-        (!known).then(|| self.put(place, before, head, entry))
+        if known {
+            return None;
+        }
+        self.put(place, before, head, entry)
     }
 
-    /// Something was seen to go.
+    /// Removes an object that the watch reports as deleted.
     pub(crate) fn saw_go(&mut self, place: &Place, version: u64) -> Option<Change> {
         self.reached = self.reached.max(version);
         let before = self.head(place)?;
         (before.version() <= version).then(|| self.remove(place, before))
     }
 
-    /// A list was read to its end: what it has not, and is not newer than it, is gone.
+    /// Ends a list: objects that aren't in it and aren't newer are removed.
     pub(crate) fn listed(&mut self, seen: &BTreeSet<Place>, version: u64) -> Vec<(Place, Change)> {
         self.reached = self.reached.max(version);
         let unseen: Vec<Place> = self
@@ -90,9 +94,9 @@ impl Objects {
         gone.collect()
     }
 
-    /// What the API server answered to a write or a read of ours. What the watch has passed already, it has shown or will
-    /// never show: taking it would bring back the dead. What is newer is a change like any other: when the watch shows it, it
-    /// is known already.
+    /// Takes the response to a write or read of this process. A response that is older than the watch's position is
+    /// ignored, because taking it would restore a deleted object. A newer one is a change like any other, and known
+    /// already when the watch shows it.
     pub(crate) fn learn(&mut self, place: &Place, entry: Entry) -> Option<Change> {
         let head = entry.head();
         let before = self.head(place);
@@ -102,11 +106,10 @@ impl Objects {
         if !same && head.version() <= self.reached {
             return None;
         }
-        let change = self.put(place, before, head, entry);
-        (!same).then_some(change)
+        self.put(place, before, head, entry).filter(|_| !same)
     }
 
-    /// One object. One that isn't known may have come while nobody was looking.
+    /// Returns one object. While the state isn't live, a missing object may have been created meanwhile.
     pub(crate) fn find(&self, place: &Place) -> Lookup<&Entry> {
         match (&self.state, self.entries.get(place)) {
             (State::Live | State::Stale(_), Some(entry)) => Lookup::Found(entry),
@@ -129,8 +132,8 @@ impl Objects {
         self.entries.keys()
     }
 
-    /// All objects that name an owner, in the owner's namespace: in others anybody may name any. An owner without a namespace
-    /// owns objects in all of them.
+    /// Returns all objects with an owner, in the owner's namespace: in others every user may name any owner. A
+    /// cluster-scoped owner owns objects in all namespaces.
     pub(crate) fn owned(
         &self,
         namespace: &str,
@@ -167,7 +170,13 @@ impl Objects {
         self.entries.get(place).map(Entry::head)
     }
 
-    fn put(&mut self, place: &Place, before: Option<Head>, now: Head, entry: Entry) -> Change {
+    fn put(
+        &mut self,
+        place: &Place,
+        before: Option<Head>,
+        now: Head,
+        entry: Entry,
+    ) -> Option<Change> {
         if let Some(before) = &before {
             self.disown(place, before);
         }
@@ -175,11 +184,13 @@ impl Objects {
             let owned = self.owned.entry(owner.uid.clone()).or_default();
             owned.insert(place.clone());
         }
+        let is_same = |replaced: &Entry| replaced.is_same(&entry);
+        let same = self.entries.get(place).is_some_and(is_same);
         self.entries.insert(place.clone(), entry);
-        Change {
+        (!same).then_some(Change {
             before,
             now: Some(now),
-        }
+        })
     }
 
     fn remove(&mut self, place: &Place, before: Head) -> Change {
@@ -206,7 +217,7 @@ impl Objects {
 }
 
 impl State {
-    /// Why something can't be told.
+    /// Returns the reason why the state is unknown.
     pub(crate) fn why(&self) -> String {
         match self {
             Self::Starting => "it was not looked at yet".to_owned(),

@@ -9,7 +9,7 @@ use super::*;
 use crate::queue::Outcome;
 use crate::testing::{SECRET, Server, WIDGET, during, things, until};
 
-/// A cache in which one subject looks at a Secret that is there in its first version.
+/// A cache in which one subject depends on a Secret, in its first version.
 fn cache() -> (Cache, Key, Id) {
     let cache = Cache::new(&things(), &[]);
     let key = Key::new(SECRET, "default", "shared");
@@ -17,7 +17,7 @@ fn cache() -> (Cache, Key, Id) {
         operator: 0,
         place: Place::new("default", "who-asked"),
     };
-    cache.asked(&id, &BTreeSet::from([Dependency::Object(key.clone())]));
+    cache.set_dependencies(&id, &BTreeSet::from([Dependency::Object(key.clone())]));
     saw(&cache, &key, 1);
     (cache, key, id)
 }
@@ -26,6 +26,7 @@ fn secret(version: u64) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Secret",
         "metadata": { "name": "shared", "namespace": "default", "resourceVersion": version.to_string() },
+        "data": { "version": version.to_string() },
     })
 }
 
@@ -42,7 +43,7 @@ fn saw(cache: &Cache, key: &Key, version: u64) {
     }
 }
 
-/// Whose turn it is, if it is anybody's, and that it had it.
+/// Takes the next subject from the queue, if there is one, and reports it as done.
 async fn woken(cache: &Cache) -> Option<Id> {
     let next = timeout(Duration::from_secs(5), cache.queue().next());
     let id = next.await.ok().flatten()?;
@@ -54,7 +55,7 @@ async fn woken(cache: &Cache) -> Option<Id> {
 async fn who_asked_is_woken_by_what_another_wrote_and_only_once() {
     let (cache, key, id) = cache();
     assert_eq!(woken(&cache).await.as_ref(), Some(&id), "it came");
-    // The answer to a write is here before the watch shows it.
+    // The response to a write arrives before the watch event.
     cache.learn(&key, secret(2));
     assert_eq!(woken(&cache).await.as_ref(), Some(&id));
     saw(&cache, &key, 2);
@@ -76,6 +77,29 @@ async fn a_body_that_is_read_is_no_change_unless_it_is_newer() {
     assert_eq!(woken(&cache).await.as_ref(), Some(&id));
     saw(&cache, &key, 2);
     assert_eq!(woken(&cache).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_of_the_version_alone_wakes_no_dependent() {
+    let (cache, key, id) = cache();
+    woken(&cache).await;
+    let versioned = |version: &str, data: &str| {
+        let metadata =
+            json!({ "name": "shared", "namespace": "default", "resourceVersion": version });
+        json!({ "metadata": metadata, "data": { "key": data } })
+    };
+    cache.learn(&key, versioned("2", "a"));
+    assert_eq!(woken(&cache).await.as_ref(), Some(&id));
+    cache.learn(&key, versioned("3", "a"));
+    assert_eq!(woken(&cache).await, None);
+    let versions: Vec<String> = {
+        let objects = cache.objects(SECRET, "default").unwrap();
+        let heads = objects.within("default").map(|(_, entry)| entry.head());
+        heads.map(|head| head.resource_version).collect()
+    };
+    assert_eq!(versions, ["3"]);
+    cache.learn(&key, versioned("4", "b"));
+    assert_eq!(woken(&cache).await.as_ref(), Some(&id));
 }
 
 #[test]

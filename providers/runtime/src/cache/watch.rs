@@ -1,4 +1,4 @@
-//! Following a kind: listed once, then watched; whatever goes wrong is an everyday matter.
+//! Keeps the cache of a kind up to date: a list, then a watch. Failures are expected.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -17,17 +17,20 @@ use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
 
-/// How long what was seen last counts while the watch is broken: an API server that restarts is nothing to tell.
+/// How long the last state is valid while the watch is broken: a restart of the API server isn't reported.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// A watch that ends sooner than this gets a pause.
+/// A watch that ends sooner is repeated after a pause.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// A kind that has a definition and isn't served yet, or whose definition can't be read.
+/// The delay for a kind that has a definition and isn't served yet, or whose definition can't be read.
 const ABSENT: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(300));
 const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
 
-/// Keeps the cache of a kind up to date, for ever.
+/// The delay while the API server asks to be asked again soon, for instance until it has loaded a new kind.
+const TOO_MANY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
+
+/// Keeps the cache of a kind up to date. Never returns.
 pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespace: &str) {
     let mut follower = Follower {
         cache,
@@ -50,17 +53,25 @@ pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespa
             Err(error) => {
                 follower.failures += 1;
                 let since = *broken.get_or_insert_with(Instant::now);
-                let absent = error.code() == Some(404);
                 follower.broken(&error, since);
-                match absent {
-                    false => sleep(BROKEN.after(follower.failures)).await,
-                    true if cache.installed(kind, ABSENT.after(follower.failures)).await => {
-                        follower.failures = 0;
+                match error.code() {
+                    Some(404) => {
+                        if cache.installed(kind, ABSENT.after(follower.failures)).await {
+                            follower.failures = 0;
+                        }
                     }
-                    true => {}
+                    code => sleep(delay(code, follower.failures)).await,
                 }
             }
         }
+    }
+}
+
+/// How long to wait after an answer and so many failures in a row.
+fn delay(code: Option<u16>, failures: u32) -> Duration {
+    match code {
+        Some(429) => TOO_MANY.after(failures),
+        _ => BROKEN.after(failures),
     }
 }
 
@@ -71,13 +82,13 @@ struct Follower<'a> {
     /// Empty: all of them.
     namespace: &'a str,
     extent: Extent,
-    /// Where the next watch begins; none: with a list.
+    /// The resourceVersion at which the next watch begins; none: list first.
     version: Option<String>,
     failures: u32,
 }
 
 impl Follower<'_> {
-    /// Lists if need be, and watches until the watch ends.
+    /// Lists if necessary, and watches until the watch ends.
     async fn round(&mut self, broken: &mut Option<Instant>) -> Result<(), ApiError> {
         let version = match &self.version {
             Some(version) => version.clone(),
@@ -152,7 +163,7 @@ impl Follower<'_> {
 
     fn saw(&self, mut object: Value) -> Option<Place> {
         let place = place_of(&object)?;
-        // The items of a list don't say what they are.
+        // The items of a list have no apiVersion and kind.
         object["apiVersion"] = self.kind.api_version().into();
         object["kind"] = self.kind.kind.into();
         let is_whole = self.extent == Extent::Whole;
@@ -253,4 +264,17 @@ fn version_of(object: &Value) -> Option<String> {
     object["metadata"]["resourceVersion"]
         .as_str()
         .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn api_server_that_loads_a_kind_is_asked_again_within_seconds() {
+        assert!((1..100).all(|failures| delay(Some(429), failures) <= Duration::from_secs(5)));
+        assert!(delay(Some(429), 1) >= Duration::from_millis(500));
+        assert!(delay(Some(500), 100) >= Duration::from_secs(15));
+        assert!(delay(None, 100) >= Duration::from_secs(15));
+    }
 }

@@ -1,4 +1,4 @@
-//! One turn of one subject: look, compose, make it so, say so.
+//! A reconcile of one subject: observe, compose, apply, report.
 
 mod report;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use provider_composer::{
     Composed, Dependency, Failure, Key, Lookup, ObservedState, Operator, Reason,
 };
 use ring::rand::SecureRandom;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
@@ -32,16 +32,17 @@ use crate::metrics::Metrics;
 use crate::processor::metered;
 use crate::queue::Outcome;
 
-/// How often one turn composes, each time with what was fetched since. Asking for more each time can't go on for ever.
+/// How often a reconcile composes, each time with what was fetched since. The limit stops a composer that looks up more
+/// each time.
 const ROUNDS: usize = 5;
 
 /// How many subjects are reconciled at once, those that wait for an external system not counted.
 const WORKERS: usize = 8;
 
-/// How many calls one turn has under way.
+/// How many calls a reconcile makes concurrently.
 const AT_ONCE: usize = 4;
 
-/// Everything that a turn needs.
+/// The controller's parts.
 pub(crate) struct Controller {
     pub operators: Vec<Box<dyn Operator>>,
     pub guards: Vec<LeaseGuard>,
@@ -54,7 +55,7 @@ pub(crate) struct Controller {
     pub random: Box<dyn SecureRandom + Send + Sync>,
 }
 
-/// One subject in its turn.
+/// The subject of a reconcile.
 struct Subject<'a> {
     id: &'a Id,
     operator: &'a dyn Operator,
@@ -64,7 +65,7 @@ struct Subject<'a> {
     head: Head,
 }
 
-/// What a composer wants, and what is known about it.
+/// The result of composing, and what was known.
 struct Round {
     composed: Composed,
     known: KnownKinds,
@@ -72,12 +73,12 @@ struct Round {
     is_complete: bool,
 }
 
-/// What came of making an answer so.
+/// The result of writing the desired state.
 #[derive(Default)]
 struct Written {
     /// Whether anything was written: then there may be more to do.
     wrote: bool,
-    /// What could not be made so, for the user.
+    /// Failures for the user.
     problems: Vec<Failure>,
 }
 
@@ -100,7 +101,8 @@ impl Controller {
         subjects.for_each_concurrent(None, reconcile).await;
     }
 
-    /// Waits for an external system while another subject has this one's slot: a slow one holds up only who needs it.
+    /// Waits for an external system and lends this subject's slot to another one: a slow system only delays the
+    /// subjects that need it.
     async fn external<T>(&self, request: impl Future<Output = T>) -> T {
         self.slots.add_permits(1);
         let response = request.await;
@@ -117,7 +119,7 @@ impl Controller {
         ) else {
             return Outcome::Gone;
         };
-        // Whoever begins to lead, or settles, wakes everybody.
+        // Subjects are woken when this replica starts to lead, and when the operator's kinds are known.
         if !guard.is_valid() || !self.cache.is_settled(id.operator) {
             return Outcome::Done(None);
         }
@@ -162,8 +164,8 @@ impl Controller {
     async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
         let is_finalized = subject.head.finalizers.contains(&subject.finalizer());
         if subject.head.is_deleted() && !is_finalized {
-            // What is left goes with it, or with others that hold it.
-            self.cache.asked(subject.id, &BTreeSet::new());
+            // The garbage collector deletes the rest.
+            self.cache.set_dependencies(subject.id, &BTreeSet::new());
             return Ok(Outcome::Done(None));
         }
         let is_ordered = subject.operator.ordered_deletion();
@@ -216,7 +218,7 @@ impl Controller {
         loop {
             let view = View::new(&self.cache, &self.external, &failed);
             let known = self.cache.known_kinds(subject.namespace());
-            let (composed, known, mut asks) = {
+            let (composed, known, mut dependencies) = {
                 let observed = ObservedState::new(&view, Timestamp::now());
                 // A panic leaves only a partial result, which is dropped.
                 let composed = catch_unwind(AssertUnwindSafe(|| {
@@ -226,9 +228,9 @@ impl Controller {
                 (composed, known, observed.into_dependencies())
             };
             if let Ok(Ok(composed)) = &composed {
-                asks.extend(subject.unmarked(composed));
+                dependencies.extend(subject.unmarked(composed));
             }
-            self.cache.asked(subject.id, &asks);
+            self.cache.set_dependencies(subject.id, &dependencies);
             let wanted = view.wanted();
             if !wanted.is_empty() && round < ROUNDS {
                 failed.extend(self.fetch(wanted).await);
@@ -240,11 +242,11 @@ impl Controller {
             }
             let mut composed = composed.unwrap_or_else(|_| {
                 error!(kind = %subject.key.kind, place = %subject.id.place, "the composer panicked");
-                Err(Failure::new(Reason::InternalError, "the operator failed on this resource, which is a mistake in it; see its log"))
+                Err(Failure::new(Reason::InternalError, "the operator failed on this resource because of a defect: report it with the operator's log"))
             })?;
-            if asks
+            if dependencies
                 .iter()
-                .any(|ask| matches!(ask, Dependency::External(_)))
+                .any(|dependency| matches!(dependency, Dependency::External(_)))
             {
                 let again = Timestamp::now() + REMEMBERED;
                 composed.desired.requeue_at = Some(
@@ -258,7 +260,7 @@ impl Controller {
                 return Err(Failure::new(
                     Reason::InternalError,
                     format!(
-                        "{key} would not be in the namespace of its owner, which is a mistake in the operator"
+                        "{key} would not be in the namespace of its owner, which is a defect of the operator: report it"
                     ),
                 ));
             }
@@ -270,7 +272,7 @@ impl Controller {
         }
     }
 
-    /// Fetches what was missing; what could not be had, with the reason.
+    /// Fetches what was missing. Returns what could not be fetched, with the reason.
     async fn fetch(&self, wanted: BTreeSet<Wanted>) -> Vec<(Wanted, String)> {
         let is_external = |wanted: &Wanted| matches!(wanted, Wanted::External(_));
         let (external, objects): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_external);
@@ -295,8 +297,8 @@ impl Controller {
                 Ok(None) => Err(format!("{key} has just gone")),
                 Err(error) => Err(format!("{key} can't be read: {}", error.shown(key.kind))),
             },
-            Wanted::External(question) => {
-                let answered = self.external.observe(question).await;
+            Wanted::External(query) => {
+                let answered = self.external.observe(query).await;
                 answered.map_err(|error| error.to_string())
             }
         };
@@ -315,9 +317,10 @@ impl Controller {
             finalizers.push(&ours);
         }
         let (manager, version) = (subject.operator.name(), &subject.head.resource_version);
+        let metadata = json!({ "finalizers": finalizers });
         let written =
             self.api
-                .set_finalizers(subject.guard, manager, &subject.key, version, &finalizers);
+                .set_metadata(subject.guard, manager, &subject.key, version, metadata);
         let written = written.await?;
         if wanted {
             self.cache.learn(&subject.key, written);
@@ -331,14 +334,14 @@ impl Subject<'_> {
         self.key.namespace.as_deref().unwrap_or_default()
     }
 
-    /// What holds the subject until everything of it is gone.
+    /// Returns the finalizer that keeps the subject until its objects are deleted.
     fn finalizer(&self) -> String {
         let kind = self.key.kind;
         format!("{}/{}", kind.group, kind.kind.to_lowercase())
     }
 
-    /// What shows no owner that could be woken when it changes: objects that outlast theirs, and Secrets that others may
-    /// have made.
+    /// Returns the objects that have no reference to the subject, so that a change of them doesn't wake it: objects
+    /// without an owner, and Secrets that others may have created.
     fn unmarked(&self, composed: &Composed) -> Vec<Dependency> {
         let objects = composed.desired.objects.iter();
         let lasting = objects.filter(|(_, object)| object["metadata"]["ownerReferences"].is_null());
@@ -350,8 +353,8 @@ impl Subject<'_> {
             .collect()
     }
 
-    /// What is composed outside the namespace of a subject that has one: there nothing shows whose it is but labels, which
-    /// anybody may set.
+    /// Returns an object outside the namespace of a namespaced subject. Only labels would name its owner, which every
+    /// user may set.
     fn elsewhere<'a>(&self, composed: &'a Composed) -> Option<&'a Key> {
         self.key.namespace.as_ref()?;
         let mut keys = composed
@@ -363,7 +366,7 @@ impl Subject<'_> {
     }
 }
 
-/// As many slots as subjects are reconciled at once.
+/// Returns a slot for each subject that is reconciled concurrently.
 pub(crate) fn slots() -> Semaphore {
     Semaphore::new(WORKERS)
 }

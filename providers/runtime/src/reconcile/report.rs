@@ -1,4 +1,4 @@
-//! Saying how it is: the status, and events for what changed in it.
+//! Reporting: the status, and events for its changes.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::api::ApiError;
 use crate::apply::Digest;
 
 impl Controller {
-    /// Says why a subject can't be composed, or its answer not be made so.
+    /// Reports why a subject can't be composed, or its desired state not be applied.
     pub(super) async fn refuse(
         &self,
         subject: &Subject<'_>,
@@ -42,8 +42,8 @@ impl Controller {
         self.report(subject, &status, &failed).await.map(drop)
     }
 
-    /// Writes the status if it changed, and tells of what changed in it: as a warning where a condition has failed. Whether it
-    /// did.
+    /// Writes the status if it changed, and an event for each changed condition: a Warning where it failed. Returns
+    /// whether it wrote.
     pub(super) async fn report(
         &self,
         subject: &Subject<'_>,
@@ -56,7 +56,7 @@ impl Controller {
             return Ok(false);
         }
         let (manager, version) = (subject.operator.name(), &subject.head.resource_version);
-        // The finalizer or an event may have changed the subject since it was looked at.
+        // The finalizer may have changed the subject since it was read.
         let written = self
             .api
             .set_status(subject.guard, manager, &subject.key, version, status)
@@ -79,13 +79,13 @@ impl Controller {
     }
 }
 
-/// What the digests of a status are remembered under, which is no operator's name.
+/// The key for digests of a status; no operator has this name.
 const STATUS: &str = "status";
 
 /// The sum of all conditions.
 const READY: &str = "Ready";
 
-/// A condition that says something else than before.
+/// A changed condition.
 pub(crate) struct Change {
     pub type_: String,
     pub status: String,
@@ -93,8 +93,8 @@ pub(crate) struct Change {
     pub message: String,
 }
 
-/// What conditions say that they did not say before. Of a subject that nothing was said of yet, only the sum of them; and
-/// what several say in the same words, as a sum and what it sums up do, once.
+/// Returns the changed conditions. Of a subject without conditions before, only Ready; and of several with the same
+/// message, as Ready and the one that it repeats, the first.
 fn changes(before: &Value, now: &Value) -> Vec<Change> {
     let conditions = |status: &Value| status["conditions"].as_array().cloned().unwrap_or_default();
     let before = conditions(before);
@@ -102,7 +102,7 @@ fn changes(before: &Value, now: &Value) -> Vec<Change> {
         fields.iter().all(|field| one[*field] == other[*field])
     };
     let mut new = conditions(now);
-    // They say in other words what Ready says.
+    // They repeat Ready.
     new.retain(|now| now["type"] != STALLED && now["type"] != RECONCILING);
     new.retain(|now| {
         let was = |before: &Value| same(before, now, &["type", "status", "reason"]);

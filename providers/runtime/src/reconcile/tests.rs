@@ -15,7 +15,8 @@ use crate::cache::{Place, State, follow};
 use crate::driver::{Driver, DriverError};
 use crate::testing::{CONFIG_MAP, POOL, Server, THING, WIDGET, controller, during, until};
 
-/// Wants nothing and keeps every ConfigMap that it sees. A kind that it can't read recovers right after it was looked at.
+/// Composes nothing and keeps every ConfigMap that it observes. A kind that it can't read recovers right after the
+/// lookup.
 #[derive(Clone, Default)]
 struct Keeper(Arc<OnceLock<Arc<Cache>>>);
 
@@ -89,7 +90,7 @@ fn applied(uid: &str) -> Value {
     json!({ "metadata": { "labels": labels, "ownerReferences": owner, "managedFields": fields }, "data": {} })
 }
 
-/// A Thing whose parts go in their order.
+/// A Thing with ordered deletion.
 fn thing() -> Value {
     json!({ "metadata": { "finalizers": ["test/thing"] } })
 }
@@ -153,7 +154,7 @@ async fn look_alike_in_another_namespace_neither_wakes_nor_holds_an_owner() {
     .await;
 }
 
-/// DependencyIndex a server that takes connections and never answers.
+/// Reads from a server that accepts connections and never responds.
 struct TarPit {
     address: std::net::SocketAddr,
     asked: Arc<AtomicUsize>,
@@ -267,7 +268,7 @@ impl Operator for Labeller {
         let owner =
             json!([{ "kind": "Pool", "name": "pool", "uid": metadata["uid"], "controller": true }]);
         let map = json!({ "metadata": { "ownerReferences": owner }, "data": {} });
-        let labels = json!({ "metadata": { "labels": { "leased": "yes" } } });
+        let labels = json!({ "metadata": { "labels": { "leased": "yes", "former": null } } });
         let labelled = ["theirs", "missing"].map(|name| Key::new(WIDGET, namespace, name));
         let widgets = labelled.iter().map(|key| (key.clone(), labels.clone()));
         let maps = [(Key::new(CONFIG_MAP, namespace, "made"), map)];
@@ -289,7 +290,8 @@ async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
     let controller = controller(&server, vec![Box::new(Labeller)], Vec::new());
     let pool = |namespace: &str| json!({ "metadata": { "labels": { "namespace": namespace } } });
     server.put(POOL, "", "pool", pool("a"));
-    server.put(WIDGET, "a", "theirs", json!({ "spec": {} }));
+    let theirs = json!({ "metadata": { "labels": { "former": "x", "kept": "y" } }, "spec": {} });
+    server.put(WIDGET, "a", "theirs", theirs);
     let api = server.api();
     let kinds = [POOL, CONFIG_MAP, WIDGET];
     let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
@@ -304,6 +306,8 @@ async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
         })
         .await;
         assert_eq!(label("missing"), None, "it isn't created");
+        let labels = server.get(WIDGET, "a", "theirs").unwrap()["metadata"]["labels"].clone();
+        assert_eq!(labels, json!({ "kept": "y", "leased": "yes" }));
 
         server.delete(CONFIG_MAP, "a", "made");
         until("another", || server.get(CONFIG_MAP, "a", "made").is_some()).await;

@@ -1,4 +1,4 @@
-//! Making an answer so: apply, generate, prune, call.
+//! Writing the desired state: apply, generate, prune, call.
 
 use futures::{StreamExt, stream};
 use provider_composer::{Composed, Failure, Generated, Key, Lookup, Owner, Reason};
@@ -12,24 +12,24 @@ use crate::cache::{Entry, KnownKinds, State};
 use crate::driver::DriverError;
 use crate::generate::{self, WHILE_WANTED};
 
-/// What came of one object: whether it was written, or why it can't be.
+/// The result for one object: whether it was written, or why it can't be.
 type One = Result<Result<bool, Failure>, ApiError>;
 
-/// What to do with an object that is wanted.
+/// What to do with a wanted object.
 enum Step {
     Nothing,
-    /// The uid of what is there; none: nothing is.
+    /// Apply it; with the uid of the existing object.
     Apply(Option<String>),
-    /// Whether it is as wanted takes a look at its body.
+    /// Read its body first.
     Look,
-    /// Somebody else's.
+    /// It has another owner.
     Taken,
-    /// It can't be told.
+    /// It can't be read.
     Unknown(String),
 }
 
 impl Controller {
-    /// Makes an answer so. Nothing is deleted and nothing called unless all objects are as wanted.
+    /// Writes the desired state. Nothing is deleted and no external system is called unless all objects are applied.
     pub(super) async fn write(
         &self,
         subject: &Subject<'_>,
@@ -37,14 +37,18 @@ impl Controller {
         known: &KnownKinds,
     ) -> Result<Written, ApiError> {
         let mut made = Written::default();
-        let objects = composed.desired.objects.iter();
-        let applied: Vec<_> = objects
-            .map(|(key, object)| {
-                let is_labelled = composed.desired.labelled.contains(key);
-                self.apply(subject, key, object, is_labelled)
-            })
+        let is_labelled = |key: &Key| composed.desired.labelled.contains(key);
+        let objects = || composed.desired.objects.iter();
+        let applied = objects().filter(|(key, _)| !is_labelled(key));
+        let applied: Vec<_> = applied
+            .map(|(key, object)| self.apply(subject, key, object))
             .collect();
         made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
+        let labelled = objects().filter(|(key, _)| is_labelled(key));
+        let labelled: Vec<_> = labelled
+            .map(|(key, object)| self.label(subject, key, &object["metadata"]["labels"]))
+            .collect();
+        made.gather(stream::iter(labelled).buffered(AT_ONCE).collect().await)?;
         let generated = composed.desired.generated.iter();
         let generated: Vec<_> = generated
             .map(|(key, generated)| self.generate(subject, &composed.owner, key, generated))
@@ -72,38 +76,25 @@ impl Controller {
         Ok(made)
     }
 
-    /// Applies an object. Of an object that someone else manages only labels are applied, and only where it exists.
-    async fn apply(
-        &self,
-        subject: &Subject<'_>,
-        key: &Key,
-        object: &Value,
-        is_labelled: bool,
-    ) -> One {
+    async fn apply(&self, subject: &Subject<'_>, key: &Key, object: &Value) -> One {
         let manager = subject.operator.name();
         let wanted = wanted(object);
-        let mut step = self.step(subject, key, wanted, is_labelled);
+        let mut step = self.step(subject, key, wanted);
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
-                // The watch will say so in a moment.
+                // The watch is about to report it.
                 None => return Ok(Ok(true)),
             }
-            step = self.step(subject, key, wanted, is_labelled);
+            step = self.step(subject, key, wanted);
         }
         let uid = match step {
             Step::Nothing => return Ok(Ok(false)),
-            Step::Apply(None) if is_labelled => return Ok(Ok(false)),
             Step::Apply(uid) => uid,
-            // Changed in between: the watch is about to tell how.
+            // Changed in between: the watch is about to report it.
             Step::Look => return Ok(Ok(true)),
             Step::Taken => return Ok(Err(taken(key))),
-            Step::Unknown(why) => {
-                return Ok(Err(Failure::transient(
-                    Reason::NotApplied,
-                    format!("{key} can't be applied: {why}"),
-                )));
-            }
+            Step::Unknown(why) => return Ok(Err(unknown(key, &why, "applied"))),
         };
         let applied = self
             .api
@@ -120,13 +111,48 @@ impl Controller {
         }
     }
 
-    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest, is_labelled: bool) -> Step {
+    /// Changes labels of an object that someone else manages, where it exists and is as it was observed.
+    async fn label(&self, subject: &Subject<'_>, key: &Key, labels: &Value) -> One {
+        let head = match self.cache.find(key) {
+            Lookup::Found(entry) => entry.head(),
+            Lookup::Missing => return Ok(Ok(false)),
+            Lookup::Unknown(why) => return Ok(Err(unknown(key, &why, "labelled"))),
+        };
+        let mut wanted = labels.as_object().into_iter().flatten();
+        if wanted.all(|(label, value)| head.labels.get(label).map(String::as_str) == value.as_str())
+        {
+            return Ok(Ok(false));
+        }
+        let (manager, version) = (subject.operator.name(), &head.resource_version);
+        let written = self
+            .api
+            .set_metadata(
+                subject.guard,
+                manager,
+                key,
+                version,
+                json!({ "labels": labels }),
+            )
+            .await;
+        match written {
+            Ok(object) => {
+                info!(operator = manager, %key, namespace = key.namespace, "labelled");
+                self.cache.learn(key, object);
+                Ok(Ok(true))
+            }
+            // Changed or deleted in between: the watch is about to report it.
+            Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(Ok(true)),
+            Err(error) => shown(error, key, "labelled"),
+        }
+    }
+
+    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest) -> Step {
         let entry = match self.cache.find(key) {
             Lookup::Found(entry) => entry,
             Lookup::Missing => return Step::Apply(None),
             Lookup::Unknown(why) => return Step::Unknown(why),
         };
-        if !is_labelled && !is_ours(&entry, subject) {
+        if !is_ours(&entry, subject) {
             return Step::Taken;
         }
         let manager = subject.operator.name();
@@ -141,7 +167,7 @@ impl Controller {
         }
     }
 
-    /// Makes a Secret where there is none of its name, and never touches one that is there.
+    /// Creates a Secret where none of its name exists, and never changes an existing one.
     async fn generate(
         &self,
         subject: &Subject<'_>,
@@ -151,12 +177,7 @@ impl Controller {
     ) -> One {
         match self.cache.find(key) {
             Lookup::Found(_) => return Ok(Ok(false)),
-            Lookup::Unknown(why) => {
-                return Ok(Err(Failure::transient(
-                    Reason::NotApplied,
-                    format!("{key} can't be made: {why}"),
-                )));
-            }
+            Lookup::Unknown(why) => return Ok(Err(unknown(key, &why, "created"))),
             Lookup::Missing => {}
         }
         let manager = subject.operator.name();
@@ -179,11 +200,11 @@ impl Controller {
                 Ok(Ok(true))
             }
             Err(error) if error.code() == Some(409) => Ok(Ok(false)),
-            Err(error) => shown(error, key, "made"),
+            Err(error) => shown(error, key, "created"),
         }
     }
 
-    /// Deletes what is the subject's and wanted in no way.
+    /// Deletes the subject's objects that aren't wanted any more.
     async fn prune(
         &self,
         subject: &Subject<'_>,
@@ -209,7 +230,7 @@ impl Controller {
                     info!(operator = subject.operator.name(), %key, namespace = key.namespace, "deleted");
                     wrote = true;
                 }
-                // It changed or went in between: the watch is about to tell.
+                // Changed or deleted in between: the watch is about to report it.
                 Err(error) if matches!(error.code(), Some(404 | 409)) => wrote = true,
                 Err(error) => return Err(error),
             }
@@ -217,7 +238,7 @@ impl Controller {
         Ok(wrote)
     }
 
-    /// Whether nothing of the subject is left but what stays for ever.
+    /// Whether no object of the subject is left, except those that are kept.
     pub(super) fn is_all_gone(&self, subject: &Subject<'_>) -> bool {
         let readable = subject
             .operator
@@ -231,7 +252,8 @@ impl Controller {
     }
 }
 
-/// Whether an object goes when it isn't wanted any more: all that was applied, and such Secrets as were made for a while.
+/// Whether an object is deleted when it isn't wanted any more: every applied one, and Secrets that were generated for a
+/// limited time.
 fn goes(entry: &Entry, subject: &Subject<'_>) -> bool {
     let managed = entry.managed_by(subject.operator.name());
     managed.is_some_and(|managed| {
@@ -239,7 +261,7 @@ fn goes(entry: &Entry, subject: &Subject<'_>) -> bool {
     })
 }
 
-/// Whether an object is the subject's: by its controller, or, where it shows none, because this operator applied it.
+/// Whether the subject owns an object: by its controller or, where it has none, because this operator applied it.
 fn is_ours(entry: &Entry, subject: &Subject<'_>) -> bool {
     match entry.head().controller() {
         Some(controller) => controller.uid == subject.head.uid,
@@ -257,12 +279,17 @@ fn taken(key: &Key) -> Failure {
     Failure::new(
         Reason::NameTaken,
         format!(
-            "{place} exists and was made by somebody else, so it is left alone; delete or rename it, or choose another name here"
+            "{place} exists and has another owner, so it is left alone: delete or rename it, or choose another name here"
         ),
     )
 }
 
-/// What the user may mend is shown; what passes by itself is tried again.
+fn unknown(key: &Key, why: &str, done: &str) -> Failure {
+    let message = format!("{key} can't be {done}: {why}");
+    Failure::transient(Reason::NotApplied, message)
+}
+
+/// Shows an error that the user can fix; others are retried.
 fn shown(error: ApiError, key: &Key, done: &str) -> One {
     match error.code() {
         None | Some(409 | 429) => Err(error),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::StorageClusterSpec;
+use c5c3_api::parts::Quantity;
 use c5c3_api::storage_cluster::DeviceClass;
 use function_protocol::Fatal;
 use serde_json::json;
@@ -14,7 +15,6 @@ use crate::manifest::ceph::{
     Encryption, Mgr, Mon, MonZone, Network, StretchCluster, VolumeClaim, VolumeClaimTemplate,
     VolumeRequest,
 };
-use crate::quantity;
 
 /// Fewest hosts of a CephCluster: each monitor is on a host of its own.
 const MONITORS: u32 = 3;
@@ -103,8 +103,9 @@ pub fn wanted(
 /// Why the pool's disks don't reach its target capacity, if they don't.
 pub fn shortfall(spec: &StorageClusterSpec, preset: &CephPreset) -> Option<String> {
     let target = spec.target_capacity()?;
-    let disk = quantity::amount(&format!("{}Gi", preset.disk_gib.max(1)))?;
-    let needed = (quantity::amount(target)? / disk).ceil();
+    let disk = preset.disk_gib.max(1) as f64 * f64::from(1_u32 << 30);
+    let capacity: Quantity = target.parse().ok()?;
+    let needed = (capacity.amount() / disk).ceil();
     let disks = disks(spec);
     (needed > f64::from(disks)).then(|| {
         format!(

@@ -107,7 +107,16 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
     let (mut call, before) = running("customer-a-prod");
     call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
     let outcome = call.run();
-    assert_eq!(retained(&outcome), ["share-hv-pool-b"]);
+    assert_eq!(
+        retained(&outcome),
+        [
+            "agents-namespace-hv-pool-b",
+            "pull-agents-neutron-agent-hv-pool-b",
+            "pull-agents-nova-cell1-compute-hv-pool-b",
+            "pull-agents-ovn-chassis-hv-pool-b",
+            "share-hv-pool-b",
+        ]
+    );
     assert_eq!(
         outcome.manifest("share-hv-pool-b"),
         before.manifest("share-hv-pool-b")
@@ -348,4 +357,67 @@ fn a_pool_stays_asked_for_and_held_until_what_was_released_in_it_is_gone() {
     let gone = call.run();
     assert!(!gone.desired.contains_key(hold));
     assert_ne!(asked(&gone), asked(&before));
+}
+
+/// Gives the hypervisor pools networks of nodes.
+fn with_networks(mut call: Call) -> Call {
+    let hypervisors = |pool: &&mut Value| text(pool, "/kind").contains("Hypervisor");
+    for (pool, second) in call.world.iter_mut().filter(hypervisors).zip(180..) {
+        pool["status"]["network"] = json!({ "nodes": format!("10.{second}.0.0/16") });
+    }
+    call
+}
+
+#[test]
+fn hypervisors_reach_their_control_plane_even_while_pools_are_not_read() {
+    let call = with_networks(call("customer-a-prod"));
+    let endpoints = json!([{
+        "name": "keystone",
+        "hostnames": ["keystone.openstack-customer-a-prod.svc"],
+        "addresses": ["192.0.2.1"],
+    }]);
+    let reported = |name: &str, manifest: &Value| {
+        let mut status = well(name, manifest);
+        if name == "control-plane" {
+            status["agentEndpoints"] = endpoints.clone();
+        }
+        status
+    };
+    let first = call.run();
+    let network = &first.manifest("control-plane")["spec"]["global"]["network"];
+    assert_eq!(
+        network["hypervisorNetworks"],
+        json!(["10.180.0.0/16", "10.181.0.0/16"])
+    );
+    assert_eq!(network["hypervisorAccess"], json!({}));
+
+    let mut call = call.applied(&first, reported);
+    let second = call.run();
+    let share =
+        |outcome: &Outcome| outcome.manifest("share-hv-pool-a")["spec"]["endpoints"].clone();
+    assert_eq!(share(&second), endpoints);
+
+    call = call.applied(&second, well);
+    assert_eq!(share(&call.run()), endpoints, "the status lacks them");
+    call.world.clear();
+    let unread = call.run();
+    let kept = &unread.manifest("control-plane")["spec"]["global"]["network"];
+    assert_eq!(
+        kept,
+        &second.manifest("control-plane")["spec"]["global"]["network"]
+    );
+    assert_eq!(share(&unread), endpoints);
+}
+
+#[rstest]
+#[case::no_servers("/spec/services", json!({ "nova": false, "cinder": false }))]
+#[case::not_encrypted("/spec/tls", json!({ "enabled": false }))]
+fn no_load_balancers_without_agents_or_encryption(#[case] field: &str, #[case] value: Value) {
+    let mut call = with_networks(call("customer-a-prod"));
+    let (parent, key) = field.rsplit_once('/').unwrap();
+    call.composite.pointer_mut(parent).unwrap()[key] = value;
+    let outcome = call.run();
+    let network = &outcome.manifest("control-plane")["spec"]["global"]["network"];
+    assert!(network["mtu"].is_u64());
+    assert_eq!(network.get("hypervisorAccess"), None);
 }

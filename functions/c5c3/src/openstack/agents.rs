@@ -1,0 +1,117 @@
+//! The path of what agents on hypervisors need: pushed from the control plane's cluster into a secret store, pulled from it
+//! into the cluster of each hypervisor pool. No value passes through this function.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::HypervisorClusterSpec;
+use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
+use function_protocol::Fatal;
+
+use super::Recipe;
+use super::control_plane::is_active;
+use crate::composed::Composed;
+use crate::manifest::Manifest;
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::pools::Named;
+
+/// How often External Secrets compares both sides. A rotated credential reaches the agents within two of these.
+const REFRESH: &str = "5m0s";
+
+/// A Secret that an operator writes beside the control plane, for agents.
+struct Source {
+    /// Its name.
+    name: String,
+    /// The labels by which the hypervisor-pool-operator finds it.
+    labels: BTreeMap<&'static str, &'static str>,
+}
+
+/// Name of the composed resource for the namespace in a hypervisor pool's cluster.
+pub fn namespace(pool: &str) -> String {
+    format!("agents-namespace-{pool}")
+}
+
+impl Recipe<'_> {
+    /// Wants the path of every Secret for agents, to each pool in another cluster than the control plane's. Returns what
+    /// isn't ready, in words.
+    pub fn agents(&self, composed: &mut Composed<'_>) -> Result<Vec<String>, Fatal> {
+        let control_plane = self.site.control_plane.name.name();
+        let pools = self.site.hypervisors.iter();
+        let pools: Vec<_> = pools
+            .filter(|pool| pool.name.name() != control_plane)
+            .collect();
+        let sources = self.sources();
+        let mut waiting = Vec::new();
+        for source in sources.iter().filter(|_| !pools.is_empty()) {
+            let push = self.push_source(source);
+            let resource = format!("push-agents-{}", source.name);
+            let creation = self.site.creation_in_namespace();
+            waiting.extend(composed.travel(&resource, control_plane, push, creation)?);
+        }
+        for pool in pools {
+            waiting.extend(self.pull_sources(pool, &sources, composed)?);
+        }
+        Ok(waiting)
+    }
+
+    /// Wants a namespace in a pool's cluster and, once it is this claim's, the Secrets in it. It stays while there is a share,
+    /// whose servers may run without Nova's API.
+    fn pull_sources(
+        &self,
+        pool: &Named<HypervisorClusterSpec>,
+        sources: &[Source],
+        composed: &mut Composed<'_>,
+    ) -> Result<Vec<String>, Fatal> {
+        let (cluster, creation) = (pool.name.name(), self.site.creation_in(pool));
+        let resource = namespace(cluster);
+        if sources.is_empty() && !composed.exists(&resource) {
+            return Ok(Vec::new());
+        }
+        let manifest = self.namespace_manifest();
+        composed.object(&resource, cluster, manifest, creation, is_active)?;
+        let creation = creation.when(composed.owns(&resource));
+        let mut waiting = Vec::new();
+        for source in sources {
+            let pull = self.pull_source(source);
+            let resource = format!("pull-agents-{}-{cluster}", source.name);
+            waiting.extend(composed.travel(&resource, cluster, pull, creation)?);
+        }
+        Ok(waiting)
+    }
+
+    /// What the operators of Nova, Neutron and OVN write for agents of this claim's ControlPlane.
+    fn sources(&self) -> Vec<Source> {
+        let services = &self.cluster.spec.services;
+        let source = |name: String, labels: &[_]| Source {
+            name,
+            labels: labels.iter().copied().collect(),
+        };
+        if !services.nova {
+            return Vec::new();
+        }
+        let compute = format!("nova-{FIRST_CELL}-compute");
+        let mut sources = vec![source(compute, &[(AGENTS, "nova"), (CELL, FIRST_CELL)])];
+        if services.neutron {
+            sources.push(source("neutron-agent".to_owned(), &[(AGENTS, "neutron")]));
+            sources.push(source("ovn-chassis".to_owned(), &[(AGENTS, "ovn")]));
+        }
+        sources
+    }
+
+    fn source_path(&self, source: &Source) -> String {
+        self.path(format_args!("agents/{}", source.name))
+    }
+
+    fn push_source(&self, source: &Source) -> Manifest<PushSecret> {
+        let (path, store) = (self.source_path(source), &self.presets.secret_store);
+        let push = PushSecret::whole(source.name.clone(), path, store, REFRESH);
+        Manifest::new(&self.names.namespace(), source.name.clone(), push)
+    }
+
+    fn pull_source(&self, source: &Source) -> Manifest<ExternalSecret> {
+        let (path, store) = (self.source_path(source), &self.presets.secret_store);
+        // Servers outlive a service that is disabled. The Secret is deleted with its namespace.
+        let (name, policy, labels) = (source.name.clone(), "Orphan", source.labels.clone());
+        let pull = ExternalSecret::whole(name, path, store, REFRESH, policy, labels);
+        Manifest::new(&self.names.namespace(), source.name.clone(), pull)
+    }
+}

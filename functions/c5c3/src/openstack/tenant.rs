@@ -1,0 +1,124 @@
+//! How the claim's owner gets the clouds.yaml of the tenant's first user: pushed from the control plane's cluster into a
+//! secret store, pulled from it into the claim's namespace. No value passes through this function.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::Reason;
+use c5c3_api::control_plane::{Connection, ControlPlaneStatus, TenantAccess};
+use function_protocol::{Fatal, Response};
+use serde::Deserialize;
+
+use super::Recipe;
+use super::site::CONTROL_PLANE;
+use crate::composed::Composed;
+use crate::manifest::Manifest;
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::transitions;
+
+/// How often External Secrets compares both sides.
+const REFRESH: &str = "5m0s";
+/// Name of the composed PushSecret.
+const PUSH: &str = "push-tenant-clouds";
+/// Name of the composed ExternalSecret.
+const PULL: &str = "pull-tenant-clouds";
+
+/// What is read of the ControlPlane's spec as it was last wanted.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LastAccess {
+    access: Option<TenantAccess>,
+}
+
+/// How far the clouds.yaml has come.
+pub struct Tenant {
+    /// What it waits for.
+    waiting: Option<String>,
+    /// The Secret in the claim's namespace, once it works.
+    connection: Option<Connection>,
+}
+
+impl Recipe<'_> {
+    /// What the tenant's first user may do. A site that hands out no clouds.yaml any more keeps the users that there are.
+    pub fn access(&self, composed: &Composed<'_>) -> Option<TenantAccess> {
+        let was_wanted = || {
+            let last: Option<LastAccess> = composed.last_wanted(CONTROL_PLANE);
+            last.is_some_and(|last| last.access.is_some())
+        };
+        let is_wanted = self.presets.tenant_access.is_some() || was_wanted();
+        is_wanted.then(|| self.cluster.spec.access.unwrap_or_default())
+    }
+
+    /// Wants the path of the clouds.yaml, where the site hands it out: its end once its beginning works, so that nothing is
+    /// read that was another claim's.
+    pub fn tenant(&self, composed: &mut Composed<'_>) -> Result<Option<Tenant>, Fatal> {
+        let namespace = self.cluster.metadata.claim_namespace();
+        let Some(preset) = self.presets.tenant_access.as_ref() else {
+            return Ok(None);
+        };
+        if namespace.is_empty() {
+            return Ok(None);
+        }
+        let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
+        let source = control_plane.status.connection;
+        let name = self.names.with("clouds");
+        let path = self.path("tenant/clouds");
+        let store = &self.presets.secret_store;
+        let secret = source.as_ref().map(|source| source.secret_name.clone());
+        let push = PushSecret::whole(
+            secret.unwrap_or_else(|| name.clone()),
+            path.clone(),
+            store,
+            REFRESH,
+        );
+        let push = Manifest::new(&self.names.namespace(), name.clone(), push);
+        let creation = self.site.creation_in_namespace().when(source.is_some());
+        let cluster = self.site.control_plane.name.name();
+        let pushes = composed.travel(PUSH, cluster, push, creation)?;
+
+        let (secret, store, labels) = (name.clone(), &preset.secret_store, BTreeMap::new());
+        let pull = ExternalSecret::whole(secret, path, store, REFRESH, "Owner", labels);
+        let is_pushed = pushes.is_none() && composed.owns(PUSH);
+        let pull = Manifest::new(namespace, name.clone(), pull);
+        let creation = creation.when(is_pushed);
+        let pulls = composed.travel(PULL, &preset.provider_config, pull, creation)?;
+        let is_own = composed.owns(PULL);
+        let arrived = pulls.is_none() && is_own;
+        let user = "the tenant's first user: see the condition AccessReady of the ControlPlane";
+        let waits = pulls.or(pushes).unwrap_or_else(|| user.to_owned());
+        let last = self.cluster.status.connection.clone();
+        Ok(Some(match arrived {
+            true => Tenant {
+                waiting: None,
+                connection: Some(Connection { secret_name: name }),
+            },
+            false => Tenant {
+                waiting: Some(waits),
+                connection: last.filter(|_| is_own),
+            },
+        }))
+    }
+
+    /// Says how far the clouds.yaml has come. Returns the Secret with it.
+    pub fn connection(
+        &self,
+        tenant: Option<&Tenant>,
+        response: &mut Response,
+    ) -> Option<Connection> {
+        let (holds, reason, message) = match tenant {
+            Some(Tenant { waiting, .. }) => match waiting {
+                Some(waiting) => (false, Reason::Waiting, format!("waiting for {waiting}")),
+                None => (true, Reason::Ready, String::new()),
+            },
+            None if self.cluster.spec.access == Some(TenantAccess::Admin) => (
+                false,
+                Reason::Unsupported,
+                "this site hands out no credentials: ask the platform team for tenantAccess in the Composition's input, or \
+                 remove spec.access"
+                    .to_owned(),
+            ),
+            None => return None,
+        };
+        transitions::set(response, "ConnectionReady", holds, reason, message);
+        tenant?.connection.clone()
+    }
+}

@@ -1,0 +1,38 @@
+//! The status as JSON, for programs.
+
+use c5c3_plan::{Manifest, Readiness, readiness};
+use serde_json::{Value, json};
+
+use crate::snapshot::{Selection, Snapshot};
+
+impl Snapshot {
+    /// What is shown, as a list: claims first, then what the project's operators work on, each with all that was composed for it.
+    pub(crate) fn json(&self, selection: &Selection) -> Value {
+        let claims = self.claims(selection).map(|claim| shown(claim, Vec::new()));
+        let resources = self.operated(selection);
+        let resources = resources.iter().map(|(resource, _)| {
+            let composed = resource.all().into_iter();
+            let composed = composed.flat_map(|operated| &operated.manifests);
+            let composed = composed.map(|object| shown(object, Vec::new()));
+            shown(&resource.resource, composed.collect())
+        });
+        claims.chain(resources).collect()
+    }
+}
+
+fn shown(manifest: &Manifest, composed: Vec<Value>) -> Value {
+    let (ready, message) = match readiness(manifest) {
+        Readiness::Ready => (true, String::new()),
+        Readiness::Waiting(why) => (false, why),
+    };
+    json!({
+        "apiVersion": manifest.api_version(),
+        "kind": manifest.kind(),
+        "namespace": manifest.namespace(),
+        "name": manifest.name(),
+        "ready": ready,
+        "message": message,
+        "conditions": manifest.status()["conditions"],
+        "composed": composed,
+    })
+}

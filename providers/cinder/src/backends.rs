@@ -1,0 +1,206 @@
+//! Backends: pools in Ceph, each with its own configuration, key and programs.
+
+use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use provider_openstack::{
+    Awaited, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Service,
+    ServiceContext, progress, reached, said, sum, uuid,
+};
+
+use crate::backup::Place;
+use crate::config::{self, Facts};
+use crate::{CONFIG, member};
+
+/// The folder where Ceph's libraries look for configuration and keys.
+pub const CEPH: &str = "/etc/ceph";
+/// How many characters the names of resource and backend may have together: Kubernetes adds the component and a hash to the name of
+/// a StatefulSet, and puts the result into a label, which has at most 63.
+const LONGEST: usize = 44;
+
+/// A backend.
+pub struct Backend<'a> {
+    spec: &'a cinder::Backend,
+    /// Its pool.
+    pub pool: Awaited<Pool>,
+    options: Extra<'a>,
+    /// UUID of the secret under which libvirt finds the key.
+    uuid: String,
+}
+
+/// Returns the backends of a Cinder.
+///
+/// # Errors
+/// A name is too long or taken, or an option isn't one of a backend's.
+pub fn resolve<'a>(
+    service: &Service<'_>,
+    spec: &'a CinderSpec,
+    observed: &ObservedState<'_>,
+) -> Result<Vec<Backend<'a>>, Failure> {
+    let backends = spec.backends.iter();
+    let each = backends.map(|spec| {
+        let name = &spec.name;
+        check(service, name)?;
+        let field = format!("backends[{name}]");
+        let options = format!("{field}.options");
+        let listed = (options.as_str(), config::LISTED);
+        let derived = || uuid([service.namespace, service.name, name]);
+        let pool = Pool::resolve(service, &field, &spec.rbd, observed);
+        Ok(Backend {
+            options: Extra::of_section(service, &config::BACKEND, listed, &spec.options)?,
+            pool: pool.and_then(named),
+            uuid: spec.secret_uuid.clone().unwrap_or_else(derived),
+            spec,
+        })
+    });
+    each.collect()
+}
+
+/// Checks the name of a backend.
+fn check(service: &Service<'_>, name: &str) -> Result<(), Failure> {
+    let invalid = |message| Err(Failure::new(Reason::Invalid, message));
+    let length = service.name.len() + name.len();
+    if length > LONGEST {
+        return invalid(format!(
+            "the names of this resource and of its backend {name} have {length} characters together, and at most {LONGEST} fit into \
+             the names of pods: give the backend a shorter name"
+        ));
+    }
+    let known = Options::of(service.definition.name, service.release);
+    let mut sections = known
+        .iter()
+        .flat_map(|known| known.all().map(|option| option.section));
+    match sections.any(|section| section == name) {
+        true => invalid(format!(
+            "backends has {name}, and a section of Cinder's configuration is called so: give the backend another name"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Checks that Ceph's user can be a part of a file's name, where os-brick looks for its key.
+fn named(pool: Pool) -> Awaited<Pool> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    match pool.user.bytes().all(is_plain) {
+        true => Ok(pool),
+        false => Err(Progress::failed(
+            Reason::InvalidSecret,
+            format!(
+                "Ceph's user is {}: choose one of letters, digits, -, _ and .",
+                pool.user
+            ),
+        )),
+    }
+}
+
+impl Backend<'_> {
+    /// The component that works on its volumes.
+    fn component(&self) -> String {
+        format!("{}-{}", self.spec.name, CINDER_VOLUME.name)
+    }
+
+    /// What its pods run.
+    pub fn pods(&self, facts: &Facts<'_>, desired: &mut DesiredState) -> Pods {
+        let pool = match &self.pool {
+            Ok(pool) => pool,
+            Err(awaited) => return Pods::waiting(self.component(), awaited.clone()),
+        };
+        let mut files = Files::default();
+        let mut config = facts.common(&mut files);
+        config
+            .section("DEFAULT")
+            .set("enabled_backends", &self.spec.name)
+            // Members of one cluster share their volumes, and each continues what another left behind.
+            .set("cluster", facts.service.name);
+        self.configure(pool, facts.spec, &mut config);
+        self.files(pool, &mut files);
+        facts.finish(&mut config);
+        config.section(&self.spec.name).merge(&self.options);
+        files.config(CONFIG, &config);
+        Pods::of(
+            self.component(),
+            member(facts, "cinder-volume", &files, desired),
+        )
+    }
+
+    /// Its section (<https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html>).
+    fn configure(&self, pool: &Pool, spec: &CinderSpec, config: &mut Config) {
+        let name = &self.spec.name;
+        let section = config.section(name);
+        section
+            .set("volume_driver", &self.spec.driver)
+            .set("volume_backend_name", name)
+            .set("rbd_pool", &pool.pool)
+            .set("rbd_user", &pool.user)
+            // Distinguishes the keys of users with one name in several Cephs.
+            .set("rbd_cluster_name", name)
+            .set("rbd_ceph_conf", format!("{CEPH}/{name}.conf"))
+            .set("rbd_secret_uuid", &self.uuid)
+            // Otherwise the size of each volume is asked for with every report of the pool's capacity.
+            .set("rbd_exclusive_cinder_pool", true);
+        if let Some(cache) = &spec.image_volume_cache {
+            section
+                .set("image_volume_cache_enabled", true)
+                .set("image_volume_cache_max_size_gb", cache.max_size_gb)
+                .set("image_volume_cache_max_count", cache.max_count.unwrap_or(0));
+        }
+    }
+
+    /// Adds the configuration of Ceph and the key of its user.
+    pub fn files(&self, pool: &Pool, files: &mut Files) {
+        let name = &self.spec.name;
+        let keyring = format!("{name}.client.{}.keyring", pool.user);
+        pool.files(CEPH, &format!("{name}.conf"), &keyring, files);
+    }
+}
+
+/// Sets `CephConnected`, and returns how each backend's pool is reached.
+pub fn connected(
+    backends: &[Backend<'_>],
+    backup: Option<&Awaited<Place>>,
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) -> Vec<Progress> {
+    let pools = backends.iter().map(|backend| &backend.pool);
+    let pools = reached(pools, jobs, desired);
+    let names = backends.iter().map(|backend| backend.spec.name.clone());
+    let mut all: Vec<(String, Progress)> = names.zip(pools.iter().cloned()).collect();
+    if let Some(Ok(Place::Rbd(pool))) = backup {
+        let reached = reached([&Ok(pool.clone())], jobs, desired);
+        all.extend(reached.into_iter().map(|one| ("backup".to_owned(), one)));
+    }
+    if !all.is_empty() {
+        desired.conditions.set("CephConnected", &sum(&all));
+    }
+    pools
+}
+
+/// How each backend is: its pool, then its programs.
+pub fn report(
+    backends: &[Backend<'_>],
+    pools: &[Progress],
+    context: &ServiceContext<'_>,
+) -> Vec<BackendStatus> {
+    let each = backends.iter().zip(pools);
+    let each = each.map(|(backend, pool)| {
+        let state = match pool {
+            Progress::Ready => context.availability(&backend.component()),
+            awaited => awaited.clone(),
+        };
+        BackendStatus {
+            name: backend.spec.name.clone(),
+            status: Some(said(&state).to_owned()),
+            secret_uuid: Some(backend.uuid.clone()),
+            available_capacity_gb: None,
+        }
+    });
+    each.collect()
+}
+
+/// The progress of all pools.
+pub fn pools(backends: &[Backend<'_>]) -> Progress {
+    let states = backends.iter();
+    let states: Vec<(String, Progress)> = states
+        .map(|backend| (backend.spec.name.clone(), progress(&backend.pool)))
+        .collect();
+    sum(&states)
+}

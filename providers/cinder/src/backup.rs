@@ -1,0 +1,104 @@
+//! Backups of volumes: where they are, and what copies volumes there and back.
+
+use c5c3_api::cinder::VolumeBackup;
+use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+use provider_openstack::{Awaited, Bucket, CINDER_BACKUP, Files, Pods, Pool, Section, Service};
+
+use crate::backends::{self, Backend, CEPH};
+use crate::config::Facts;
+use crate::{CONFIG, member};
+
+/// The files of Ceph's configuration and key. No backend has an underscore in its name.
+const CONF: &str = "_backup.conf";
+const KEYRING: &str = "_backup.keyring";
+/// The file with the CA certificate of the object store.
+const AUTHORITY: &str = "backup-ca.crt";
+
+/// Where backups are.
+pub enum Place {
+    /// A pool in Ceph.
+    Rbd(Pool),
+    /// A bucket.
+    S3(Bucket),
+}
+
+impl Place {
+    /// Resolves the place of backups.
+    ///
+    /// # Errors
+    /// Its Secret doesn't exist, or lacks a key.
+    pub fn resolve(
+        service: &Service<'_>,
+        wanted: &VolumeBackup,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Self> {
+        match (&wanted.rbd, &wanted.s3) {
+            (Some(rbd), None) => Pool::resolve(service, "backup", rbd, observed).map(Self::Rbd),
+            (None, Some(bucket)) => Bucket::resolve(service, bucket, observed).map(Self::S3),
+            _ => Err(Progress::failed(
+                Reason::Invalid,
+                "backups are in one place: give backup.rbd or backup.s3",
+            )),
+        }
+    }
+
+    /// Sets the driver (<https://docs.openstack.org/cinder/latest/configuration/block-storage/backup-drivers.html>).
+    fn configure(&self, service: &Service<'_>, section: &mut Section, files: &mut Files) {
+        match self {
+            Self::Rbd(pool) => {
+                section
+                    .set(
+                        "backup_driver",
+                        "cinder.backup.drivers.ceph.CephBackupDriver",
+                    )
+                    .set("backup_ceph_conf", format!("{CEPH}/{CONF}"))
+                    .set("backup_ceph_user", &pool.user)
+                    .set("backup_ceph_pool", &pool.pool);
+                pool.files(CEPH, CONF, KEYRING, files);
+            }
+            Self::S3(bucket) => {
+                section
+                    .set("backup_driver", "cinder.backup.drivers.s3.S3BackupDriver")
+                    .set("backup_s3_endpoint_url", &bucket.endpoint)
+                    .set("backup_s3_store_bucket", &bucket.name)
+                    .secret("backup_s3_store_access_key", &bucket.access_key)
+                    .secret("backup_s3_store_secret_key", &bucket.secret_key);
+                if let Some(authority) = &bucket.authority {
+                    let path = format!("{}/{AUTHORITY}", service.definition.folder);
+                    section.set("backup_s3_ca_cert_file", path);
+                    files.text(AUTHORITY, authority);
+                }
+            }
+        }
+    }
+}
+
+/// What the pods run. They read the volumes of all backends.
+pub fn pods(
+    facts: &Facts<'_>,
+    place: &Awaited<Place>,
+    backends: &[Backend<'_>],
+    desired: &mut DesiredState,
+) -> Pods {
+    let waiting = |awaited: &Progress| Pods::waiting(CINDER_BACKUP.name, awaited.clone());
+    let place = match place {
+        Ok(place) => place,
+        Err(awaited) => return waiting(awaited),
+    };
+    let pools = backends::pools(backends);
+    if !pools.is_ready() {
+        return waiting(&pools);
+    }
+    let mut files = Files::default();
+    let mut config = facts.common(&mut files);
+    place.configure(facts.service, config.section("DEFAULT"), &mut files);
+    for backend in backends {
+        if let Ok(pool) = &backend.pool {
+            backend.files(pool, &mut files);
+        }
+    }
+    facts.finish(&mut config);
+    files.config(CONFIG, &config);
+    let program = member(facts, "cinder-backup", &files, desired);
+    Pods::of(CINDER_BACKUP.name, program)
+}

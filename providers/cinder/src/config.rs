@@ -1,0 +1,176 @@
+//! cinder.conf, section by section.
+
+use c5c3_api::cinder::CinderSpec;
+use provider_openstack::{
+    CINDER, Config, Database, Files, KeystoneAccess, Messaging, Owned, Policy, Release, Service,
+};
+
+use crate::CONFIG;
+
+/// Since when Cinder calls Glance as its own user where a user's token doesn't suffice.
+const GLANCE_SECTION: Release = Release::new(2025, 2);
+/// Since when it can be told Glance's region.
+const GLANCE_REGION: Release = Release::new(2026, 1);
+/// Room for images that are converted.
+pub const STATE: &str = "/var/lib/cinder";
+/// The section under which Cinder lists the options of backends.
+pub const LISTED: &str = "backend_defaults";
+
+const IMAGE: &str = "nothing: it is the image's";
+const MEMBER: &str = "nothing: each member is known by its pod";
+/// What users set elsewhere.
+const OWNED: [Owned<'static>; 25] = [
+    Owned::option("DEFAULT", "api_paste_config", IMAGE),
+    Owned::option(
+        "DEFAULT",
+        "auth_strategy",
+        "nothing: requests without a token are refused",
+    ),
+    Owned::option("DEFAULT", "backup_ceph_conf", "backup.rbd"),
+    Owned::option("DEFAULT", "backup_ceph_pool", "backup.rbd"),
+    Owned::option("DEFAULT", "backup_ceph_user", "backup.rbd"),
+    Owned::option("DEFAULT", "backup_driver", "backup"),
+    Owned::option("DEFAULT", "backup_s3_ca_cert_file", "backup.s3"),
+    Owned::option("DEFAULT", "backup_s3_endpoint_url", "backup.s3"),
+    Owned::option("DEFAULT", "backup_s3_store_access_key", "backup.s3"),
+    Owned::option("DEFAULT", "backup_s3_store_bucket", "backup.s3"),
+    Owned::option("DEFAULT", "backup_s3_store_secret_key", "backup.s3"),
+    Owned::option(
+        "DEFAULT",
+        "cinder_internal_tenant_project_id",
+        "imageVolumeCache.projectId",
+    ),
+    Owned::option(
+        "DEFAULT",
+        "cinder_internal_tenant_user_id",
+        "imageVolumeCache.userId",
+    ),
+    Owned::option("DEFAULT", "cluster", MEMBER),
+    Owned::option("DEFAULT", "default_volume_type", "defaultVolumeType"),
+    Owned::option("DEFAULT", "enabled_backends", "backends"),
+    Owned::option("DEFAULT", "host", MEMBER),
+    Owned::option("DEFAULT", "rootwrap_config", IMAGE),
+    Owned::option("DEFAULT", "transport_url", "messaging"),
+    Owned::option("coordination", "backend_url", "database"),
+    Owned::option("database", "connection", "database"),
+    Owned::section("glance", "keystone"),
+    Owned::section("nova", "keystone"),
+    Owned::section("service_user", "keystone"),
+    Owned::section("privsep_osbrick", IMAGE),
+];
+/// What users set elsewhere of backends.
+pub const BACKEND: [Owned<'static>; 11] = [
+    Owned::option(LISTED, "backend_host", MEMBER),
+    Owned::option(LISTED, "image_volume_cache_enabled", "imageVolumeCache"),
+    Owned::option(LISTED, "image_volume_cache_max_count", "imageVolumeCache"),
+    Owned::option(LISTED, "image_volume_cache_max_size_gb", "imageVolumeCache"),
+    Owned::option(LISTED, "rbd_ceph_conf", "rbd.cephSecretRef"),
+    Owned::option(LISTED, "rbd_cluster_name", "rbd.cephSecretRef"),
+    Owned::option(LISTED, "rbd_pool", "rbd.pool"),
+    Owned::option(LISTED, "rbd_secret_uuid", "secretUuid"),
+    Owned::option(LISTED, "rbd_user", "rbd.user"),
+    Owned::option(LISTED, "volume_backend_name", "the name of the backend"),
+    Owned::option(LISTED, "volume_driver", "driver"),
+];
+
+/// What users set elsewhere than in extraConfig.
+pub fn owned(spec: &CinderSpec) -> Vec<Owned<'_>> {
+    let backends = spec.backends.iter();
+    let sections = backends.map(|backend| Owned::section(&backend.name, "backends"));
+    OWNED.into_iter().chain(BACKEND).chain(sections).collect()
+}
+
+/// What the configuration is made from.
+pub struct Facts<'a> {
+    /// The service.
+    pub service: &'a Service<'a>,
+    /// What its user wants.
+    pub spec: &'a CinderSpec,
+    /// Its database.
+    pub database: &'a Database,
+    /// The URL of the locks that its processes share.
+    pub locks: &'a str,
+    /// Its message bus.
+    pub bus: &'a Messaging,
+    /// How it reaches Keystone.
+    pub access: &'a KeystoneAccess,
+    /// Its policy rules.
+    pub policy: &'a Policy,
+}
+
+impl Facts<'_> {
+    /// Returns the configuration of the API, the scheduler and tasks.
+    pub fn control(&self, files: &mut Files) -> Config {
+        let mut config = self.common(files);
+        self.policy.configure(self.service, &mut config, files);
+        self.finish(&mut config);
+        config
+    }
+
+    /// Returns what all programs have.
+    pub fn common(&self, files: &mut Files) -> Config {
+        let Self { service, spec, .. } = self;
+        let mut config = Config::base();
+        let section = config.section("DEFAULT");
+        section
+            .set("auth_strategy", "keystone")
+            .set("rootwrap_config", "/etc/cinder/rootwrap.conf")
+            .set("state_path", STATE)
+            .set("glance_catalog_info", "image:glance:internalURL");
+        if let Some(type_) = &spec.default_volume_type {
+            section.set("default_volume_type", type_);
+        }
+        if let Some(cache) = &spec.image_volume_cache {
+            section
+                .set("cinder_internal_tenant_project_id", &cache.project_id)
+                .set("cinder_internal_tenant_user_id", &cache.user_id);
+        }
+        self.database
+            .configure(service, config.section("database"), files);
+        config
+            .section("coordination")
+            .secret("backend_url", self.locks);
+        self.bus.configure(service, &mut config, files);
+        self.access.configure(service, &mut config, files);
+        // Tokens of users may expire while Nova and Glance work on what Cinder asked for.
+        config
+            .section("service_user")
+            .set("send_service_user_token", true);
+        for name in ["nova", "service_user"] {
+            self.access
+                .authenticate(service, config.section(name), files);
+        }
+        config
+            .section("nova")
+            .set("region_name", self.access.region())
+            .set("interface", "internal");
+        match service.release < GLANCE_SECTION {
+            true => {
+                if let Some(path) = self.access.authority(service, files) {
+                    let section = config.section("DEFAULT");
+                    section.set("glance_ca_certificates_file", path);
+                }
+            }
+            false => {
+                let section = config.section("glance");
+                self.access.authenticate(service, section, files);
+                if service.release >= GLANCE_REGION {
+                    section.set("region_name", self.access.region());
+                }
+            }
+        }
+        // The helpers run as the pod's own user, without capabilities. Volumes in Ceph need none.
+        for name in ["cinder_sys_admin", "privsep_osbrick"] {
+            config.section(name).set("capabilities", "").set(
+                "helper_command",
+                format!("privsep-helper --config-file {}/{CONFIG}", CINDER.folder),
+            );
+        }
+        config
+    }
+
+    /// Adds the user's options.
+    pub fn finish(&self, config: &mut Config) {
+        config.merge(&self.service.extra);
+    }
+}

@@ -1,0 +1,194 @@
+//! The cinder-operator's composer: volumes.
+
+mod backends;
+mod backup;
+mod config;
+
+use c5c3_api::cinder::{CinderSpec, CinderStatus};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use provider_composer::{
+    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
+};
+use provider_openstack::{
+    Awaited, CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, Component, Database, Files,
+    KeystoneAccess, Messaging, Migration, Migrations, Phase, Pods, Program, Service,
+    ServiceContext, Source, Workload, all, progress, uses,
+};
+
+use backends::Backend;
+use backup::Place;
+use config::Facts;
+
+/// Its configuration file.
+const CONFIG: &str = "cinder.conf";
+/// The environment variable of the name by which Cinder knows a program.
+const HOST: &str = "OS_DEFAULT__HOST";
+
+/// Composes Cinders.
+pub struct Cinder;
+
+impl Composer for Cinder {
+    type Spec = CinderSpec;
+    type Status = CinderStatus;
+    const OPERATOR: &'static str = "cinder-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        let members = Use::composes(StatefulSet::KIND);
+        uses()
+            .into_iter()
+            .chain(Messaging::uses())
+            .chain([members])
+            .collect()
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<CinderSpec>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<CinderStatus, Failure> {
+        let spec = &subject.spec;
+        let installed = subject.status.service.release.as_deref();
+        let owned = config::owned(spec);
+        let service = Service::of(&CINDER, &owned, subject, installed, &spec.common)?;
+        let backends = backends::resolve(&service, spec, observed)?;
+        let kind = Subject::<CinderSpec>::KIND;
+        let components = components(&service, spec)?;
+        let context = ServiceContext::of(&service, components, kind, observed, desired)?;
+        let database = Database::resolve(&service, "", &spec.database, observed, desired);
+        let bus = Messaging::resolve(&service, "", &spec.messaging, observed, desired);
+        let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
+        let backup = spec.backup.as_ref();
+        let backup = backup.map(|backup| Place::resolve(&service, backup, observed));
+        let locks = database
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|database| database.coordination(&service));
+        let parts = all((&database, &locks, &bus, &access, &context.policy));
+        let workload = parts.map(|(database, locks, bus, access, policy)| {
+            let facts = Facts {
+                service: &service,
+                spec,
+                database,
+                locks,
+                bus,
+                access,
+                policy,
+            };
+            workload(&facts, &backends, backup.as_ref(), desired)
+        });
+        let status = context.run(progress(&database), workload, observed, desired)?;
+        desired.conditions.set("MessagingReady", &progress(&bus));
+        let pools = backends::connected(&backends, backup.as_ref(), &context.jobs, desired);
+        if spec.backends.is_empty() {
+            let nowhere = Progress::waiting(
+                Reason::NoBackends,
+                "spec.backends is empty, and no volume can be created: add a pool in Ceph",
+            );
+            desired.conditions.note("VolumeReady", &nowhere);
+        }
+        Ok(CinderStatus {
+            service: status,
+            backends: backends::report(&backends, &pools, &context),
+        })
+    }
+}
+
+/// The components of Cinder. Each backend has programs of its own, so that none waits for another's Ceph.
+fn components<'a>(
+    service: &'a Service<'a>,
+    spec: &'a CinderSpec,
+) -> Result<Vec<Component<'a>>, Failure> {
+    let scheduler = (&spec.scheduler).into();
+    let mut components = vec![
+        service.api((&spec.api).into())?,
+        Component::of(service, CINDER_SCHEDULER, "", scheduler)?,
+    ];
+    for backend in &spec.backends {
+        let volume = (&spec.volume).into();
+        components.push(Component::of(
+            service,
+            CINDER_VOLUME,
+            &backend.name,
+            volume,
+        )?);
+    }
+    if let Some(backup) = &spec.backup {
+        let scale = (&backup.component).into();
+        components.push(Component::of(service, CINDER_BACKUP, "", scale)?);
+    }
+    Ok(components)
+}
+
+/// A program of Cinder that sees these files, and has room for images that are converted.
+fn program(files: Source) -> Program {
+    Program::default()
+        .mount("config", CINDER.folder, files)
+        .mount("state", config::STATE, Source::Scratch)
+}
+
+/// A command of Cinder that reads the configuration.
+fn command(name: &str, words: &[&str]) -> Vec<String> {
+    let file = format!("{}/{CONFIG}", CINDER.folder);
+    let begin = [name, "--config-file", &file];
+    let words = begin.iter().chain(words);
+    words.map(|word| (*word).to_owned()).collect()
+}
+
+fn workload(
+    facts: &Facts<'_>,
+    backends: &[Backend<'_>],
+    backup: Option<&Awaited<Place>>,
+    desired: &mut DesiredState,
+) -> Workload {
+    let (service, bus) = (facts.service, facts.bus);
+    let mut files = Files::default();
+    let config = facts.control(&mut files);
+    files.config(CONFIG, &config);
+    let control = program(files.compose(service, desired).source());
+    let migration = |name, phase, words: &[&str]| Migration {
+        name,
+        phase,
+        after: &[],
+        database: facts.database.place(),
+        program: control.clone().command(command("cinder-manage", words)),
+    };
+    // Schedulers keep no state, and stand in for each other under one name.
+    let scheduler = control
+        .clone()
+        .command(command("cinder-scheduler", &[]))
+        .variable(HOST, service.named(CINDER_SCHEDULER.name));
+    let arguments = command("--pyargv", &[]).split_off(1).join(" ");
+    let mut pods = vec![
+        Pods {
+            options: vec!["--pyargv".to_owned(), arguments],
+            ..Pods::of("api", control.clone())
+        },
+        Pods::of(CINDER_SCHEDULER.name, bus.watched(scheduler)),
+    ];
+    pods.extend(backends.iter().map(|backend| backend.pods(facts, desired)));
+    pods.extend(backup.map(|place| backup::pods(facts, place, backends, desired)));
+    Workload {
+        migrations: Migrations(vec![
+            migration("db-sync", Phase::Sync, &["db", "sync"]),
+            migration(
+                "db-online",
+                Phase::Contract,
+                &["db", "online_data_migrations"],
+            ),
+        ]),
+        pods,
+        application_credential: Some(facts.access.id().to_owned()),
+    }
+}
+
+/// A member of a program: Cinder knows it by its pod's name, which it keeps.
+fn member(facts: &Facts<'_>, name: &str, files: &Files, desired: &mut DesiredState) -> Program {
+    let files = files.compose(facts.service, desired).source();
+    let program = program(files.clone())
+        // os-brick looks for keys only here.
+        .mount("ceph", backends::CEPH, files)
+        .command(command(name, &[]))
+        .field(HOST, "metadata.name");
+    facts.bus.watched(program)
+}

@@ -1,0 +1,431 @@
+//! A Cinder from its resource to running pods, in a small cluster in memory.
+
+use c5c3_api::cinder::CinderSpec;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Secret;
+use provider_cinder::Cinder;
+use provider_composer::Custom;
+use provider_openstack_fixtures::{Cluster, shown};
+use serde_json::{Value, json};
+
+const CINDER: Cinder = Cinder;
+
+/// A Secret with Ceph's configuration and the key of a user.
+fn ceph(cluster: &mut Cluster, secret: &str, user: &str) {
+    let keyring = format!("[client.{user}]\n\tkey = {user}-s3cret\n");
+    cluster.secret(
+        secret,
+        &[
+            ("userID", user),
+            ("userKey", "ceph-s3cret"),
+            ("keyring", &keyring),
+            ("ceph.conf", &format!("[global]\nmon_host = {secret}\n")),
+        ],
+    );
+}
+
+/// Cinder with two backends, backups in a third pool, and all that it waits for.
+fn given() -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    cluster.keystone(true);
+    ceph(&mut cluster, "ceph-cinder-st-pool-a", "cinder-a");
+    ceph(&mut cluster, "ceph-cinder-st-pool-b", "cinder-b");
+    ceph(&mut cluster, "ceph-backup", "backup");
+    let backend = |name: &str| {
+        let secret = format!("ceph-cinder-{name}");
+        json!({ "name": name, "rbd": { "pool": "volumes", "cephSecretRef": { "name": secret } } })
+    };
+    let cinder = json!({
+        "apiVersion": "cinder.openstack.c5c3.io/v1alpha1",
+        "kind": "Cinder",
+        "metadata": { "name": "cinder", "namespace": "openstack", "uid": "1234" },
+        "spec": {
+            "release": "2025.2",
+            "tls": { "issuerRef": { "name": "ca" } },
+            "volume": { "replicas": 2 },
+            "backup": { "rbd": { "pool": "backups", "cephSecretRef": { "name": "ceph-backup" } } },
+            "imageVolumeCache": { "maxSizeGb": 500, "projectId": "0a1b", "userId": "8f9c" },
+            "backends": [backend("st-pool-a"), backend("st-pool-b")],
+            "defaultVolumeType": "st-pool-a",
+        },
+    });
+    cluster.put_document::<Custom<CinderSpec>>(&cinder.to_string());
+    cluster
+}
+
+fn change(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+    cluster.change::<Custom<CinderSpec>>("cinder", change);
+    cluster.settle(&CINDER, "cinder");
+}
+
+fn running() -> Cluster {
+    let mut cluster = given();
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(condition(&cluster, "Ready"), ready());
+    cluster
+}
+
+fn ready() -> (String, String, String) {
+    ("True".to_owned(), "Ready".to_owned(), String::new())
+}
+
+fn condition(cluster: &Cluster, type_: &str) -> (String, String, String) {
+    cluster.condition(&CINDER, "cinder", type_)
+}
+
+/// What a Cinder is refused with.
+fn refused(cluster: &mut Cluster) -> String {
+    let refused = cluster.compose(&CINDER, "cinder").err();
+    refused
+        .map(|failure| failure.to_string())
+        .unwrap_or_default()
+}
+
+/// The pod that a Deployment or StatefulSet runs.
+fn pod(controller: Option<&Value>) -> Value {
+    controller.map_or(Value::Null, |object| {
+        object["spec"]["template"]["spec"].clone()
+    })
+}
+
+fn members(cluster: &Cluster, name: &str) -> Value {
+    pod(cluster.get::<StatefulSet>(name))
+}
+
+/// A file that pods see.
+fn file(cluster: &Cluster, pod: &Value, name: &str) -> Option<String> {
+    let volumes = pod["volumes"].as_array()?;
+    let config = volumes.iter().find(|volume| volume["name"] == "config")?;
+    cluster.value(config["secret"]["secretName"].as_str()?, name)
+}
+
+/// A section of the configuration that pods see.
+fn section(cluster: &Cluster, pod: &Value, name: &str) -> String {
+    let text = file(cluster, pod, "cinder.conf").unwrap_or_default();
+    let mut sections = text.split("\n\n");
+    let head = format!("[{name}]\n");
+    let found = sections.find_map(|section| section.strip_prefix(&head));
+    found.unwrap_or_default().trim().to_owned()
+}
+
+/// The tag of the image of each Deployment and StatefulSet of Cinder.
+fn progress(cluster: &Cluster) -> Vec<(String, String)> {
+    let deployments = cluster.all::<Deployment>().into_iter();
+    let sets = cluster.all::<StatefulSet>().into_iter();
+    let all = deployments.chain(sets.filter(|(name, _)| name.starts_with("cinder")));
+    let tag = |object: &Value| {
+        let image = pod(Some(object))["containers"][0]["image"].clone();
+        let image = image.as_str().unwrap_or_default();
+        image.rsplit(':').next().unwrap_or_default().to_owned()
+    };
+    all.map(|(name, object)| (name.to_owned(), tag(object)))
+        .collect()
+}
+
+#[test]
+fn cinder_is_composed() {
+    let mut cluster = given();
+    insta::assert_yaml_snapshot!(shown(&cluster.settle(&CINDER, "cinder")));
+}
+
+#[test]
+fn backend_has_members_with_its_own_key_only() {
+    let cluster = running();
+    let pod = members(&cluster, "cinder-st-pool-b-volume");
+    assert_eq!(
+        cluster
+            .get::<StatefulSet>("cinder-st-pool-b-volume")
+            .unwrap()["spec"]["replicas"],
+        2
+    );
+    let env = pod["containers"][0]["env"].as_array().unwrap();
+    let host = json!({
+        "name": "OS_DEFAULT__HOST",
+        "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } },
+    });
+    assert!(env.contains(&host), "{env:?}");
+    let shared = section(&cluster, &pod, "DEFAULT");
+    for line in ["cluster = cinder", "enabled_backends = st-pool-b"] {
+        assert!(shared.lines().any(|own| own == line), "{shared}");
+    }
+    assert_eq!(section(&cluster, &pod, "st-pool-a"), "");
+    assert_eq!(
+        file(&cluster, &pod, "st-pool-b.client.cinder-b.keyring").as_deref(),
+        Some("[client.cinder-b]\n\tkey = cinder-b-s3cret\n")
+    );
+    assert_eq!(
+        file(&cluster, &pod, "st-pool-b.conf").as_deref(),
+        Some(
+            "[global]\nmon_host = ceph-cinder-st-pool-b\n\n[client.cinder-b]\nkeyring = \
+             /etc/ceph/st-pool-b.client.cinder-b.keyring\n"
+        )
+    );
+    assert_eq!(
+        file(&cluster, &pod, "st-pool-a.client.cinder-a.keyring"),
+        None
+    );
+    // Backups read the volumes of all backends.
+    let backup = members(&cluster, "cinder-backup");
+    for name in [
+        "st-pool-a.client.cinder-a.keyring",
+        "st-pool-b.client.cinder-b.keyring",
+        "_backup.keyring",
+    ] {
+        assert!(file(&cluster, &backup, name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn backend_without_a_key_leaves_the_others_alone() {
+    let mut cluster = given();
+    cluster.delete::<Secret>("ceph-cinder-st-pool-b");
+    cluster.settle(&CINDER, "cinder");
+    let waits = "waits for Secret ceph-cinder-st-pool-b with Ceph's configuration and key";
+    let expected = format!("st-pool-a: Ready; st-pool-b: {waits}; backup: Ready");
+    let unready = |message: &str| {
+        let reason = "WaitingForSecret".to_owned();
+        ("False".to_owned(), reason, message.to_owned())
+    };
+    assert_eq!(condition(&cluster, "CephConnected"), unready(&expected));
+    assert_eq!(condition(&cluster, "VolumeReady"), unready(waits));
+    let backends = &cluster.get::<Custom<CinderSpec>>("cinder").unwrap()["status"]["backends"];
+    assert_eq!(backends[0]["status"], "Ready");
+    assert_eq!(backends[1]["status"], waits);
+    let volumes = cluster.all::<StatefulSet>();
+    assert!(volumes.contains_key("cinder-st-pool-a-volume"));
+    assert!(!volumes.contains_key("cinder-st-pool-b-volume"));
+    // Backups would lack the key of some volumes.
+    assert!(!volumes.contains_key("cinder-backup"));
+    assert_eq!(condition(&cluster, "APIReady"), ready());
+}
+
+#[test]
+fn key_that_disappears_leaves_members_running() {
+    let mut cluster = running();
+    let before = members(&cluster, "cinder-st-pool-b-volume");
+    cluster.delete::<Secret>("ceph-cinder-st-pool-b");
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(members(&cluster, "cinder-st-pool-b-volume"), before);
+    assert!(file(&cluster, &before, "cinder.conf").is_some());
+}
+
+#[rstest::rstest]
+#[case::keyring(
+    &[("userID", "a"), ("keyring", "[client.a]\n"), ("ceph.conf", "[global]\n")],
+    "the keyring in Secret ceph-cinder-st-pool-a has no key: put in what `ceph auth get client.a` prints"
+)]
+#[case::user(
+    &[("userID", "a b"), ("keyring", "[client.a b]\nkey = a\n"), ("ceph.conf", "[global]\n")],
+    "Ceph's user is a b: choose one of letters, digits, -, _ and ."
+)]
+fn invalid_key_is_refused(#[case] values: &[(&str, &str)], #[case] message: &str) {
+    let mut cluster = given();
+    cluster.secret("ceph-cinder-st-pool-a", values);
+    cluster.settle(&CINDER, "cinder");
+    let (status, reason, said) = condition(&cluster, "CephConnected");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "InvalidSecret")
+    );
+    assert_eq!(
+        said,
+        format!("st-pool-a: {message}; st-pool-b: Ready; backup: Ready")
+    );
+}
+
+#[test]
+fn password_that_the_lock_manager_cannot_take_is_refused() {
+    let mut cluster = given();
+    cluster.secret("cinder-db-credentials", &[("password", "a/b")]);
+    cluster.settle(&CINDER, "cinder");
+    let (status, reason, message) = condition(&cluster, "APIReady");
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "InvalidSecret")
+    );
+    assert!(
+        message.contains("a character that the lock manager can't take"),
+        "{message}"
+    );
+    assert!(cluster.all::<Deployment>().is_empty());
+}
+
+#[test]
+fn release_before_2025_2_has_no_section_of_glance() {
+    let mut cluster = given();
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["release"] = json!("2025.1");
+    });
+    let api = pod_of_api(&cluster);
+    assert_eq!(section(&cluster, &api, "glance"), "");
+    let authority = "glance_ca_certificates_file = /etc/cinder/config/keystone-ca.crt";
+    let shared = section(&cluster, &api, "DEFAULT");
+    assert!(shared.lines().any(|line| line == authority), "{shared}");
+}
+
+#[test]
+fn backups_go_to_a_bucket() {
+    let mut cluster = running();
+    cluster.secret(
+        "bucket",
+        &[
+            ("accessKey", "backups"),
+            ("secretKey", "bucket-s3cret"),
+            ("ca.crt", "store authority"),
+        ],
+    );
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["backup"] = json!({ "s3": {
+            "endpoint": "https://s3.example.com",
+            "bucket": "volumes",
+            "secretRef": { "name": "bucket" },
+        } });
+    });
+    let pod = members(&cluster, "cinder-backup");
+    let shared = section(&cluster, &pod, "DEFAULT");
+    let lines: Vec<&str> = shared
+        .lines()
+        .filter(|line| line.starts_with("backup_"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "backup_driver = cinder.backup.drivers.s3.S3BackupDriver",
+            "backup_s3_ca_cert_file = /etc/cinder/config/backup-ca.crt",
+            "backup_s3_endpoint_url = https://s3.example.com",
+            "backup_s3_store_access_key = backups",
+            "backup_s3_store_bucket = volumes",
+            "backup_s3_store_secret_key = bucket-s3cret",
+        ]
+    );
+    assert_eq!(
+        file(&cluster, &pod, "backup-ca.crt").as_deref(),
+        Some("store authority")
+    );
+    // The other programs don't get the keys.
+    let api = pod_of_api(&cluster);
+    assert!(!section(&cluster, &api, "DEFAULT").contains("backup_"));
+}
+
+fn pod_of_api(cluster: &Cluster) -> Value {
+    pod(cluster.get::<Deployment>("cinder"))
+}
+
+#[test]
+fn cinder_without_a_backend_runs_and_says_so() {
+    let mut cluster = running();
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["backends"] = json!([]);
+        cinder["spec"]["backup"] = Value::Null;
+    });
+    let (status, reason, _) = condition(&cluster, "VolumeReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "NoBackends"));
+    assert_eq!(condition(&cluster, "Ready"), ready());
+    let sets = cluster.all::<StatefulSet>().into_keys();
+    assert_eq!(sets.filter(|name| name.starts_with("cinder")).count(), 0);
+}
+
+#[test]
+fn option_of_a_backend_is_in_its_section() {
+    let mut cluster = running();
+    change(&mut cluster, |cinder| {
+        cinder["spec"]["backends"][0]["options"] =
+            json!({ "rbd_flatten_volume_from_snapshot": "true" });
+        cinder["spec"]["backends"][0]["secretUuid"] = json!("6f1d0c3a-51a8-4c9e-9d53-2a7f5f0f6a11");
+    });
+    let pod = members(&cluster, "cinder-st-pool-a-volume");
+    let own = section(&cluster, &pod, "st-pool-a");
+    for line in [
+        "rbd_flatten_volume_from_snapshot = true",
+        "rbd_secret_uuid = 6f1d0c3a-51a8-4c9e-9d53-2a7f5f0f6a11",
+    ] {
+        assert!(own.lines().any(|other| other == line), "{own}");
+    }
+}
+
+#[rstest::rstest]
+#[case::owned(
+    |spec: &mut Value| spec["backends"][0]["options"] = json!({ "rbd_pool": "other" }),
+    "backends[st-pool-a].options sets [backend_defaults] rbd_pool, and the operator owns it: use rbd.pool, and leave it out of \
+     backends[st-pool-a].options"
+)]
+#[case::unknown(
+    |spec: &mut Value| spec["backends"][0]["options"] = json!({ "rbd_max_clone_dept": "5" }),
+    "backends[st-pool-a].options sets [backend_defaults] rbd_max_clone_dept, and cinder 2025.2 has no such option: \
+     did you mean rbd_max_clone_depth?"
+)]
+#[case::value(
+    |spec: &mut Value| spec["backends"][0]["options"] = json!({ "rbd_max_clone_depth": "deep" }),
+    "backends[st-pool-a].options gives [backend_defaults] rbd_max_clone_depth something else than it takes: a whole number"
+)]
+#[case::name_of_a_section(
+    |spec: &mut Value| spec["backends"][0]["name"] = json!("database"),
+    "backends has database, and a section of Cinder's configuration is called so: give the backend another name"
+)]
+#[case::section(
+    |spec: &mut Value| spec["extraConfig"] = json!({ "st-pool-a": { "rbd_pool": "other" } }),
+    "extraConfig sets [st-pool-a] rbd_pool, and the operator owns it: use backends, and leave it out of extraConfig"
+)]
+#[case::member(
+    |spec: &mut Value| spec["extraConfig"] = json!({ "DEFAULT": { "host": "other" } }),
+    "extraConfig sets [DEFAULT] host, and the operator owns it: use nothing: each member is known by its pod, and leave it out \
+     of extraConfig"
+)]
+#[case::long_name(
+    |spec: &mut Value| spec["backends"][0]["name"] = json!("a-storage-cluster-with-a-really-long-na"),
+    "the names of this resource and of its backend a-storage-cluster-with-a-really-long-na have 45 characters together, and at \
+     most 44 fit into the names of pods: give the backend a shorter name"
+)]
+fn mistake_is_refused(#[case] mistake: fn(&mut Value), #[case] message: &str) {
+    let mut cluster = given();
+    cluster.change::<Custom<CinderSpec>>("cinder", |cinder| mistake(&mut cinder["spec"]));
+    assert_eq!(refused(&mut cluster), message);
+}
+
+#[test]
+fn members_run_a_new_release_before_the_api() {
+    let mut cluster = running();
+    cluster.change::<Custom<CinderSpec>>("cinder", |cinder| {
+        cinder["spec"]["release"] = json!("2026.1");
+    });
+    let old = progress(&cluster)[0].1.clone();
+    let mut seen: Vec<Vec<String>> = Vec::new();
+    for _ in 0..20 {
+        cluster.compose(&CINDER, "cinder").unwrap();
+        let jobs = cluster.all::<Job>();
+        let mut now: Vec<String> = progress(&cluster)
+            .into_iter()
+            .filter(|(_, tag)| *tag != old)
+            .map(|(name, _)| name)
+            .collect();
+        let online = |name: &&str| name.starts_with("cinder-db-online");
+        let online = jobs.into_keys().filter(online);
+        now.extend(online.map(|_| "db-online".to_owned()));
+        now.sort();
+        if !now.is_empty() && seen.last() != Some(&now) {
+            seen.push(now);
+        }
+        cluster.play();
+    }
+    let new = |stage: usize| {
+        let before = if stage == 0 {
+            &[][..]
+        } else {
+            &seen[stage - 1]
+        };
+        let added = seen[stage].iter().filter(|name| !before.contains(name));
+        added.cloned().collect::<Vec<_>>()
+    };
+    let stages: Vec<Vec<String>> = (0..seen.len()).map(new).collect();
+    assert_eq!(
+        stages,
+        [
+            vec!["cinder-scheduler"],
+            vec!["cinder-st-pool-a-volume", "cinder-st-pool-b-volume"],
+            vec!["cinder-backup"],
+            vec!["cinder"],
+            vec!["db-online"],
+        ]
+    );
+}

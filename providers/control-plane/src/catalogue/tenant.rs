@@ -1,0 +1,175 @@
+//! The tenant's first user: a manager of a domain of its own, or an administrator of the cloud.
+
+use c5c3_api::control_plane::{Connection, TenantAccess};
+use provider_composer::{DesiredState, Failure, Generated, ObservedState, Progress, Reason};
+
+use super::first_unready;
+use super::korc::Korc;
+use super::users::{Grantee, grant};
+use crate::Recipe;
+use crate::credentials::keystone::{Answer, Change, Scope};
+use crate::credentials::{CLOUD, Login, Sealed, Site, deliver, hold};
+use crate::manifest::korc::{Domain, Made, Project, User};
+
+/// The tenant's domain, project and user, as K-ORC's objects and Keystone call them.
+const TENANT: &str = "tenant";
+/// Secret with the user's password.
+const PASSWORD: &str = "tenant-keystone-user";
+/// The cloud of the clouds.yaml that manages the domain.
+const DOMAIN_CLOUD: &str = "openstack-domain";
+/// Role that manages users, groups and projects of a domain, since 2024.2
+/// (<https://docs.openstack.org/keystone/latest/admin/service-api-protection.html>).
+const MANAGER: &str = "manager";
+/// Role that uses the services in a project.
+const MEMBER: &str = "member";
+/// Role of an administrator of the cloud, in whichever project.
+const ADMIN: &str = "admin";
+
+/// Composes the tenant's domain, project and user, and the Secret `<control plane>-clouds`. New ones only if it is their
+/// `turn`. Returns the Secret once what is in it works.
+///
+/// # Errors
+/// An object can't be written.
+pub fn compose(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+    turn: bool,
+) -> Result<Option<Connection>, Failure> {
+    let Some(access) = recipe.spec().access else {
+        return Ok(None);
+    };
+    let secret_name = format!("{}-clouds", recipe.subject.name());
+    let progress = match recipe.korc.enabled {
+        true => {
+            let mut korc = Korc::new(recipe, observed, desired);
+            user(&mut korc, access, &secret_name, turn)?
+        }
+        false => Progress::failed(
+            Reason::Unsupported,
+            "access needs K-ORC, and korc.enabled is false: set it to true, or remove access and create the tenant's user \
+             yourself",
+        ),
+    };
+    desired.conditions.set("AccessReady", &progress);
+    Ok(match progress {
+        Progress::Ready => Some(Connection { secret_name }),
+        _ => recipe.subject.status.connection.clone(),
+    })
+}
+
+fn user(
+    korc: &mut Korc<'_>,
+    access: TenantAccess,
+    secret: &str,
+    turn: bool,
+) -> Result<Progress, Failure> {
+    let namespace = korc.recipe.namespace();
+    if turn {
+        let password = Generated::credentials(TENANT);
+        korc.desired.generate(namespace, PASSWORD, password);
+    }
+    let domain = Domain {
+        description: "The tenant's own domain",
+    };
+    let project = Project {
+        description: "The tenant's first project",
+        domain_ref: TENANT,
+    };
+    let user = User {
+        description: "The tenant's first user".to_owned(),
+        domain_ref: Some(TENANT),
+        default_project_ref: Some(TENANT),
+        password_ref: PASSWORD.to_owned(),
+    };
+    let domain = Made::new(&korc.cloud, domain).detached();
+    let domain = korc.want(TENANT, &domain, turn)?;
+    let project = Made::new(&korc.cloud, project).detached();
+    let project = korc.want(TENANT, &project, turn)?;
+    let user = Made::new(&korc.cloud, user).detached();
+    let user = korc.want(TENANT, &user, turn)?;
+    let granted = match (domain.id, project.id, user.id) {
+        (Some(domain), Some(project), Some(user)) => roles(
+            korc,
+            access,
+            Scope::Domain(domain),
+            Scope::Project(project),
+            &user,
+        )?,
+        _ => first_unready([domain.progress, project.progress, user.progress]),
+    };
+    let clouds = clouds(korc, secret)?;
+    Ok(first_unready([granted, clouds]))
+}
+
+/// Grants the user its roles, and revokes the administrator's where it should have none.
+fn roles(
+    korc: &mut Korc<'_>,
+    access: TenantAccess,
+    domain: Scope,
+    project: Scope,
+    id: &str,
+) -> Result<Progress, Failure> {
+    let user = Grantee { name: TENANT, id };
+    let answer = korc.answer(domain.clone());
+    let managed = grant(korc, &answer, &user, &[MANAGER], &domain)?;
+    let answer = korc.answer(project.clone());
+    let (wanted, revoked): (&[&str], _) = match access {
+        TenantAccess::Domain => (&[MEMBER], revoke(korc, &answer, id, &project)?),
+        TenantAccess::Admin => (&[MEMBER, ADMIN], Progress::Ready),
+    };
+    let used = grant(korc, &answer, &user, wanted, &project)?;
+    Ok(first_unready([managed, revoked, used]))
+}
+
+/// Revokes the role of an administrator from a user that has it.
+fn revoke(
+    korc: &mut Korc<'_>,
+    answer: &Result<Answer, Progress>,
+    user: &str,
+    scope: &Scope,
+) -> Result<Progress, Failure> {
+    let roles = answer.iter().find_map(|answer| answer.roles.get(user));
+    if !roles.is_some_and(|roles| roles.contains(ADMIN)) {
+        return Ok(Progress::Ready);
+    }
+    korc.change(Change::Revoke {
+        user: user.to_owned(),
+        role: ADMIN.to_owned(),
+        scope: scope.clone(),
+    })?;
+    Ok(Progress::waiting(
+        Reason::WaitingFor("Keystone"),
+        format!("waits for user {TENANT} to lose the role {ADMIN} in {scope}"),
+    ))
+}
+
+/// The clouds.yaml by which the tenant reaches the control plane from outside.
+fn clouds(korc: &mut Korc<'_>, name: &str) -> Result<Progress, Failure> {
+    let recipe = korc.recipe;
+    let origin = "which is made once the catalogue is there";
+    let sealed = Sealed::read(korc.observed, recipe.namespace(), PASSWORD, origin);
+    let password = sealed.and_then(|sealed| sealed.line("password"));
+    match (Site::public(recipe, korc.observed), password) {
+        (Ok(site), Ok(password)) => {
+            let (user, password, domain) = (TENANT, &password, TENANT);
+            let project = Login::Password {
+                user,
+                password,
+                domain,
+                project: TENANT,
+            };
+            let managed = Login::Domain {
+                user,
+                password,
+                domain,
+            };
+            let values = site.clouds(&[(CLOUD, project), (DOMAIN_CLOUD, managed)])?;
+            deliver(recipe, korc.observed, korc.desired, name, values)
+        }
+        (Err(progress), _) | (_, Err(progress)) => {
+            hold(recipe, korc.desired, name);
+            Ok(progress)
+        }
+    }
+}

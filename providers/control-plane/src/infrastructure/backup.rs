@@ -1,0 +1,131 @@
+//! Backups of MariaDB, by mariadb-operator.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::control_plane::Backup;
+use c5c3_api::parts::{NamedRef, Schedule, SecretKeyRef};
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::{Cron, claim, digest};
+
+use super::{MARIADB, bounds, named};
+use crate::manifest::mariadb::{
+    self, BackupSpec, BackupStorage, BackupVolume, Claim, CronSchedule, ObjectStore,
+    ObjectStoreTls, PodMetadata,
+};
+use crate::recipe::Recipe;
+
+/// The claim of the volume with backups.
+const CLAIM: &str = "openstack-db-backup";
+/// Why there is no backup yet.
+const WAITING: Reason = Reason::WaitingFor("Backup");
+
+impl Recipe<'_> {
+    /// Composes the backups of MariaDB and, unless they are in a bucket, their volume, which outlasts the ControlPlane.
+    pub(crate) fn backup(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+        let Some(backup) = &self.spec().backup else {
+            return;
+        };
+        let label = ("app.kubernetes.io/instance".to_owned(), MARIADB.to_owned());
+        let spec = BackupSpec {
+            maria_db_ref: named(MARIADB),
+            schedule: CronSchedule {
+                cron: backup.schedule.to_string(),
+            },
+            time_zone: "Etc/UTC".to_owned(),
+            max_retention: format!("{}h", 24 * backup.keep_days),
+            compression: "gzip".to_owned(),
+            ignore_global_priv: true,
+            storage: self.storage(backup, desired),
+            // A NetworkPolicy lets the members, and nothing else of the namespace, connect to each other.
+            pod_metadata: PodMetadata {
+                labels: BTreeMap::from([label]),
+            },
+            pods: self.database_pods(bounds("100m", "2", "128Mi", "1Gi")),
+        };
+        // mariadb-operator refuses changes of some fields.
+        let content = desired.json("the backup", &spec).to_string();
+        let name = format!("{MARIADB}-{}", digest([content.as_str()]));
+        desired.apply(self.namespace(), &name, &mariadb::Backup { spec });
+        let progress = self.backed_up(&name, &backup.schedule, observed, desired);
+        desired.conditions.note("BackedUp", &progress);
+    }
+
+    /// Where backups are kept.
+    fn storage(&self, backup: &Backup, desired: &mut DesiredState) -> BackupStorage {
+        if let Some(size) = backup.volume(&self.spec().infrastructure.mariadb) {
+            let class = backup.storage.storage_class.clone();
+            let claim = claim(ObjectMeta::default(), "ReadWriteOnce", size, class);
+            desired.apply_unowned(self.namespace(), CLAIM, &claim);
+        }
+        let key = |secret: &NamedRef, key: &str| SecretKeyRef {
+            name: secret.name.clone(),
+            key: key.to_owned(),
+        };
+        let Some(s3) = &backup.s3 else {
+            return BackupStorage::Volume(BackupVolume {
+                persistent_volume_claim: Claim {
+                    claim_name: CLAIM.to_owned(),
+                },
+            });
+        };
+        let authority = s3.ca_secret_ref.as_ref();
+        let uid = self.subject.metadata.uid.as_deref().unwrap_or_default();
+        BackupStorage::S3(ObjectStore {
+            bucket: s3.bucket.bucket.clone(),
+            endpoint: s3.host().to_owned(),
+            // Old backups in the folder are deleted, so no other control plane may have the same.
+            prefix: format!("{}/{uid}", self.namespace()),
+            access_key_id_secret_key_ref: key(&s3.bucket.secret_ref, "accessKey"),
+            secret_access_key_secret_key_ref: key(&s3.bucket.secret_ref, "secretKey"),
+            tls: ObjectStoreTls {
+                enabled: true,
+                ca_secret_key_ref: authority.map(|secret| key(secret, "ca.crt")),
+            },
+        })
+    }
+
+    /// Whether a backup has succeeded since the one before the last was due, and otherwise when to look again.
+    fn backed_up(
+        &self,
+        name: &str,
+        schedule: &Schedule,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Progress {
+        let job = match observed.get::<CronJob>(self.namespace(), name) {
+            Lookup::Found(job) => job,
+            Lookup::Missing => {
+                let message = format!("waits for mariadb-operator to create CronJob {name}");
+                return Progress::waiting(WAITING, message);
+            }
+            Lookup::Unknown(message) => return Progress::Unknown { message },
+        };
+        let status = job.body.status.unwrap_or_default();
+        let last = status.last_successful_time.map(|time| time.0);
+        let created = job.metadata.creation_timestamp;
+        let since = last.or_else(|| created?.parse().ok());
+        let next = |moment| Cron::of(schedule)?.after(moment);
+        let overdue = since.and_then(next).and_then(next);
+        if let Some(overdue) = overdue
+            && overdue <= observed.now()
+        {
+            let since = last.map_or_else(String::new, |last| format!(" since {last}"));
+            let message = format!(
+                "no backup of MariaDB has succeeded{since}: see the Jobs of CronJob {name}, and correct what their logs name"
+            );
+            return Progress::failing(Reason::BackupOverdue, message);
+        }
+        if let Some(overdue) = overdue {
+            desired.requeue_at(overdue);
+        }
+        match last {
+            Some(_) => Progress::Ready,
+            None => Progress::waiting(
+                WAITING,
+                format!("waits for the first Job of CronJob {name}"),
+            ),
+        }
+    }
+}

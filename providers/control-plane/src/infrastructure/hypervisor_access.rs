@@ -1,0 +1,196 @@
+//! Load balancers at which agents on hypervisors of other clusters reach a control plane.
+//!
+//! The agents keep the names that pods of the control plane's cluster have for its Services, and that its certificates are
+//! for. Only the addresses differ: the HypervisorShare has them, from the ControlPlane's status.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use c5c3_api::control_plane::HypervisorAccess;
+use c5c3_api::ovn_cluster::{NeutronIntegration, OvnService};
+use c5c3_api::parts::AgentEndpoint;
+use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::NOVA_METADATA;
+
+use super::RABBITMQ;
+use super::network::{INSTANCE, NAME};
+use crate::graph::Node;
+use crate::recipe::Recipe;
+use crate::services::definition;
+
+/// Label of pods: the part of a program.
+const COMPONENT: &str = "app.kubernetes.io/component";
+/// The parts that agents connect to.
+const NODES: [Node; 8] = [
+    Node::RabbitMq,
+    Node::Keystone,
+    Node::Glance,
+    Node::Placement,
+    Node::Ovn,
+    Node::Nova,
+    Node::Neutron,
+    Node::Cinder,
+];
+
+/// A part of a control plane that agents connect to.
+struct Target {
+    /// The name of its Service.
+    name: String,
+    /// Labels that only its pods have.
+    pods: BTreeMap<String, String>,
+    port: u16,
+    /// The names that agents have for it.
+    hostnames: Vec<String>,
+}
+
+impl Recipe<'_> {
+    /// Composes the load balancers. Returns where they are, once all have addresses.
+    pub(crate) fn hypervisor_access(
+        &self,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Vec<AgentEndpoint> {
+        let Some(access) = &self.spec().global.network.hypervisor_access else {
+            return Vec::new();
+        };
+        let mut endpoints = Vec::new();
+        let mut progress = Progress::Ready;
+        for target in NODES.iter().filter_map(|node| self.target(*node)) {
+            let name = format!("{}-hypervisors", target.name);
+            desired.apply(self.namespace(), &name, &self.balancer(access, &target));
+            match addresses(self.namespace(), &name, observed) {
+                Ok(addresses) => endpoints.push(AgentEndpoint {
+                    name: target.name,
+                    hostnames: target.hostnames,
+                    addresses,
+                }),
+                Err(waits) => progress = waits,
+            }
+        }
+        desired.conditions.set("HypervisorAccessReady", &progress);
+        match progress {
+            Progress::Ready => endpoints,
+            // Some of the addresses would be of no use, and the last ones most likely still hold.
+            _ => self.subject.status.agent_endpoints.clone(),
+        }
+    }
+
+    /// What agents connect to of a node. None where the control plane doesn't run it.
+    fn target(&self, node: Node) -> Option<Target> {
+        if !self.graph.contains(node) {
+            return None;
+        }
+        let target = |name: &str, labels: &[(&str, &str)], port| Target {
+            name: name.to_owned(),
+            pods: labels
+                .iter()
+                .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()))
+                .collect(),
+            port,
+            hostnames: self.hostnames(name),
+        };
+        match node {
+            Node::RabbitMq => Some(target(RABBITMQ, &[(NAME, RABBITMQ)], 5671)),
+            Node::Ovn => {
+                let ovn = node.step().name;
+                let labels = [(NAME, ovn), (INSTANCE, ovn), (COMPONENT, "sb")];
+                let OvnService { name, port } = NeutronIntegration::default().sb_connection.service;
+                // Agents connect to any member by its own name.
+                let members =
+                    (0..self.ovn_members()).map(|member| format!("{name}-{member}.{name}"));
+                Some(Target {
+                    hostnames: members.flat_map(|member| self.hostnames(&member)).collect(),
+                    ..target(&name, &labels, port)
+                })
+            }
+            node => {
+                let service = definition(node)?;
+                let (name, component) = match node {
+                    Node::Nova => (service.part(NOVA_METADATA.name), &NOVA_METADATA),
+                    _ => (service.name.to_owned(), &service.api),
+                };
+                let labels = [
+                    (NAME, service.name),
+                    (INSTANCE, service.name),
+                    (COMPONENT, component.name),
+                ];
+                Some(target(&name, &labels, component.port()?))
+            }
+        }
+    }
+
+    /// The names of a Service, or of a pod of one, within the cluster.
+    fn hostnames(&self, name: &str) -> Vec<String> {
+        let short = format!("{name}.{}.svc", self.namespace());
+        vec![format!("{short}.cluster.local"), short]
+    }
+
+    fn balancer(&self, access: &HypervisorAccess, target: &Target) -> Service {
+        let networks = self.spec().global.network.hypervisor_networks.iter();
+        let annotations = Some(access.annotations.clone());
+        Service {
+            metadata: ObjectMeta {
+                annotations: annotations.filter(|annotations| !annotations.is_empty()),
+                ..ObjectMeta::default()
+            },
+            spec: Some(ServiceSpec {
+                type_: Some("LoadBalancer".to_owned()),
+                load_balancer_class: access.load_balancer_class.clone(),
+                load_balancer_source_ranges: Some(
+                    networks.flatten().map(ToString::to_string).collect(),
+                ),
+                // NetworkPolicies see the node's address, not that of a proxy.
+                external_traffic_policy: Some("Local".to_owned()),
+                selector: Some(target.pods.clone()),
+                ports: Some(vec![ServicePort {
+                    name: Some("agents".to_owned()),
+                    port: i32::from(target.port),
+                    ..ServicePort::default()
+                }]),
+                ..ServiceSpec::default()
+            }),
+            ..Service::default()
+        }
+    }
+}
+
+/// The addresses of a load balancer.
+fn addresses(
+    namespace: &str,
+    name: &str,
+    observed: &ObservedState<'_>,
+) -> Result<Vec<IpAddr>, Progress> {
+    let status = match observed.get::<Service>(namespace, name) {
+        Lookup::Found(service) => service.body.status,
+        Lookup::Missing => None,
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+    };
+    let ingress = status
+        .and_then(|status| status.load_balancer)
+        .and_then(|balancer| balancer.ingress)
+        .unwrap_or_default();
+    let addresses: Vec<IpAddr> = ingress
+        .iter()
+        .filter_map(|ingress| ingress.ip.as_ref()?.parse().ok())
+        .collect();
+    let hostname = ingress.iter().find_map(|ingress| ingress.hostname.as_ref());
+    match (addresses.is_empty(), hostname) {
+        (false, _) => Ok(addresses),
+        (true, Some(hostname)) => Err(Progress::failed(
+            Reason::NoAddress,
+            format!(
+                "the load balancer of the Service {name} has the host name {hostname} and no address, which agents need: set \
+                 global.network.hypervisorAccess to load balancers with addresses"
+            ),
+        )),
+        (true, None) => Err(Progress::waiting(
+            Reason::WaitingFor("LoadBalancer"),
+            format!(
+                "waits for an address of the load balancer of the Service {name}: its controller assigns one, see kubectl \
+                 describe service"
+            ),
+        )),
+    }
+}

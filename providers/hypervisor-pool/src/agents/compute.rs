@@ -1,0 +1,162 @@
+//! libvirt and nova-compute: servers.
+
+use c5c3_api::hypervisor::{AgentImages, Agents, Virtualization};
+use k8s_openapi::api::core::v1::{Container, VolumeMount};
+use provider_openstack::{Awaited, digest};
+
+use super::{CERTIFICATE, LIBVIRT, PROVIDERS, most, run_openvswitch, with_mount};
+use crate::configuration::Configuration;
+use crate::images;
+use crate::pod::{
+    Agent, Rights, config_map, container, host_folder, mount, node_folder, node_variables, probe,
+    requirements, resources, scratch, secret, variable,
+};
+
+/// libvirt-qemu, the group in the image that QEMU belongs to.
+const QEMU_GROUP: i64 = 64055;
+
+/// libvirt: starts and stops servers. Servers run in control groups of their own, and outlive its pods.
+pub fn libvirt(settings: &Agents, images: &AgentImages, configuration: &[&str]) -> Agent {
+    let image = images::libvirt(images);
+    let encrypted = settings.issuer_ref.is_some();
+    // Starts processes in control groups of the node, gives them devices of the node, and reads all of their memory.
+    let mut daemon = Container {
+        env: Some(vec![variable("VIRTUALIZATION", virtualization(settings))]),
+        args: Some(vec!["--listen".to_owned()]).filter(|_| encrypted),
+        resources: Some(resources("100m", "128Mi", "2Gi")),
+        readiness_probe: Some(probe(&["virsh", "--connect", "qemu:///system", "version"])),
+        volume_mounts: Some(vec![
+            mount("config", "/etc/libvirt/config"),
+            mount("definitions", "/etc/libvirt/qemu"),
+            mount("run-libvirt", "/run/libvirt"),
+            mount("libvirt", "/var/lib/libvirt"),
+            mount("log", "/var/log/libvirt"),
+            VolumeMount {
+                mount_propagation: Some("HostToContainer".to_owned()),
+                ..mount("nova", "/var/lib/nova")
+            },
+            mount("run-openvswitch", "/run/openvswitch"),
+            mount("cgroup", "/sys/fs/cgroup"),
+            mount("terminals", "/dev/pts"),
+        ]),
+        ..container(
+            "libvirtd",
+            &image,
+            include_str!("../scripts/libvirtd.sh"),
+            Rights::Privileged,
+        )
+    };
+    let mut volumes = vec![
+        node_folder("dev", "/dev"),
+        config_map("config", LIBVIRT),
+        host_folder("definitions", "/var/lib/libvirt/definitions"),
+        host_folder("run-libvirt", "/run/libvirt"),
+        host_folder("libvirt", "/var/lib/libvirt"),
+        host_folder("log", "/var/log/libvirt"),
+        host_folder("nova", "/var/lib/nova"),
+        run_openvswitch(),
+        node_folder("cgroup", "/sys/fs/cgroup"),
+        node_folder("terminals", "/dev/pts"),
+    ];
+    if encrypted {
+        daemon = with_mount(daemon, mount("tls", "/etc/libvirt/tls"));
+        volumes.push(secret("tls", CERTIFICATE));
+    }
+    let mut needed = vec!["tun"];
+    needed.extend(Some("kvm").filter(|_| settings.virtualization == Virtualization::Kvm));
+    Agent {
+        requirements: Some(requirements(&image, &needed, "")),
+        containers: vec![daemon],
+        volumes,
+        host_pid: true,
+        group: Some(QEMU_GROUP).filter(|_| encrypted),
+        max_unavailable: most(),
+        grace: 30,
+        configuration: digest(configuration.iter().copied()),
+    }
+}
+
+/// nova-compute: carries out what Nova decides.
+///
+/// # Errors
+/// The configuration lacks something.
+pub fn nova_compute(
+    settings: &Agents,
+    images: &AgentImages,
+    nova: &Configuration,
+    providers: &str,
+) -> Awaited<Agent> {
+    // os-vif, os-brick and Nova drop all capabilities but these for each thing that they do as root: files of QEMU's user,
+    // ports, and mounts.
+    let rights = Rights::Capabilities(&[
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "DAC_READ_SEARCH",
+        "FOWNER",
+        "NET_ADMIN",
+        "SYS_ADMIN",
+    ]);
+    let encrypted = settings.issuer_ref.is_some();
+    let mut env = node_variables();
+    env.extend([
+        variable("VIRTUALIZATION", virtualization(settings)),
+        variable("LIVE_MIGRATION", if encrypted { "true" } else { "false" }),
+    ]);
+    let compute = Container {
+        env: Some(env),
+        resources: Some(resources("100m", "256Mi", "2Gi")),
+        // A socket of libvirt that is newer than the process: the process holds a connection to one that is gone.
+        liveness_probe: Some(probe(&[
+            "sh",
+            "-c",
+            "[ ! -e /run/agent/started ] || [ ! /run/libvirt/libvirt-sock -nt /run/agent/started ]",
+        ])),
+        readiness_probe: Some(probe(&["test", "-e", "/run/agent/started"])),
+        volume_mounts: Some(vec![
+            mount("config", "/etc/nova/config"),
+            mount("providers", "/etc/nova/provider_config"),
+            mount("agent", "/run/agent"),
+            mount("run-openvswitch", "/run/openvswitch"),
+            mount("run-libvirt", "/run/libvirt"),
+            VolumeMount {
+                mount_propagation: Some("HostToContainer".to_owned()),
+                ..mount("nova", "/var/lib/nova")
+            },
+            mount("terminals", "/dev/pts"),
+            mount("tmp", "/tmp"),
+        ]),
+        ..container(
+            "nova-compute",
+            &images::of(nova, images)?,
+            include_str!("../scripts/nova-compute.sh"),
+            rights,
+        )
+    };
+    Ok(Agent {
+        requirements: None,
+        containers: vec![compute],
+        volumes: vec![
+            secret("config", nova.name),
+            config_map("providers", PROVIDERS),
+            scratch("agent"),
+            run_openvswitch(),
+            host_folder("run-libvirt", "/run/libvirt"),
+            host_folder("nova", "/var/lib/nova"),
+            node_folder("terminals", "/dev/pts"),
+            scratch("tmp"),
+        ],
+        host_pid: false,
+        group: None,
+        max_unavailable: most(),
+        // A server that is being started, or a disk that is being copied, is finished first.
+        grace: 180,
+        configuration: digest([nova.digest().as_str(), providers]),
+    })
+}
+
+fn virtualization(settings: &Agents) -> &'static str {
+    match settings.virtualization {
+        Virtualization::Kvm => "kvm",
+        Virtualization::Qemu => "qemu",
+    }
+}

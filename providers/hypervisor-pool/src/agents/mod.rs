@@ -1,0 +1,46 @@
+//! The agents of a share, each with what it may do on a node and why.
+
+mod compute;
+mod ending;
+mod network;
+
+use c5c3_api::hypervisor::{Agents, Datapath};
+use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+pub use self::compute::{libvirt, nova_compute};
+pub use self::ending::{drain, wipe};
+pub use self::network::{neutron_agent, open_vswitch, ovn_controller};
+use crate::pod::host_folder;
+
+/// The ConfigMap with libvirt's configuration, and the volume that it is.
+pub const LIBVIRT: &str = "libvirt";
+/// The Secret with the nodes' certificate.
+pub const CERTIFICATE: &str = "hypervisor-tls";
+/// The ConfigMap with what Placement is told of the nodes.
+pub const PROVIDERS: &str = "providers";
+
+/// How many of the agents that don't interrupt traffic are replaced at once.
+fn most() -> IntOrString {
+    IntOrString::String("10%".to_owned())
+}
+
+fn run_openvswitch() -> Volume {
+    host_folder("run-openvswitch", "/run/openvswitch")
+}
+
+fn datapath(settings: &Agents) -> &'static str {
+    match settings.datapath {
+        Datapath::System => "system",
+        Datapath::Netdev => "netdev",
+    }
+}
+
+fn tunnel_interface(settings: &Agents) -> &str {
+    settings.tunnel_interface.as_deref().unwrap_or_default()
+}
+
+fn with_mount(mut container: Container, mount: VolumeMount) -> Container {
+    container.volume_mounts.get_or_insert_default().push(mount);
+    container
+}

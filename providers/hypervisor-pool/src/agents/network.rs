@@ -1,0 +1,232 @@
+//! Open vSwitch, ovn-controller and neutron-ovn-agent: the networks of servers.
+
+use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
+use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_openstack::{Awaited, digest};
+
+use super::{datapath, most, run_openvswitch, tunnel_interface, with_mount};
+use crate::configuration::Configuration;
+use crate::images;
+use crate::pod::{
+    Agent, Rights, container, host_folder, mount, node_folder, node_variables, probe, requirements,
+    resources, scratch, secret, variable,
+};
+
+/// Open vSwitch: the switch on each node, whoever programs it.
+///
+/// One node at a time: with the datapath in user space traffic stops while it restarts.
+pub fn open_vswitch(settings: &Agents, images: &AgentImages) -> Agent {
+    let image = &images::open_vswitch(images);
+    let (interface, datapath) = (tunnel_interface(settings), datapath(settings));
+    let common = |command: &[&str]| Container {
+        readiness_probe: Some(probe(command)),
+        volume_mounts: Some(vec![
+            mount("run-openvswitch", "/run/openvswitch"),
+            mount("openvswitch", "/var/lib/openvswitch"),
+            mount("tmp", "/tmp"),
+        ]),
+        ..Container::default()
+    };
+    // Files and a socket of root's: needs no capability.
+    let database = Container {
+        resources: Some(resources("50m", "64Mi", "512Mi")),
+        ..merged(
+            container(
+                "ovsdb-server",
+                image,
+                include_str!("../scripts/ovsdb-server.sh"),
+                Rights::Capabilities(&[]),
+            ),
+            common(&["ovs-vsctl", "--timeout=3", "--no-wait", "show"]),
+        )
+    };
+    // NET_ADMIN creates ports and programs the kernel's datapath; NET_RAW opens packet sockets on interfaces.
+    let switch = Container {
+        env: Some(vec![
+            variable("DATAPATH", datapath),
+            variable("TUNNEL_INTERFACE", interface),
+        ]),
+        resources: Some(resources("200m", "128Mi", "2Gi")),
+        ..merged(
+            container(
+                "ovs-vswitchd",
+                image,
+                include_str!("../scripts/ovs-vswitchd.sh"),
+                Rights::Capabilities(&["NET_ADMIN", "NET_RAW"]),
+            ),
+            common(&[
+                "ovs-appctl",
+                "--timeout=3",
+                "--target=/run/openvswitch/ovs-vswitchd.ctl",
+                "version",
+            ]),
+        )
+    };
+    let switch = with_mount(switch, mount("net", "/dev/net"));
+    let mut needed = vec!["tun"];
+    needed.extend(Some("openvswitch").filter(|_| settings.datapath == Datapath::System));
+    needed.extend(Some("interface").filter(|_| !interface.is_empty()));
+    Agent {
+        requirements: Some(requirements(image, &needed, interface)),
+        containers: vec![database, switch],
+        volumes: vec![
+            node_folder("dev", "/dev"),
+            host_folder("net", "/dev/net"),
+            run_openvswitch(),
+            host_folder("openvswitch", "/var/lib/openvswitch"),
+            scratch("tmp"),
+        ],
+        host_pid: false,
+        group: None,
+        max_unavailable: IntOrString::Int(1),
+        grace: 30,
+        configuration: String::new(),
+    }
+}
+
+/// ovn-controller: programs Open vSwitch as the southbound database says. `mappings` are the bridges to physical networks, each
+/// `network:bridge`.
+///
+/// # Errors
+/// The configuration lacks something.
+pub fn ovn_controller(
+    settings: &Agents,
+    images: &AgentImages,
+    ovn: &Configuration,
+    mappings: &[String],
+) -> Awaited<Agent> {
+    let options = match settings.gateway {
+        true => "enable-chassis-as-gw",
+        false => "",
+    };
+    let mut env = node_variables();
+    env.extend([
+        variable("OVN_REMOTE", ovn.line("remote")?),
+        variable("DATAPATH", datapath(settings)),
+        variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
+        variable("BRIDGE_MAPPINGS", &mappings.join(" ")),
+        variable("CHASSIS_OPTIONS", options),
+    ]);
+    // Sockets of root's, and connections: needs no capability.
+    let script = include_str!("../scripts/ovn-controller.sh");
+    let image = &images::of(ovn, images)?;
+    let mut controller = Container {
+        env: Some(env),
+        resources: Some(resources("50m", "128Mi", "2Gi")),
+        readiness_probe: Some(probe(&[
+            "sh",
+            "-c",
+            "[ \"$(ovn-appctl --timeout=3 -t ovn-controller connection-status)\" = connected ]",
+        ])),
+        lifecycle: Some(Lifecycle {
+            pre_stop: Some(LifecycleHandler {
+                exec: Some(ExecAction {
+                    // Without --restart it would remove the node from the southbound database, and its flows.
+                    command: Some(
+                        ["ovn-appctl", "-t", "ovn-controller", "exit", "--restart"]
+                            .map(str::to_owned)
+                            .into(),
+                    ),
+                }),
+                ..LifecycleHandler::default()
+            }),
+            ..Lifecycle::default()
+        }),
+        volume_mounts: Some(vec![
+            mount("run-openvswitch", "/run/openvswitch"),
+            mount("run-ovn", "/run/ovn"),
+            mount("tmp", "/tmp"),
+        ]),
+        ..container("ovn-controller", image, script, Rights::Capabilities(&[]))
+    };
+    let mut volumes = vec![run_openvswitch(), scratch("run-ovn"), scratch("tmp")];
+    if ovn.has("tls.key") {
+        let files = [
+            ("--ca-cert", "ca.crt"),
+            ("--certificate", "tls.crt"),
+            ("--private-key", "tls.key"),
+        ];
+        let arguments = files.map(|(option, file)| format!("{option}=/etc/ovn/tls/{file}"));
+        controller.args = Some(arguments.into());
+        controller = with_mount(controller, mount("tls", "/etc/ovn/tls"));
+        volumes.push(secret("tls", ovn.name));
+    }
+    Ok(Agent {
+        requirements: None,
+        containers: vec![controller],
+        volumes,
+        host_pid: false,
+        group: None,
+        max_unavailable: most(),
+        grace: 30,
+        configuration: ovn.digest(),
+    })
+}
+
+/// neutron-ovn-agent: answers servers' requests for metadata, from a namespace for each network.
+///
+/// # Errors
+/// The configuration lacks something.
+pub fn neutron_agent(
+    images: &AgentImages,
+    ovn: &Configuration,
+    neutron: &Configuration,
+) -> Awaited<Agent> {
+    let script = include_str!("../scripts/neutron-ovn-agent.sh");
+    // Network namespaces are mounts that the node must see, and only a privileged container may pass mounts on.
+    let agent = container(
+        "neutron-ovn-agent",
+        &images::of(neutron, images)?,
+        script,
+        Rights::Privileged,
+    );
+    let mut mounts = vec![
+        mount("config", "/etc/neutron/config"),
+        mount("agent", "/run/agent"),
+        mount("run-openvswitch", "/run/openvswitch"),
+        VolumeMount {
+            mount_propagation: Some("Bidirectional".to_owned()),
+            ..mount("netns", "/run/netns")
+        },
+        mount("state", "/var/lib/neutron"),
+        mount("tmp", "/tmp"),
+    ];
+    let mut volumes = vec![
+        secret("config", neutron.name),
+        scratch("agent"),
+        run_openvswitch(),
+        host_folder("netns", "/run/netns"),
+        scratch("state"),
+        scratch("tmp"),
+    ];
+    if ovn.has("tls.key") {
+        mounts.push(mount("tls", "/etc/ovn/tls"));
+        volumes.push(secret("tls", ovn.name));
+    }
+    let agent = Container {
+        env: Some(node_variables()),
+        resources: Some(resources("50m", "256Mi", "2Gi")),
+        volume_mounts: Some(mounts),
+        ..agent
+    };
+    Ok(Agent {
+        requirements: None,
+        containers: vec![agent],
+        volumes,
+        host_pid: false,
+        group: None,
+        max_unavailable: most(),
+        grace: 30,
+        configuration: digest([neutron.digest().as_str(), ovn.digest().as_str()]),
+    })
+}
+
+/// A container with the probe and the volumes that several have.
+fn merged(container: Container, common: Container) -> Container {
+    Container {
+        readiness_probe: common.readiness_probe,
+        volume_mounts: common.volume_mounts,
+        ..container
+    }
+}

@@ -1,0 +1,144 @@
+//! The number of nodes that each share is due, and that it gets of those that are free.
+
+use std::cmp::Reverse;
+
+use super::{Share, size, wide};
+
+/// What a share is due.
+#[derive(Clone, Copy)]
+pub struct Due {
+    /// The part of it that comes before weights count.
+    least: usize,
+    pub count: usize,
+}
+
+/// Returns what each share is due of `capacity` nodes: its weight's part, raised to `minHosts` and lowered to `maxHosts`,
+/// rounded so that no share loses a node that it may keep.
+pub fn due(shares: &[&Share], held: &[usize], capacity: usize) -> Vec<Due> {
+    let mut rest = capacity;
+    let mut least = Vec::new();
+    for share in shares {
+        let count = size(share.min_hosts).min(most(share)).min(rest);
+        rest -= count;
+        least.push(count);
+    }
+    let (fixed, level) = fixed(shares, &least, capacity);
+    let mut counts: Vec<usize> = Vec::new();
+    let mut fractions = Vec::new();
+    for (index, share) in shares.iter().enumerate() {
+        match fixed[index] {
+            Some(count) => counts.push(count),
+            None => {
+                let (count, fraction) = level.part(share.weight);
+                counts.push(count);
+                if fraction > 0 {
+                    let keeps = held[index] > count;
+                    fractions.push((Reverse(keeps), Reverse(fraction), index));
+                }
+            }
+        }
+    }
+    let whole: usize = counts.iter().sum();
+    fractions.sort_unstable();
+    let spare = match level.weights {
+        0 => 0,
+        _ => capacity.saturating_sub(whole),
+    };
+    for (_, _, index) in fractions.into_iter().take(spare) {
+        counts[index] += 1;
+    }
+    let counts = counts.into_iter().zip(least);
+    counts.map(|(count, least)| Due { least, count }).collect()
+}
+
+/// The nodes that are divided by weight, and the sum of the weights.
+#[derive(Clone, Copy)]
+struct Level {
+    nodes: usize,
+    weights: u64,
+}
+
+impl Level {
+    /// The whole nodes of a weight, and what is left of its part in `weights`ths of a node.
+    fn part(self, weight: u32) -> (usize, u128) {
+        let Some(weights) = Some(u128::from(self.weights)).filter(|weights| *weights > 0) else {
+            return (0, 0);
+        };
+        let part = self.scaled(weight);
+        let whole = usize::try_from(part / weights).unwrap_or(usize::MAX);
+        (whole, part % weights)
+    }
+
+    /// The part of a weight, in `weights`ths of a node.
+    fn scaled(self, weight: u32) -> u128 {
+        wide(self.nodes) * u128::from(weight)
+    }
+}
+
+/// Returns the shares whose limits decide, with their numbers, and how the rest is divided.
+///
+/// Limits are fixed in rounds, as CSS resolves flexible lengths (<https://www.w3.org/TR/css-flexbox-1/#resolve-flexible-lengths>):
+/// where raising to the minima takes more than lowering to the maxima gives, the minima are final, and the other way round.
+fn fixed(shares: &[&Share], least: &[usize], capacity: usize) -> (Vec<Option<usize>>, Level) {
+    let mut fixed: Vec<Option<usize>> = vec![None; shares.len()];
+    loop {
+        let open = || (0..shares.len()).filter(|index| fixed[*index].is_none());
+        let taken: usize = fixed.iter().flatten().sum();
+        let level = Level {
+            nodes: capacity.saturating_sub(taken),
+            weights: open().map(|index| u64::from(shares[index].weight)).sum(),
+        };
+        let scale = u128::from(level.weights);
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        let (mut missing, mut excess) = (0, 0);
+        for index in open() {
+            let part = level.scaled(shares[index].weight);
+            let (floor, ceiling) = (
+                wide(least[index]) * scale,
+                wide(most(shares[index])) * scale,
+            );
+            if part < floor {
+                missing += floor - part;
+                low.push((index, least[index]));
+            } else if part > ceiling {
+                excess += part - ceiling;
+                high.push((index, most(shares[index])));
+            }
+        }
+        if level.weights == 0 {
+            low = open().map(|index| (index, least[index])).collect();
+        }
+        if low.is_empty() && high.is_empty() {
+            return (fixed, level);
+        }
+        let final_low = if missing >= excess { low } else { Vec::new() };
+        let final_high = if excess >= missing { high } else { Vec::new() };
+        for (index, count) in final_low.into_iter().chain(final_high) {
+            fixed[index] = Some(count);
+        }
+    }
+}
+
+/// Returns how many nodes each share has once `free` nodes are leased: first to elder shares up to their `minHosts`, then
+/// to those with the least for their weight.
+pub fn hosts(shares: &[&Share], held: &[usize], due: &[Due], free: usize) -> Vec<usize> {
+    let mut counts = held.to_vec();
+    for _ in 0..free {
+        let all = 0..shares.len();
+        let urgent = all.clone().find(|index| counts[*index] < due[*index].least);
+        let scaled = |index: usize, by: usize| wide(counts[index]) * u128::from(shares[by].weight);
+        let next = urgent.or_else(|| {
+            all.filter(|index| counts[*index] < due[*index].count)
+                .min_by(|one, other| scaled(*one, *other).cmp(&scaled(*other, *one)))
+        });
+        match next {
+            Some(index) => counts[index] += 1,
+            None => break,
+        }
+    }
+    counts
+}
+
+fn most(share: &Share) -> usize {
+    share.max_hosts.map_or(usize::MAX, size)
+}

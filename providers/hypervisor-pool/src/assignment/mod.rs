@@ -1,0 +1,226 @@
+//! Which share leases which node, as a pure function.
+//!
+//! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
+//! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
+//! drained; so are nodes that leave the pool.
+
+mod due;
+mod free;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::hypervisor::LeasePhase;
+
+use self::due::{due, hosts};
+use self::free::Free;
+
+/// A node with the role of a hypervisor, or with a lease.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Who leases it.
+    pub lease: Option<Lease>,
+    /// What may be done with it.
+    pub state: State,
+    /// Its failure domain.
+    pub domain: Domain,
+}
+
+/// A node's lease.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Lease {
+    /// The control plane.
+    pub control_plane: String,
+    /// How far it has come.
+    pub phase: LeasePhase,
+}
+
+/// What may be done with a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// It can be leased.
+    Available,
+    /// It isn't Ready: it gets no lease, and keeps the one that it has.
+    Unready,
+    /// It is cordoned, under maintenance, being deleted or no hypervisor any more: it gets no lease, and the one that it has
+    /// ends.
+    Leaving,
+}
+
+/// A failure domain: a rack in a zone. Nodes of unknown domain are in one domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Domain {
+    /// The zone.
+    pub zone: String,
+    /// The rack, or whatever else fails at once within a zone.
+    pub rack: String,
+}
+
+/// A share, as far as it counts for leases. Shares are ordered by age.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share {
+    /// When it was created, RFC 3339.
+    pub created: String,
+    /// Its name.
+    pub name: String,
+    /// The control plane that it leases nodes for.
+    pub control_plane: String,
+    /// The part of the pool that it is due, against the weights of the other shares.
+    pub weight: u32,
+    /// The number of nodes that it is due before weights count.
+    pub min_hosts: u32,
+    /// The number of nodes that it never exceeds.
+    pub max_hosts: Option<u32>,
+}
+
+/// How a pool is divided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Division {
+    /// The nodes to lease now, with the control plane of each.
+    pub granted: BTreeMap<String, String>,
+    /// The leased nodes to drain from now on.
+    pub drained: BTreeSet<String>,
+    /// The nodes to drain no longer.
+    pub resumed: BTreeSet<String>,
+    /// Each share that counts, by its name. Of several shares for one control plane, the eldest counts.
+    pub parts: BTreeMap<String, Part>,
+}
+
+/// What one share has of a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The number of its nodes that aren't drained, once the division is carried out.
+    pub hosts: usize,
+    /// The number of its nodes that are drained then.
+    pub draining: usize,
+    /// The number of nodes that it is due.
+    pub due: usize,
+}
+
+/// The nodes of one share.
+#[derive(Default)]
+struct Held<'a> {
+    /// Those that stay.
+    leased: Vec<&'a Node>,
+    /// Those that leave the pool and aren't drained yet.
+    leaving: Vec<&'a Node>,
+    /// Those that are drained and may be taken back.
+    returning: Vec<&'a Node>,
+    /// The number of the others.
+    ending: usize,
+}
+
+impl<'a> Held<'a> {
+    fn add(&mut self, node: &'a Node, phase: LeasePhase) {
+        match (phase, node.state) {
+            (LeasePhase::Leased, State::Leaving) => self.leaving.push(node),
+            (LeasePhase::Leased, _) => self.leased.push(node),
+            (LeasePhase::Draining, State::Available | State::Unready) => self.returning.push(node),
+            _ => self.ending += 1,
+        }
+    }
+}
+
+/// Divides a pool. `reserve` nodes stay free.
+///
+/// Where the shares' `minHosts` exceed the pool, elder shares get theirs first. Nodes that aren't Ready count: a node that
+/// restarts costs no share a node.
+pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
+    let mut shares: Vec<&Share> = shares.iter().collect();
+    shares.sort();
+    let mut seen = BTreeSet::new();
+    shares.retain(|share| seen.insert(share.control_plane.as_str()));
+
+    let mut held: BTreeMap<&str, Held<'_>> =
+        seen.iter().map(|plane| (*plane, Held::default())).collect();
+    // Those that stay in the pool, and that no share holds on to.
+    let mut divisible = 0;
+    for node in nodes {
+        let holder = node
+            .lease
+            .as_ref()
+            .map(|lease| (held.get_mut(lease.control_plane.as_str()), lease.phase));
+        let counts = match holder {
+            None => true,
+            Some((None, _)) => false,
+            Some((Some(held), phase)) => {
+                held.add(node, phase);
+                phase != LeasePhase::Leased
+            }
+        };
+        divisible += usize::from(counts && node.state != State::Leaving);
+    }
+    let held: Vec<Held<'_>> = shares
+        .iter()
+        .filter_map(|share| held.remove(share.control_plane.as_str()))
+        .collect();
+    let mut counts: Vec<usize> = held.iter().map(|held| held.leased.len()).collect();
+    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(size(reserve));
+    let due = due(&shares, &counts, capacity);
+
+    let mut division = Division::default();
+    let mut staying = Vec::new();
+    for (index, held) in held.iter().enumerate() {
+        let (most, leased) = (due[index].count, held.leased.len());
+        let kept = kept(&held.leased, most);
+        let (mut stay, surplus): (Vec<&Node>, Vec<&Node>) = held
+            .leased
+            .iter()
+            .partition(|node| kept.contains(node.name.as_str()));
+        let drained = surplus.iter().chain(&held.leaving);
+        division
+            .drained
+            .extend(drained.map(|node| node.name.clone()));
+        let missing = most.saturating_sub(leased);
+        let resumed = Free::of(held.returning.iter().copied()).take(missing, &stay);
+        division
+            .resumed
+            .extend(resumed.into_iter().map(str::to_owned));
+        let returning = held.returning.iter();
+        stay.extend(returning.filter(|node| division.resumed.contains(&node.name)));
+        counts[index] = stay.len();
+        staying.push(stay);
+    }
+
+    let free = nodes
+        .iter()
+        .filter(|node| node.lease.is_none() && node.state == State::Available);
+    let mut free = Free::of(free);
+    let grantable = free.count.saturating_sub(size(reserve));
+    let hosts = hosts(&shares, &counts, &due, grantable);
+    for (index, (share, held)) in shares.iter().zip(&held).enumerate() {
+        for node in free.take(hosts[index] - counts[index], &staying[index]) {
+            let lease = share.control_plane.clone();
+            division.granted.insert(node.to_owned(), lease);
+        }
+        let all = held.leased.len() + held.leaving.len() + held.returning.len() + held.ending;
+        let part = Part {
+            hosts: hosts[index],
+            draining: all - counts[index],
+            due: due[index].count,
+        };
+        division.parts.insert(share.name.clone(), part);
+    }
+    division
+}
+
+/// Returns those nodes of a share that stay when it may keep `count` of them: first those that can't be drained because they
+/// aren't Ready, then the most evenly spread ones.
+fn kept<'a>(leased: &[&'a Node], count: usize) -> BTreeSet<&'a str> {
+    let (mut unready, ready): (Vec<&Node>, Vec<&Node>) =
+        leased.iter().partition(|node| node.state == State::Unready);
+    unready.sort();
+    let stuck = unready.iter().take(count);
+    let mut kept: BTreeSet<&str> = stuck.map(|node| node.name.as_str()).collect();
+    kept.extend(Free::of(ready).take(count.saturating_sub(unready.len()), &unready));
+    kept
+}
+
+fn size(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+fn wide(count: usize) -> u128 {
+    u128::try_from(count).unwrap_or(u128::MAX)
+}

@@ -1,0 +1,143 @@
+//! What is known of nodes whose lease ends: from Nova, and from pods on the nodes themselves.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::hypervisor::{ComputeService, ComputeState, HypervisorShareSpec, LeasePhase};
+use c5c3_api::nova::NovaSpec;
+use k8s_openapi::api::core::v1;
+use provider_composer::{Custom, Live, Lookup, ObservedState, Resource, ResourceKind, Subject};
+use serde::Deserialize;
+
+use crate::lifecycle::{Evidence, Nova};
+use crate::nodes::{self, Condition, Node};
+use crate::pod::COMPONENT;
+
+/// The DaemonSet whose pods are Ready on nodes without a domain.
+pub const DRAIN: &str = "drain";
+/// The DaemonSet whose pods are Ready on nodes that are wiped.
+pub const WIPE: &str = "wipe";
+
+/// The namespace of a share's agents.
+pub fn namespace(share: &str) -> String {
+    format!("agents-{share}")
+}
+
+/// A pod, as far as it is read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Pod {
+    spec: PodSpec,
+    status: PodStatus,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct PodSpec {
+    node_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct PodStatus {
+    conditions: Vec<Condition>,
+}
+
+impl Resource for Pod {
+    const KIND: ResourceKind = <v1::Pod as Resource>::KIND;
+}
+
+/// What is known of the nodes of one share whose lease ends.
+pub struct Reports<'a> {
+    services: BTreeMap<(&'a str, &'a str), &'a ComputeService>,
+    /// The pods on each node; none if they can't be read.
+    pods: Option<BTreeMap<String, Vec<Live<Pod>>>>,
+    /// Whether there is no Nova any more that could report.
+    has_no_nova: bool,
+}
+
+impl<'a> Reports<'a> {
+    /// Reads what is known of a share's nodes.
+    pub fn observe(share: &'a Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Self {
+        let services = share.spec.compute_services.iter();
+        let pods = match observed.list::<Pod>(&namespace(share.name()), &[]) {
+            Lookup::Found(pods) => Some(pods),
+            Lookup::Missing => Some(Vec::new()),
+            Lookup::Unknown(_) => None,
+        };
+        let pods = pods.map(|pods| {
+            let mut on_node: BTreeMap<String, Vec<Live<Pod>>> = BTreeMap::new();
+            for pod in pods {
+                if let Some(node) = pod.body.spec.node_name.clone() {
+                    on_node.entry(node).or_default().push(pod);
+                }
+            }
+            on_node
+        });
+        Self {
+            services: services
+                .map(|service| ((service.name.as_str(), service.since.as_str()), service))
+                .collect(),
+            pods,
+            has_no_nova: share.is_deleted() && has_no_nova(&share.spec, observed),
+        }
+    }
+
+    /// What Nova reports of the present drain of a node.
+    fn service(&self, node: &Live<Node>) -> Option<&ComputeService> {
+        let key = (node.metadata.name.as_str(), nodes::since(node)?);
+        self.services.get(&key).copied()
+    }
+
+    /// The number of servers that are left on a node that is drained, as Nova reports it.
+    pub fn instances(&self, node: &Live<Node>) -> Option<u32> {
+        let is_drained = nodes::phase(node) != LeasePhase::Leased;
+        self.service(node)
+            .filter(|_| is_drained)
+            .map(|service| service.instances)
+    }
+
+    /// Everything that is known of a node.
+    pub fn evidence(&self, node: &Live<Node>) -> Evidence {
+        let service = self
+            .service(node)
+            .map(|service| (service.state, service.instances));
+        let pods = self.pods.as_ref().map(|pods| pods.get(&node.metadata.name));
+        let pods = pods.map(|pods| pods.map_or(&[][..], Vec::as_slice));
+        let reports = |component: &str| {
+            let mut pods = pods.into_iter().flatten();
+            pods.any(|pod| {
+                pod.metadata.labels.get(COMPONENT).map(String::as_str) == Some(component)
+                    && pod.metadata.deletion_timestamp.is_none()
+                    && nodes::is_ready(&pod.body.status.conditions)
+            })
+        };
+        Evidence {
+            is_ready: node.body.is_ready(),
+            nova: match service {
+                Some((ComputeState::Removed, 0)) => Nova::Removed,
+                Some((_, instances)) => Nova::Disabled(instances),
+                None if self.has_no_nova => Nova::Removed,
+                None => Nova::Silent,
+            },
+            has_no_domain: reports(DRAIN),
+            has_no_agent: pods.is_some_and(<[_]>::is_empty),
+            is_wiped: reports(WIPE),
+        }
+    }
+}
+
+/// Whether the share's control plane had its Nova in this cluster, and it doesn't exist any more.
+fn has_no_nova(share: &HypervisorShareSpec, observed: &ObservedState<'_>) -> bool {
+    if !share.endpoints.is_empty() {
+        return false;
+    }
+    let novas = observed.keys(
+        Custom::<NovaSpec>::KIND,
+        &share.control_plane_namespace(),
+        &[],
+    );
+    match novas {
+        Lookup::Found(novas) => novas.is_empty(),
+        Lookup::Missing | Lookup::Unknown(_) => false,
+    }
+}

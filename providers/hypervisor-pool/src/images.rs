@@ -1,0 +1,50 @@
+//! The images of the agents. An agent is an administrator of its node, so that only the pool, which the platform team writes, names
+//! images: what the owner of a control plane can write says which release it is of, and no more.
+
+use c5c3_api::REGISTRY;
+use c5c3_api::hypervisor::AgentImages;
+use provider_composer::{Progress, Reason};
+use provider_openstack::{Awaited, Release, table};
+
+use crate::configuration::{Configuration, RELEASE};
+
+/// The image of libvirt and QEMU.
+pub fn libvirt(given: &AgentImages) -> String {
+    let given = given.libvirt.clone();
+    given.unwrap_or_else(|| format!("{REGISTRY}/libvirt:{}", table::LIBVIRT))
+}
+
+/// The image of Open vSwitch.
+pub fn open_vswitch(given: &AgentImages) -> String {
+    let given = given.open_v_switch.clone();
+    given.unwrap_or_else(|| format!("{REGISTRY}/ovn:{}", table::OVN))
+}
+
+/// The image of an agent of OVN, Neutron or Nova, of the release that its control plane runs.
+///
+/// # Errors
+/// The configuration names no release, or the pool has no image of it.
+pub fn of(configuration: &Configuration, given: &AgentImages) -> Awaited<String> {
+    let (name, release) = (configuration.name, configuration.line(RELEASE)?);
+    let given = match name {
+        "ovn" => &given.ovn,
+        "neutron" => &given.neutron,
+        _ => &given.nova,
+    };
+    let own = || {
+        let tag = match name {
+            "ovn" => Some(table::OVN).filter(|tag| *tag == release),
+            _ => Release::tags(release).ok().and_then(|tags| tags.of(name)),
+        };
+        tag.map(|tag| format!("{REGISTRY}/{name}:{tag}"))
+    };
+    given.get(release).cloned().or_else(own).ok_or_else(|| {
+        Progress::waiting(
+            Reason::WaitingFor("Image"),
+            format!(
+                "the control plane runs {name} {release:.40}, and this operator has no image of it for nodes: add it to \
+                 spec.images.{name} of the HypervisorPool"
+            ),
+        )
+    })
+}

@@ -1,0 +1,202 @@
+//! The nodes that one share leases.
+
+use c5c3_api::hypervisor::{
+    AgentImages, HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, PoolShare, ShareHost,
+};
+use c5c3_api::pool::{PhysicalNetwork, SharingMode};
+use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject};
+
+use crate::drain::Reports;
+use crate::lifecycle::{Step, step};
+use crate::nodes::{self, Node, ROLE};
+use crate::{named, pool};
+
+/// The nodes that one share leases.
+pub struct Leases {
+    /// In order of their names.
+    nodes: Vec<Live<Node>>,
+    least: u32,
+    due: u32,
+    free: u32,
+    /// Networks that the nodes are wired to.
+    pub physical_networks: Vec<PhysicalNetwork>,
+    /// Images of the agents.
+    pub images: AgentImages,
+}
+
+impl Leases {
+    /// The leases of a share, as the nodes' labels say. None for one that is being deleted and has none.
+    ///
+    /// # Errors
+    /// Nodes or pools can't be read, or the pool leases no node to this share.
+    pub fn observe(
+        subject: &Subject<HypervisorShareSpec>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        let mut nodes = nodes::list(observed)?;
+        nodes.retain(|node| nodes::lease(node) == Some(subject.spec.control_plane.as_str()));
+        if subject.is_deleted() && nodes.is_empty() {
+            return Ok(None);
+        }
+        let pool = pool::only(observed)?;
+        let part = match part(subject, &pool) {
+            // They are those of the other share.
+            Err(failure) if subject.is_deleted() && failure.reason() == Reason::AnotherShare => {
+                return Ok(None);
+            }
+            part => part?,
+        };
+        Ok(Some(Self {
+            nodes,
+            least: subject.spec.min_hosts.max(1),
+            due: part.map_or(subject.spec.min_hosts, |part| part.due),
+            free: pool.status.nodes.unwrap_or_default().free,
+            physical_networks: pool.spec.physical_networks,
+            images: pool.spec.images,
+        }))
+    }
+
+    /// The nodes, in order of their names.
+    pub fn hosts(&self, reports: &Reports<'_>) -> Vec<ShareHost> {
+        let hosts = self.nodes.iter().map(|node| ShareHost {
+            name: node.metadata.name.clone(),
+            phase: nodes::phase(node),
+            instances: reports.instances(node),
+            since: nodes::since(node).map(str::to_owned),
+        });
+        hosts.collect()
+    }
+
+    /// The names of the nodes, in order.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.nodes.iter().map(|node| node.metadata.name.clone());
+        names.collect()
+    }
+
+    /// The number of nodes.
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The number of nodes whose lease ends.
+    pub fn draining(&self) -> u32 {
+        self.count() - self.leased()
+    }
+
+    /// The number of nodes whose lease doesn't end.
+    fn leased(&self) -> u32 {
+        let leased = self.in_phase(LeasePhase::Leased).count();
+        u32::try_from(leased).unwrap_or(u32::MAX)
+    }
+
+    /// The nodes in a phase.
+    pub fn in_phase(&self, phase: LeasePhase) -> impl Iterator<Item = &Live<Node>> {
+        let nodes = self.nodes.iter();
+        nodes.filter(move |node| nodes::phase(node) == phase)
+    }
+
+    /// The number of nodes that the share is due and doesn't have.
+    pub fn pending(&self) -> u32 {
+        self.due.saturating_sub(self.leased())
+    }
+
+    /// Whether no lease ends, or what those that do wait for.
+    pub fn drained(&self, reports: &Reports<'_>) -> Progress {
+        let ending = self
+            .nodes
+            .iter()
+            .filter(|node| nodes::phase(node) != LeasePhase::Leased);
+        let (mut waits, mut servers, mut count) = (Vec::new(), 0, 0);
+        for node in ending {
+            count += 1;
+            servers += reports.instances(node).unwrap_or_default();
+            if let Step::Stay(blocker) = step(nodes::phase(node), &reports.evidence(node)) {
+                waits.push(format!(
+                    "{} waits for {}",
+                    node.metadata.name,
+                    blocker.text()
+                ));
+            }
+        }
+        if count == 0 {
+            return Progress::Ready;
+        }
+        let of = self.count();
+        let mut message = format!("{count} of {of} nodes are drained, with {servers} servers");
+        if !waits.is_empty() {
+            message = format!("{message}: {}", named(&waits, "; "));
+        }
+        Progress::waiting(Reason::Draining, message)
+    }
+
+    /// The internal addresses of the nodes, in order.
+    pub fn addresses(&self) -> Vec<String> {
+        let addresses = self.nodes.iter().flat_map(|node| node.body.addresses());
+        let mut addresses: Vec<String> = addresses.map(str::to_owned).collect();
+        addresses.sort();
+        addresses
+    }
+
+    /// Whether the share has the nodes that it needs at least.
+    pub fn progress(&self) -> Progress {
+        let (count, least) = (self.leased(), self.least);
+        if count >= least {
+            return Progress::Ready;
+        }
+        Progress::waiting(
+            Reason::WaitingFor("Nodes"),
+            format!(
+                "{count} of {least} nodes are leased, {} are free: give more nodes the label {ROLE}=\"\"",
+                self.free
+            ),
+        )
+    }
+
+    /// Whether the share has all nodes that it is due.
+    pub fn part(&self) -> Progress {
+        let pending = self.pending();
+        if pending == 0 {
+            return Progress::Ready;
+        }
+        Progress::waiting(
+            Reason::WaitingFor("Nodes"),
+            format!(
+                "{pending} of {} nodes that this share is due aren't free: other shares keep theirs, or nodes aren't ready; see \
+                 `kubectl get hypervisorpools -o yaml`",
+                self.due
+            ),
+        )
+    }
+}
+
+/// What the pool gives a share; none before the pool was divided with it.
+fn part<'a>(
+    subject: &Subject<HypervisorShareSpec>,
+    pool: &'a Subject<HypervisorPoolSpec>,
+) -> Result<Option<&'a PoolShare>, Failure> {
+    let parts = || pool.status.shares.iter();
+    if let Some(part) = parts().find(|part| part.name == subject.name()) {
+        return Ok(Some(part));
+    }
+    let control_plane = &subject.spec.control_plane;
+    if let Some(other) = parts().find(|part| part.control_plane == *control_plane) {
+        return Err(Failure::new(
+            Reason::AnotherShare,
+            format!(
+                "the HypervisorShare {} leases nodes for {control_plane} already: delete one of the two",
+                other.name
+            ),
+        ));
+    }
+    match parts().next() {
+        Some(other) if pool.spec.mode == SharingMode::Dedicated => Err(Failure::new(
+            Reason::PoolDedicated,
+            format!(
+                "the HypervisorPool {} is dedicated to {}: create the share in the cluster of another pool",
+                pool.name(),
+                other.control_plane
+            ),
+        )),
+        _ => Ok(None),
+    }
+}

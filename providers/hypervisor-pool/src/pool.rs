@@ -1,0 +1,309 @@
+//! The pool of a cluster: which node is leased to which share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::hypervisor::{
+    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, LeasePhase, NodeCounts,
+    PoolShare,
+};
+use c5c3_api::nova::NovaSpec;
+use c5c3_api::pool::SharingMode;
+use k8s_openapi::api::core::v1::Pod;
+use provider_composer::{
+    Composer, Conditions, Custom, DesiredState, Failure, Live, ObservedState, Progress, Reason,
+    Resource, Subject, Use,
+};
+
+use crate::assignment::{self, Division, Share, State, divide};
+use crate::drain::Reports;
+use crate::lifecycle::{Change, changes};
+use crate::nodes::{self, LEASE, Node, PHASE, ROLE, SINCE, known};
+use crate::{named, vlans};
+
+const GIGABYTE: f64 = 1e9;
+
+/// Composes HypervisorPools: it alone labels nodes, so that no two shares ever lease the same node.
+pub struct HypervisorPool;
+
+impl Composer for HypervisorPool {
+    type Spec = HypervisorPoolSpec;
+    type Status = HypervisorPoolStatus;
+    const OPERATOR: &'static str = "hypervisor-pool-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        vec![
+            Use::reads(Subject::<HypervisorPoolSpec>::KIND),
+            Use::labels(Subject::<HypervisorShareSpec>::KIND),
+            Use::reads(Pod::KIND),
+            Use::reads(Custom::<NovaSpec>::KIND),
+            Use::labels(Node::KIND),
+        ]
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<HypervisorPoolSpec>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<HypervisorPoolStatus, Failure> {
+        only(observed)?;
+        let nodes = nodes::list(observed)?;
+        let owners = shares(observed)?;
+        let shares: Vec<Share> = owners.iter().map(claimed).collect();
+        // A dedicated pool serves the eldest share; the nodes of others are taken back once these are deleted.
+        let is_served = |index: usize| {
+            subject.spec.mode == SharingMode::Shared || index == 0 || owners[index].is_deleted()
+        };
+        let served = shares.iter().enumerate();
+        let served = served.filter(|(index, _)| is_served(*index));
+        let served: Vec<Share> = served.map(|(_, share)| share.clone()).collect();
+        let assignable: Vec<_> = nodes.iter().map(nodes::assignable).collect();
+        let division = match subject.is_deleted() {
+            true => Division::default(),
+            false => divide(&assignable, &served, subject.spec.reserve),
+        };
+        let reports = reports(&owners, &nodes, observed);
+        let evidence = |index: usize| {
+            let node = &nodes[index];
+            Some(reports.get(nodes::lease(node)?)?.evidence(node))
+        };
+        let changes = changes(&assignable, &division, evidence);
+        let now = observed.now().strftime(nodes::MOMENT).to_string();
+        for (node, change) in &changes {
+            write(node, change, &now, desired);
+        }
+        date(&nodes, &changes, &now, desired);
+        let counted = owners.iter();
+        let counted = counted.filter(|share| division.parts.contains_key(share.name()));
+        vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
+        let minima = minima(&shares, &division);
+        desired.conditions.set("MinHostsLeased", &minima);
+        without_share(&nodes, &shares, &mut desired.conditions);
+        let free = nodes.iter().zip(&assignable).filter(|(_, node)| {
+            node.state == State::Available
+                && node.lease.is_none()
+                && !division.granted.contains_key(&node.name)
+        });
+        let free: Vec<&Live<Node>> = free.map(|(node, _)| node).collect();
+        let sum = |resource: &str, unit: f64| -> u64 {
+            let amounts = free.iter().map(|node| node.body.capacity(resource));
+            (amounts.sum::<f64>() / unit) as u64
+        };
+        Ok(HypervisorPoolStatus {
+            node_count: Some(count(nodes.len())),
+            nodes: Some(counts(&assignable, &division)),
+            free_vcpus: Some(sum("cpu", 1.0)),
+            free_memory_gb: Some(sum("memory", GIGABYTE)),
+            shares: parts(&shares, &division),
+            conditions: Vec::new(),
+        })
+    }
+}
+
+/// What is known of nodes whose lease ends, by control plane.
+fn reports<'a>(
+    shares: &'a [Subject<HypervisorShareSpec>],
+    nodes: &'a [Live<Node>],
+    observed: &ObservedState<'_>,
+) -> BTreeMap<&'a str, Reports<'a>> {
+    let ending = nodes
+        .iter()
+        .filter(|node| nodes::phase(node) != LeasePhase::Leased);
+    let ending: BTreeSet<&str> = ending.filter_map(nodes::lease).collect();
+    let mut reports = BTreeMap::new();
+    for share in shares {
+        let control_plane = share.spec.control_plane.as_str();
+        // The eldest share of a control plane runs its agents.
+        if ending.contains(control_plane) && !reports.contains_key(control_plane) {
+            reports.insert(control_plane, Reports::observe(share, observed));
+        }
+    }
+    reports
+}
+
+/// Writes a change of a lease.
+fn write(node: &str, change: &Change, now: &str, desired: &mut DesiredState) {
+    let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>("", node, labels);
+    match change {
+        Change::Lease(control_plane) => label(&[
+            (LEASE, Some(control_plane)),
+            (PHASE, None),
+            (SINCE, Some(now)),
+        ]),
+        Change::Enter(LeasePhase::Leased) => label(&[(PHASE, None), (SINCE, Some(now))]),
+        Change::Enter(phase @ LeasePhase::Draining) => {
+            label(&[(PHASE, Some(phase.name())), (SINCE, Some(now))]);
+        }
+        Change::Enter(phase) => label(&[(PHASE, Some(phase.name()))]),
+        Change::Free => label(&[(LEASE, None), (PHASE, None), (SINCE, None)]),
+    }
+}
+
+/// Dates drains that someone began by hand: without a date no report would be of this drain.
+fn date(
+    nodes: &[Live<Node>],
+    changes: &BTreeMap<String, Change>,
+    now: &str,
+    desired: &mut DesiredState,
+) {
+    let undated = nodes.iter().filter(|node| {
+        nodes::lease(node).is_some()
+            && nodes::phase(node) != LeasePhase::Leased
+            && nodes::since(node).is_none()
+            && !changes.contains_key(&node.metadata.name)
+    });
+    for node in undated {
+        desired.label::<Node>("", &node.metadata.name, &[(SINCE, Some(now))]);
+    }
+}
+
+/// Counts nodes, as they are once the division is carried out.
+fn counts(nodes: &[assignment::Node], division: &Division) -> NodeCounts {
+    let mut counts = NodeCounts::default();
+    for node in nodes {
+        let phase = node.lease.as_ref().map(|lease| lease.phase);
+        let counter = match phase {
+            _ if division.drained.contains(&node.name) => &mut counts.draining,
+            _ if division.granted.contains_key(&node.name)
+                || division.resumed.contains(&node.name) =>
+            {
+                &mut counts.leased
+            }
+            Some(LeasePhase::Leased) => &mut counts.leased,
+            Some(_) => &mut counts.draining,
+            None if node.state == State::Available => &mut counts.free,
+            None => &mut counts.unavailable,
+        };
+        *counter += 1;
+    }
+    counts
+}
+
+/// The pool of the cluster.
+///
+/// # Errors
+/// There is none, or there are several, or they can't be read.
+pub fn only(observed: &ObservedState<'_>) -> Result<Subject<HypervisorPoolSpec>, Failure> {
+    let pools = observed.list::<Subject<HypervisorPoolSpec>>("", &[]);
+    let mut pools = known(pools, "pools")?;
+    match pools.as_slice() {
+        [] => Err(Failure::new(
+            Reason::NoPool,
+            "this cluster has no HypervisorPool, which leases the nodes: create one",
+        )),
+        [_] => Ok(pools.remove(0).body),
+        [..] => {
+            let names: Vec<&str> = pools
+                .iter()
+                .map(|pool| pool.metadata.name.as_str())
+                .collect();
+            Err(Failure::new(
+                Reason::SeveralPools,
+                format!(
+                    "this cluster has the HypervisorPools {}, and a cluster is one pool: delete all but one of them",
+                    named(&names, ", ")
+                ),
+            ))
+        }
+    }
+}
+
+/// The shares of the cluster, by age.
+fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShareSpec>>, Failure> {
+    let found = observed.list::<Subject<HypervisorShareSpec>>("", &[]);
+    let shares = known(found, "shares")?.into_iter();
+    let mut shares: Vec<_> = shares.map(|share| share.body).collect();
+    shares.sort_by_cached_key(claimed);
+    Ok(shares)
+}
+
+/// A share as it counts for leases. One that is being deleted keeps no node.
+fn claimed(share: &Subject<HypervisorShareSpec>) -> Share {
+    let (metadata, spec) = (&share.metadata, &share.spec);
+    Share {
+        created: metadata.creation_timestamp.clone().unwrap_or_default(),
+        name: metadata.name.clone(),
+        control_plane: spec.control_plane.clone(),
+        weight: spec.weight,
+        min_hosts: spec.min_hosts,
+        max_hosts: match share.is_deleted() {
+            true => Some(0),
+            false => spec.max_hosts,
+        },
+    }
+}
+
+/// Whether every share has its `minHosts`.
+fn minima(shares: &[Share], division: &Division) -> Progress {
+    let mut missing = 0;
+    let mut names = Vec::new();
+    for share in shares {
+        let Some(part) = division.parts.get(&share.name) else {
+            continue;
+        };
+        let least = share.min_hosts.min(share.max_hosts.unwrap_or(u32::MAX));
+        let has = count(part.hosts);
+        if has < least {
+            missing += least - has;
+            names.push(format!("{} ({has} of {least})", share.name));
+        }
+    }
+    if names.is_empty() {
+        return Progress::Ready;
+    }
+    Progress::failed(
+        Reason::Overcommitted,
+        format!(
+            "no free node is left for minHosts of the HypervisorShares {}: give {missing} more nodes the label {ROLE}=\"\", or \
+             lower minHosts",
+            named(&names, ", ")
+        ),
+    )
+}
+
+/// Reports leases of control planes that no share names. Such a node is never leased to another.
+fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Conditions) {
+    let known: BTreeSet<&str> = shares
+        .iter()
+        .map(|share| share.control_plane.as_str())
+        .collect();
+    let held = nodes.iter().filter_map(|node| {
+        let lease = nodes::lease(node).filter(|lease| !known.contains(lease))?;
+        Some(format!("{} ({lease})", node.metadata.name))
+    });
+    let held: Vec<String> = held.collect();
+    if held.is_empty() {
+        return;
+    }
+    let progress = Progress::failed(
+        Reason::LeaseWithoutShare,
+        format!(
+            "no HypervisorShare is for the control plane of the nodes {}: create it again or, where no server is left on a \
+             node, remove the node's label {LEASE}",
+            named(&held, ", ")
+        ),
+    );
+    conditions.note("LeasesHaveShares", &progress);
+}
+
+fn parts(shares: &[Share], division: &Division) -> Vec<PoolShare> {
+    let parts: BTreeMap<&str, &Share> = shares
+        .iter()
+        .map(|share| (share.name.as_str(), share))
+        .collect();
+    let parts = parts.into_iter().filter_map(|(name, share)| {
+        let part = division.parts.get(name)?;
+        Some(PoolShare {
+            name: name.to_owned(),
+            control_plane: share.control_plane.clone(),
+            hosts: count(part.hosts),
+            draining: count(part.draining),
+            due: count(part.due),
+        })
+    });
+    parts.collect()
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

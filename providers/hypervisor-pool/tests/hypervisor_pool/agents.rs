@@ -1,0 +1,114 @@
+//! What runs on leased nodes.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use provider_composer::Key;
+use provider_openstack_fixtures::shown;
+use serde_json::json;
+
+use crate::fixture::*;
+
+#[test]
+fn share_leases_every_hypervisor_and_runs_agents_on_them() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    run_agents(&mut cluster, "prod");
+    let answer = settle(&mut cluster, "prod");
+    insta::assert_yaml_snapshot!(shown(&answer));
+    let leases = ["node-a", "node-b", "node-c"].map(|node| lease(&cluster, node));
+    assert_eq!(
+        leases,
+        [Some("prod".to_owned()), Some("prod".to_owned()), None]
+    );
+}
+
+#[test]
+fn share_with_every_setting_composes_agents_accordingly() {
+    let mut cluster = cluster();
+    let network = json!({ "name": "physnet1", "bridge": "br-ex", "vlanRange": "100-199" });
+    put_pool(
+        &mut cluster,
+        json!({ "mode": "Dedicated", "physicalNetworks": [network], "images": {
+            "libvirt": "registry.example.org/libvirt:1", "openVSwitch": "registry.example.org/ovs:1",
+            "ovn": { "25.03.0": "registry.example.org/ovn:1" }, "neutron": { "2025.2": "registry.example.org/neutron:1" },
+            "nova": { "2025.2": "registry.example.org/nova:1" },
+        } }),
+    );
+    put_share(
+        &mut cluster,
+        "prod",
+        json!({
+            "virtualization": "qemu", "datapath": "netdev", "tunnelInterface": "under0", "gateway": true,
+            "issuerRef": { "name": "internal", "kind": "Issuer" },
+        }),
+    );
+    let answer = settle(&mut cluster, "prod");
+    insta::assert_yaml_snapshot!(shown(&answer));
+}
+
+#[test]
+fn agents_find_a_control_plane_of_another_cluster_by_its_own_names() {
+    let mut cluster = cluster();
+    let mut share = cluster.get(&share_key("prod")).unwrap().clone();
+    let hostnames = json!([
+        "keystone.openstack-prod.svc.cluster.local",
+        "keystone.openstack-prod.svc"
+    ]);
+    share["spec"]["endpoints"] = json!([{ "name": "keystone", "hostnames": hostnames, "addresses": ["192.0.2.1", "2001:db8::1"] }]);
+    cluster.put(&share_key("prod"), &share);
+    settle(&mut cluster, "prod");
+    let agents = [
+        "libvirt",
+        "neutron-ovn-agent",
+        "nova-compute",
+        "openvswitch",
+        "ovn-controller",
+    ];
+    for agent in agents {
+        let key = Key::of::<DaemonSet>("agents-prod", agent);
+        let aliases = &cluster.get(&key).unwrap()["spec"]["template"]["spec"]["hostAliases"];
+        assert_eq!(
+            aliases,
+            &json!([{ "ip": "192.0.2.1", "hostnames": hostnames }, { "ip": "2001:db8::1", "hostnames": hostnames }]),
+            "{agent}"
+        );
+    }
+}
+
+#[test]
+fn share_names_nodes_that_lack_something() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let pod = json!({ "spec": { "nodeName": "node-b", "containers": [] } });
+    put::<Pod>(&mut cluster, "agents-prod", "openvswitch-x", &pod);
+    let check = json!({
+        "name": "requirements", "image": "", "imageID": "", "ready": false, "restartCount": 3,
+        "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+        "lastState": { "terminated": {
+            "exitCode": 1, "message": "/dev/net/tun is missing: load the kernel module tun\n",
+        } },
+    });
+    let key = Key::of::<Pod>("agents-prod", "openvswitch-x");
+    cluster.set_status(&key, json!({ "initContainerStatuses": [check] }));
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "HostsReady"),
+        [
+            "False",
+            "RequirementMissing",
+            "node node-b: /dev/net/tun is missing: load the kernel module tun"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+#[test]
+fn namespace_of_someone_else_gets_no_configuration() {
+    let mut cluster = cluster();
+    put::<Namespace>(&mut cluster, "", "agents-prod", &json!({}));
+    reconcile(&mut cluster, "prod");
+    let inside = cluster.objects().keys();
+    let inside = inside.filter(|key| key.namespace.as_deref() == Some("agents-prod"));
+    assert_eq!(inside.collect::<Vec<_>>(), Vec::<&Key>::new());
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "NameTaken");
+}

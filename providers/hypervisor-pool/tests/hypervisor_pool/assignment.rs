@@ -1,0 +1,307 @@
+//! Properties of the assignment of nodes to shares, against independent and exhaustive computations on small pools.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::hypervisor::LeasePhase;
+use proptest::prelude::*;
+use provider_hypervisor_pool::assignment::{Division, Lease, Node, Share, State, divide};
+
+use crate::pools::{capacity, carried_out, counted, free, held, in_phase, node, nodes, shares};
+
+/// The part of each share without rounding: its weight times a level that is found by bisection, within its limits.
+fn exact(shares: &[&Share], capacity: usize) -> Vec<f64> {
+    let mut rest = capacity;
+    let limits: Vec<(f64, f64)> = shares
+        .iter()
+        .map(|share| {
+            let most = share.max_hosts.unwrap_or(u32::MAX);
+            let least = (share.min_hosts.min(most) as usize).min(rest);
+            rest -= least;
+            (least as f64, f64::from(most))
+        })
+        .collect();
+    let parts = |level: f64| -> Vec<f64> {
+        let parts = shares.iter().zip(&limits);
+        parts
+            .map(|(share, (least, most))| (f64::from(share.weight) * level).clamp(*least, *most))
+            .collect()
+    };
+    let (mut low, mut high) = (0.0, capacity as f64 + 1.0);
+    for _ in 0..200 {
+        let level = f64::midpoint(low, high);
+        match parts(level).iter().sum::<f64>() > capacity as f64 {
+            true => high = level,
+            false => low = level,
+        }
+    }
+    parts(low)
+}
+
+/// Sums of squares, which are least where numbers are as equal as they can be: by zone, then by rack.
+fn spread<'a>(nodes: impl Iterator<Item = &'a Node>) -> (usize, usize) {
+    let (mut zones, mut racks) = (BTreeMap::new(), BTreeMap::new());
+    for node in nodes {
+        *zones.entry(&node.domain.zone).or_insert(0_usize) += 1;
+        *racks.entry(&node.domain).or_insert(0_usize) += 1;
+    }
+    let squares = |counts: Vec<usize>| counts.into_iter().map(|count| count * count).sum();
+    (
+        squares(zones.into_values().collect()),
+        squares(racks.into_values().collect()),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn only_free_nodes_are_granted_and_only_to_shares_below_their_part(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let free: BTreeSet<&String> = free(&nodes).into_iter().map(|node| &node.name).collect();
+        for name in division.granted.keys() {
+            prop_assert!(free.contains(name));
+        }
+        let left = free.len() - division.granted.len();
+        prop_assert!(division.granted.is_empty() || left >= reserve as usize);
+        for share in counted(&shares) {
+            let granted = division.granted.values().filter(|plane| **plane == share.control_plane);
+            let (granted, part) = (granted.count(), division.parts[&share.name]);
+            let resumed = in_phase(&nodes, share, LeasePhase::Draining);
+            let resumed = resumed.filter(|node| division.resumed.contains(&node.name)).count();
+            prop_assert_eq!(part.hosts, held(&nodes, share).min(part.due) + resumed + granted);
+            prop_assert!(part.hosts <= part.due);
+            prop_assert!(part.due <= share.max_hosts.unwrap_or(u32::MAX) as usize);
+        }
+    }
+
+    #[test]
+    fn surplus_and_leaving_nodes_are_drained_and_no_other(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let mut drained = 0;
+        for share in counted(&shares) {
+            let due = division.parts[&share.name].due;
+            let surplus = in_phase(&nodes, share, LeasePhase::Leased);
+            let surplus: Vec<&Node> = surplus.filter(|node| division.drained.contains(&node.name)).collect();
+            prop_assert_eq!(surplus.len(), held(&nodes, share).saturating_sub(due));
+            let stays = |node: &&Node| node.state == State::Available && !division.drained.contains(&node.name);
+            prop_assert!(
+                surplus.iter().all(|node| node.state == State::Available)
+                    || !in_phase(&nodes, share, LeasePhase::Leased).any(|node| stays(&node)),
+                "a node that isn't Ready is drained last"
+            );
+            let leaving = nodes.iter().filter(|node| node.state == State::Leaving);
+            let leased = Lease { control_plane: share.control_plane.clone(), phase: LeasePhase::Leased };
+            let leaving: Vec<&Node> = leaving.filter(|node| node.lease.as_ref() == Some(&leased)).collect();
+            prop_assert!(leaving.iter().all(|node| division.drained.contains(&node.name)));
+            drained += surplus.len() + leaving.len();
+        }
+        prop_assert_eq!(division.drained.len(), drained);
+    }
+
+    #[test]
+    fn share_takes_its_own_nodes_back_before_it_gets_others(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let mut resumed = 0;
+        for share in counted(&shares) {
+            let missing = division.parts[&share.name].due.saturating_sub(held(&nodes, share));
+            let returning = || in_phase(&nodes, share, LeasePhase::Draining);
+            let back = returning().filter(|node| division.resumed.contains(&node.name)).count();
+            prop_assert_eq!(back, missing.min(returning().count()));
+            resumed += back;
+        }
+        prop_assert_eq!(division.resumed.len(), resumed);
+    }
+
+    #[test]
+    fn free_nodes_are_leased_until_every_share_has_its_part(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let left = free(&nodes).len() - division.granted.len();
+        let is_short = division.parts.values().any(|part| part.hosts < part.due);
+        prop_assert!(!is_short || left <= reserve as usize);
+    }
+
+    #[test]
+    fn parts_follow_weights_to_within_one_node(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let shares_by_age = counted(&shares);
+        let capacity = capacity(&nodes, &shares_by_age, reserve);
+        let division = divide(&nodes, &shares, reserve);
+        let exact = exact(&shares_by_age, capacity);
+        let mut sum = 0;
+        for (share, exact) in shares_by_age.iter().zip(&exact) {
+            let due = division.parts[&share.name].due;
+            prop_assert!((due as f64 - exact).abs() < 1.0 - 1e-9 || (due as f64 - exact).abs() < 1e-6);
+            sum += due;
+        }
+        prop_assert_eq!(sum, exact.iter().sum::<f64>().round() as usize);
+    }
+
+    #[test]
+    fn elder_shares_get_min_hosts_first(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let mut is_short = false;
+        for share in counted(&shares) {
+            let least = share.min_hosts.min(share.max_hosts.unwrap_or(u32::MAX)) as usize;
+            let granted = division.granted.values().any(|plane| *plane == share.control_plane);
+            prop_assert!(!is_short || !granted);
+            is_short |= division.parts[&share.name].hosts < least;
+        }
+    }
+
+    #[test]
+    fn no_rounding_takes_more_nodes_from_shares_than_the_least_possible(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let shares_by_age = counted(&shares);
+        let capacity = capacity(&nodes, &shares_by_age, reserve);
+        let division = divide(&nodes, &shares, reserve);
+        let surplus = |dues: &[usize]| -> usize {
+            let pairs = shares_by_age.iter().zip(dues);
+            pairs.map(|(share, due)| held(&nodes, share).saturating_sub(*due)).sum()
+        };
+        let ours: Vec<usize> = shares_by_age.iter().map(|share| division.parts[&share.name].due).collect();
+        let exact = exact(&shares_by_age, capacity);
+        let total: usize = ours.iter().sum();
+        let least = (0..1_u32 << exact.len()).filter_map(|ups| {
+            let dues: Vec<usize> = exact.iter().enumerate().map(|(index, part)| {
+                let down = (part + 1e-6).floor() as usize;
+                let is_whole = (part - part.round()).abs() < 1e-6;
+                down + usize::from(ups >> index & 1 == 1 && !is_whole)
+            }).collect();
+            (dues.iter().sum::<usize>() == total).then(|| surplus(&dues))
+        }).min();
+        prop_assert_eq!(Some(surplus(&ours)), least);
+    }
+
+    #[test]
+    fn order_of_input_does_not_count(nodes in nodes(), shares in shares(), reserve in 0..4_u32) {
+        let mut others = (nodes.clone(), shares.clone());
+        others.0.reverse();
+        others.1.reverse();
+        prop_assert_eq!(divide(&nodes, &shares, reserve), divide(&others.0, &others.1, reserve));
+    }
+
+    #[test]
+    fn division_that_is_carried_out_changes_nothing_more(nodes in nodes(), shares in shares(), reserve in 0..4_u32) {
+        let division = divide(&nodes, &shares, reserve);
+        let again = divide(&carried_out(&nodes, &division), &shares, reserve);
+        let settled = Division { parts: division.parts, ..Division::default() };
+        prop_assert_eq!(again, settled);
+    }
+
+    #[test]
+    fn the_only_share_is_spread_as_evenly_as_any_choice_of_nodes(
+        nodes in nodes(), max_hosts in 0..8_u32,
+    ) {
+        let share = Share {
+            created: String::new(),
+            name: "share".to_owned(),
+            control_plane: "plane-0".to_owned(),
+            weight: 1,
+            min_hosts: 0,
+            max_hosts: Some(max_hosts),
+        };
+        let division = divide(&nodes, std::slice::from_ref(&share), 0);
+        let after = carried_out(&nodes, &division);
+        let ours = spread(in_phase(&after, &share, LeasePhase::Leased));
+        // All that could have been chosen instead: of the share's own nodes where it has too many, else of the free ones.
+        let is_over = held(&nodes, &share) > division.parts["share"].due;
+        let own = |node: &&Node| node.state == State::Available && in_phase(&nodes, &share, LeasePhase::Leased).any(|own| own == *node);
+        let choice: Vec<&Node> = match is_over {
+            true => nodes.iter().filter(own).collect(),
+            false => free(&nodes),
+        };
+        let chosen = |node: &&&Node| in_phase(&after, &share, LeasePhase::Leased).any(|own| own.name == node.name);
+        let count = choice.iter().filter(chosen).count();
+        let fixed: Vec<&Node> = in_phase(&after, &share, LeasePhase::Leased)
+            .filter(|node| choice.iter().all(|other| other.name != node.name)).collect();
+        let best = (0..1_u32 << choice.len())
+            .filter(|set| set.count_ones() as usize == count)
+            .map(|set| {
+                let others = choice.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
+                spread(fixed.iter().copied().chain(others.map(|(_, node)| *node))).0
+            })
+            .min();
+        prop_assert_eq!(Some(ours.0), best);
+    }
+
+    #[test]
+    fn no_exchange_with_a_free_node_spreads_a_share_better(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let after = carried_out(&nodes, &division);
+        for (name, plane) in &division.granted {
+            let leased = Lease { control_plane: plane.clone(), phase: LeasePhase::Leased };
+            let mine = |node: &&Node| node.state != State::Leaving && node.lease.as_ref() == Some(&leased);
+            let ours = spread(after.iter().filter(mine));
+            for other in free(&after) {
+                let rest = after.iter().filter(mine).filter(|node| node.name != *name);
+                prop_assert!(spread(rest.chain(Some(other))) >= ours);
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_minima_and_maxima_divide_a_pool() {
+    let nodes: Vec<Node> = (0..10)
+        .map(|name| node(name, None, State::Available, name % 2, 0))
+        .collect();
+    let share = |name: &str, weight, min_hosts, max_hosts| Share {
+        created: String::new(),
+        name: name.to_owned(),
+        control_plane: name.to_owned(),
+        weight,
+        min_hosts,
+        max_hosts,
+    };
+    let dues = |shares: &[Share], reserve| -> Vec<usize> {
+        let division = divide(&nodes, shares, reserve);
+        division.parts.into_values().map(|part| part.due).collect()
+    };
+    let any = None;
+    assert_eq!(dues(&[share("a", 1, 0, any)], 0), [10]);
+    assert_eq!(
+        dues(&[share("a", 3, 0, any), share("b", 1, 0, any)], 2),
+        [6, 2]
+    );
+    assert_eq!(
+        dues(&[share("a", 3, 0, Some(4)), share("b", 1, 0, any)], 0),
+        [4, 6]
+    );
+    assert_eq!(
+        dues(&[share("a", 9, 0, any), share("b", 1, 4, any)], 0),
+        [6, 4]
+    );
+    assert_eq!(
+        dues(&[share("a", 0, 3, any), share("b", 0, 0, any)], 0),
+        [3, 0]
+    );
+    assert_eq!(
+        dues(&[share("a", 1, 8, any), share("b", 1, 8, any)], 0),
+        [8, 2]
+    );
+    assert_eq!(
+        dues(
+            &[
+                share("a", 1, 0, any),
+                share("b", 1, 0, any),
+                share("c", 1, 0, any)
+            ],
+            0
+        ),
+        [4, 3, 3]
+    );
+}

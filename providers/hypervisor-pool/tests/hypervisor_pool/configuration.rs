@@ -1,0 +1,152 @@
+//! Configuration and images of agents.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Key;
+use provider_composer_testing::Cluster;
+use serde_json::{Value, json};
+
+use crate::fixture::*;
+
+#[test]
+fn agents_stay_when_their_configuration_is_missing() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    cluster.delete(&Key::of::<Secret>("openstack-prod", "ovn-chassis"));
+    settle(&mut cluster, "prod");
+    for agent in AGENTS {
+        let key = Key::of::<DaemonSet>("agents-prod", agent);
+        assert!(cluster.get(&key).is_some(), "{agent}");
+    }
+    assert!(
+        cluster
+            .get(&Key::of::<Secret>("agents-prod", "ovn"))
+            .is_some()
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "OVNControllerReady"),
+        [
+            "False",
+            "WaitingForConfiguration",
+            "waits for a Secret with the labels c5c3.io/agents=ovn in the namespace openstack-prod, which the ovn-operator \
+             writes; others are ignored"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+#[test]
+fn share_takes_the_configuration_of_its_cell_alone() {
+    let mut cluster = cluster();
+    put_secret(
+        &mut cluster,
+        "other-compute",
+        json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" }),
+        json!({ "nova.conf": "YQ==", "release": "MjAyNS4y" }),
+    );
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeReady"),
+        [
+            "False",
+            "Ambiguous",
+            "the namespace openstack-prod has several Secrets with the labels c5c3.io/agents=nova,c5c3.io/cell=cell1: delete \
+             all but one of them"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+/// The owner of a control plane writes its Nova, Neutron and OVNCluster, and with them what is in these Secrets.
+#[test]
+fn control_plane_names_no_image_for_nodes() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let images = |cluster: &Cluster| {
+        AGENTS.map(|agent| {
+            let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
+            set.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+        })
+    };
+    let before = images(&cluster);
+    // evil/root:1
+    let (evil, release) = ("ZXZpbC9yb290OjE=", "MjAyNS4y");
+    put_secret(
+        &mut cluster,
+        "neutron-agent",
+        json!({ "c5c3.io/agents": "neutron" }),
+        json!({ "neutron-ovn-agent.ini": "YQ==", "image": evil, "release": release }),
+    );
+    put_secret(
+        &mut cluster,
+        "nova-cell1-compute",
+        json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" }),
+        json!({ "nova.conf": "YQ==", "image": evil, "release": evil }),
+    );
+    settle(&mut cluster, "prod");
+    assert_eq!(images(&cluster), before);
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeReady"),
+        [
+            "False",
+            "WaitingForImage",
+            "the control plane runs nova evil/root:1, and this operator has no image of it for nodes: add it to \
+             spec.images.nova of the HypervisorPool"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+#[test]
+fn hypervisors_of_another_cluster_take_secrets_that_were_brought_there() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    for (name, kind) in OWNERS {
+        cluster.delete(&Key::new(kind, "openstack-prod", name));
+    }
+    settle(&mut cluster, "prod");
+    let reason = |cluster: &Cluster| condition(cluster, "prod", "ComputeReady")[1].clone();
+    assert_eq!(reason(&cluster), "WaitingForConfiguration");
+    let mut share = cluster.get(&share_key("prod")).unwrap().clone();
+    share["spec"]["endpoints"] =
+        json!([{ "name": "keystone", "hostnames": ["keystone"], "addresses": ["192.0.2.1"] }]);
+    cluster.put(&share_key("prod"), &share);
+    settle(&mut cluster, "prod");
+    assert_eq!(reason(&cluster), "Starting");
+}
+
+/// Whoever may create a Secret chooses its labels and ownerReferences.
+#[rstest::rstest]
+#[case::no_owner(|_: &mut Value| ())]
+#[case::another_resource(|secret: &mut Value| {
+    secret["metadata"]["labels"]["c5c3.io/owner-kind"] = json!("Nova");
+    secret["metadata"]["labels"]["c5c3.io/owner-namespace"] = json!("openstack-prod");
+    secret["metadata"]["labels"]["c5c3.io/owner-name"] = json!("other");
+})]
+#[case::another_uid(|secret: &mut Value| {
+    secret["metadata"]["labels"]["c5c3.io/owner-kind"] = json!("Nova");
+    secret["metadata"]["labels"]["c5c3.io/owner-namespace"] = json!("openstack-prod");
+    secret["metadata"]["labels"]["c5c3.io/owner-name"] = json!("nova");
+    secret["metadata"]["ownerReferences"] = json!([{ "uid": "another", "controller": true }]);
+})]
+fn secret_that_no_operator_composed_reaches_no_hypervisor(#[case] forge: fn(&mut Value)) {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let copy = Key::of::<Secret>("agents-prod", "nova");
+    let before = cluster.get(&copy).unwrap()["data"].clone();
+    let mut secret = json!({
+        "metadata": { "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" } },
+        "data": { "nova.conf": "ZXZpbA==", "release": "MjAyNS4y" },
+    });
+    forge(&mut secret);
+    put::<Secret>(&mut cluster, "openstack-prod", "admin-password", &secret);
+    settle(&mut cluster, "prod");
+    assert_eq!(cluster.get(&copy).unwrap()["data"], before);
+    assert_ne!(condition(&cluster, "prod", "ComputeReady")[1], "Ambiguous");
+    cluster.delete(&Key::of::<Secret>("openstack-prod", "nova-cell1-compute"));
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeReady")[1],
+        "WaitingForConfiguration"
+    );
+}

@@ -1,0 +1,123 @@
+//! Small pools of random nodes and shares.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::hypervisor::LeasePhase;
+use proptest::prelude::*;
+use provider_hypervisor_pool::assignment::{Division, Domain, Lease, Node, Share, State};
+
+pub fn node(name: u8, lease: Option<(u8, LeasePhase)>, state: State, zone: u8, rack: u8) -> Node {
+    Node {
+        name: format!("node-{name:02}"),
+        lease: lease.map(|(plane, phase)| Lease {
+            control_plane: format!("plane-{plane}"),
+            phase,
+        }),
+        state,
+        domain: Domain {
+            zone: format!("zone-{zone}"),
+            rack: format!("rack-{rack}"),
+        },
+    }
+}
+
+pub fn nodes() -> impl Strategy<Value = Vec<Node>> {
+    let phase = prop_oneof![
+        6 => Just(LeasePhase::Leased),
+        2 => Just(LeasePhase::Draining),
+        1 => Just(LeasePhase::Releasing),
+        1 => Just(LeasePhase::Wiping),
+    ];
+    let state = prop_oneof![
+        8 => Just(State::Available),
+        1 => Just(State::Unready),
+        1 => Just(State::Leaving),
+    ];
+    let lease = prop::option::weighted(0.4, (0..4_u8, phase));
+    let node_of = |(name, (lease, state, zone, rack))| node(name, lease, state, zone, rack);
+    let nodes = prop::collection::btree_map(0..20_u8, (lease, state, 0..3_u8, 0..2_u8), 0..14);
+    nodes.prop_map(move |nodes| nodes.into_iter().map(node_of).collect())
+}
+
+pub fn shares() -> impl Strategy<Value = Vec<Share>> {
+    let share = (
+        0..4_u8,
+        0..3_u8,
+        0..5_u32,
+        prop_oneof![3 => Just(0), 1 => 0..5_u32],
+        prop::option::weighted(0.3, 0..8_u32),
+    );
+    prop::collection::btree_map(0..6_u8, share, 0..5).prop_map(|shares| {
+        let share = |(name, (plane, created, weight, min_hosts, max_hosts))| Share {
+            created: format!("2026-01-0{created}T00:00:00Z"),
+            name: format!("share-{name}"),
+            control_plane: format!("plane-{plane}"),
+            weight,
+            min_hosts,
+            max_hosts,
+        };
+        shares.into_iter().map(share).collect()
+    })
+}
+
+/// The shares that count, by age: one for each control plane.
+pub fn counted(shares: &[Share]) -> Vec<&Share> {
+    let mut shares: Vec<&Share> = shares.iter().collect();
+    shares.sort();
+    let mut seen = BTreeSet::new();
+    shares.retain(|share| seen.insert(&share.control_plane));
+    shares
+}
+
+/// The nodes that one share leases in some phase, and that don't leave the pool.
+pub fn in_phase<'a>(
+    nodes: &'a [Node],
+    share: &'a Share,
+    phase: LeasePhase,
+) -> impl Iterator<Item = &'a Node> {
+    let is =
+        move |lease: &Lease| lease.control_plane == share.control_plane && lease.phase == phase;
+    let nodes = nodes.iter().filter(|node| node.state != State::Leaving);
+    nodes.filter(move |node| node.lease.as_ref().is_some_and(is))
+}
+
+pub fn held(nodes: &[Node], share: &Share) -> usize {
+    in_phase(nodes, share, LeasePhase::Leased).count()
+}
+
+pub fn free(nodes: &[Node]) -> Vec<&Node> {
+    let free = |node: &&Node| node.lease.is_none() && node.state == State::Available;
+    nodes.iter().filter(free).collect()
+}
+
+/// The number of nodes that may be divided.
+pub fn capacity(nodes: &[Node], shares: &[&Share], reserve: u32) -> usize {
+    let phases = |share| LeasePhase::ALL.map(|phase| in_phase(nodes, share, phase).count());
+    let leased: usize = shares.iter().flat_map(|share| phases(share)).sum();
+    let rest = nodes
+        .iter()
+        .filter(|node| node.lease.is_none() && node.state != State::Leaving);
+    (leased + rest.count()).saturating_sub(reserve as usize)
+}
+
+/// The nodes once a division is carried out.
+pub fn carried_out(nodes: &[Node], division: &Division) -> Vec<Node> {
+    let mut nodes = nodes.to_vec();
+    for node in &mut nodes {
+        if let Some(control_plane) = division.granted.get(&node.name) {
+            let (control_plane, phase) = (control_plane.clone(), LeasePhase::Leased);
+            node.lease = Some(Lease {
+                control_plane,
+                phase,
+            });
+        }
+        if let Some(lease) = &mut node.lease {
+            match &node.name {
+                name if division.drained.contains(name) => lease.phase = LeasePhase::Draining,
+                name if division.resumed.contains(name) => lease.phase = LeasePhase::Leased,
+                _ => {}
+            }
+        }
+    }
+    nodes
+}

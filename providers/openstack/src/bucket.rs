@@ -1,0 +1,46 @@
+//! Buckets of object stores that speak S3.
+
+use c5c3_api::parts;
+use provider_composer::ObservedState;
+
+use crate::awaited::Awaited;
+use crate::secret::Values;
+use crate::service::Service;
+
+/// A bucket, and the keys to it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bucket {
+    /// URL of the object store.
+    pub endpoint: String,
+    /// Name of the bucket.
+    pub name: String,
+    /// The key's name.
+    pub access_key: String,
+    /// The key.
+    pub secret_key: String,
+    /// CA certificate of the object store, if it has none of a public authority.
+    pub authority: Option<String>,
+}
+
+impl Bucket {
+    /// Resolves a bucket.
+    ///
+    /// # Errors
+    /// Its Secret doesn't exist, or lacks a key.
+    pub fn resolve(
+        service: &Service<'_>,
+        wanted: &parts::Bucket,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Self> {
+        let secret = &wanted.secret_ref.name;
+        let purpose = "the keys to the bucket";
+        let values = Values::read(observed, service.namespace, secret, purpose)?;
+        Ok(Self {
+            endpoint: wanted.endpoint.clone(),
+            name: wanted.bucket.clone(),
+            access_key: values.required("accessKey")?.to_owned(),
+            secret_key: values.required("secretKey")?.to_owned(),
+            authority: values.authority()?.map(str::to_owned),
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Pools in Ceph: who uses them, and whether they can be reached, as a pod sees it that runs what the service runs.
+
+use c5c3_api::parts::Rbd;
+use provider_composer::{DesiredState, ObservedState, Progress, Reason};
+
+use crate::awaited::Awaited;
+use crate::digest::digest;
+use crate::files::Files;
+use crate::jobs::{Jobs, Task};
+use crate::pod::{Program, Source};
+use crate::secret::Values;
+use crate::service::Service;
+
+/// The task that looks.
+const CEPH: &str = "ceph";
+
+/// Opens the pool as the service's user does. Its parameters are environment variables.
+const SCRIPT: &str = "\
+import os, rados
+with rados.Rados(conffile='/etc/ceph/ceph.conf', rados_id=os.environ['CEPH_USER']) as cluster:
+    with cluster.open_ioctx(os.environ['CEPH_POOL']) as pool:
+        pool.get_stats()
+";
+
+/// A pool in Ceph, and who uses it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Name of the pool.
+    pub pool: String,
+    /// Ceph's user.
+    pub user: String,
+    /// Secret with configuration and key.
+    secret: String,
+    /// How Ceph is reached.
+    conf: String,
+    /// The user's key.
+    keyring: String,
+}
+
+impl Pool {
+    /// The pool that a field describes.
+    ///
+    /// # Errors
+    /// Its Secret isn't there, or lacks something.
+    pub fn resolve(
+        service: &Service<'_>,
+        field: &str,
+        rbd: &Rbd,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Self> {
+        let secret = &rbd.ceph_secret_ref.name;
+        let values = Values::read(
+            observed,
+            service.namespace,
+            secret,
+            "Ceph's configuration and key",
+        )?;
+        let keyring = values.text("keyring")?;
+        let conf = values.text("ceph.conf")?;
+        let user = match &rbd.user {
+            Some(user) => user.clone(),
+            None => values.required("userID")?.to_owned(),
+        };
+        if !has_key(keyring) {
+            return Err(Progress::failed(
+                Reason::InvalidSecret,
+                format!(
+                    "the keyring in Secret {secret} has no key: put in what `ceph auth get client.{user}` prints"
+                ),
+            ));
+        }
+        if user.starts_with("client.") {
+            return Err(Progress::failed(
+                Reason::InvalidSecret,
+                format!(
+                    "Ceph's user is {user}: write it without client., in {field}.rbd.user or under userID of Secret {secret}"
+                ),
+            ));
+        }
+        Ok(Self {
+            pool: rbd.pool.clone(),
+            user,
+            secret: secret.clone(),
+            conf: conf.to_owned(),
+            keyring: keyring.to_owned(),
+        })
+    }
+
+    /// Adds the configuration of Ceph and the user's key, by the names of their files in a folder. A service may reach several Cephs,
+    /// so each has a configuration of its own, which names its own keyring: what is said last of a user holds.
+    pub fn files(&self, folder: &str, conf: &str, keyring: &str, files: &mut Files) {
+        let own = format!("[client.{}]\nkeyring = {folder}/{keyring}\n", self.user);
+        files.secret(conf, format!("{}\n\n{own}", self.conf.trim_end()));
+        files.secret(keyring, &self.keyring);
+    }
+
+    /// Looks whether its user can open it.
+    fn look(&self) -> Task {
+        let program = Program::default()
+            .mount("ceph", "/etc/ceph", Source::Secret(self.secret.clone()))
+            .command(["timeout", "60", "python3", "-c", SCRIPT].map(str::to_owned))
+            .variable("CEPH_USER", &self.user)
+            .variable("CEPH_POOL", &self.pool);
+        let key = digest([self.conf.as_str(), self.keyring.as_str()]);
+        Task {
+            name: CEPH,
+            purpose: format!("{} {} {key}", self.pool, self.user),
+            migrates: None,
+            program,
+            often: format!(
+                "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",
+                self.pool, self.user
+            ),
+        }
+    }
+}
+
+/// Looks whether the users of some pools can open them, once for each pool, user and key, and again while one can't.
+pub fn reached<'p>(
+    pools: impl IntoIterator<Item = &'p Awaited<Pool>>,
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) -> Vec<Progress> {
+    let pools = pools.into_iter();
+    let each = pools.map(|pool| match pool {
+        Ok(pool) => jobs.once(&pool.look(), desired),
+        Err(awaited) => {
+            jobs.keep(&[CEPH], desired);
+            awaited.clone()
+        }
+    });
+    each.collect()
+}
+
+/// Whether there is a key in each part of a keyring, where there are parts
+/// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
+fn has_key(keyring: &str) -> bool {
+    let key = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        (name.trim() == "key" && !value.trim().is_empty()).then_some(())
+    };
+    let mut parts = keyring.split("[client.").skip(1);
+    parts.all(|part| part.lines().any(|line| key(line).is_some()))
+}

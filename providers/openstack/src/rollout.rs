@@ -1,0 +1,348 @@
+//! The Deployment or StatefulSet of a component, and how far its rollout has come.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentCondition, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment,
+    StatefulSet, StatefulSetSpec,
+};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
+
+use crate::component::Component;
+use crate::definition::ComponentKind;
+use crate::files;
+use crate::pod::selector;
+use crate::service::{COMPONENT, INSTANCE, Service};
+
+/// The reason of a Deployment's condition `Progressing` once its rollout is complete
+/// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
+const ROLLED: &str = "NewReplicaSetAvailable";
+/// How long a rollout may make no progress before it is reported as failed.
+const START: SignedDuration = SignedDuration::from_secs(60);
+
+/// The kind of object that runs a component's pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    /// Pods that replace each other.
+    Deployment,
+    /// Pods that keep their names. Two with one name never run at once.
+    StatefulSet,
+}
+
+/// The rollout of a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// Whether the component is available.
+    pub progress: Progress,
+    /// The image of its pods' template.
+    image: Option<String>,
+    /// Whether all pods are of the latest revision.
+    done: bool,
+    annotations: BTreeMap<String, String>,
+}
+
+/// An observed Deployment or StatefulSet.
+struct Seen {
+    template: PodTemplateSpec,
+    /// Whether all pods are of the latest revision, and available.
+    done: bool,
+    ready: i32,
+    /// The conditions of a Deployment. A StatefulSet has none.
+    conditions: Option<Vec<DeploymentCondition>>,
+}
+
+impl Controller {
+    /// The kind for a component.
+    pub fn of(component: &Component<'_>) -> Self {
+        match component.definition.kind {
+            ComponentKind::Member { .. } => Self::StatefulSet,
+            ComponentKind::Wsgi { .. }
+            | ComponentKind::Proxy { .. }
+            | ComponentKind::Daemon { .. } => Self::Deployment,
+        }
+    }
+
+    /// Applies the object with the pods' template.
+    pub fn compose(
+        self,
+        component: &Component<'_>,
+        template: PodTemplateSpec,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        let (namespace, name) = (component.service.namespace, &component.object);
+        let (metadata, selector) = (component.metadata(), selector(&component.selector()));
+        let replicas = Some(component.replicas(observed));
+        match self {
+            Self::Deployment => {
+                let spec = DeploymentSpec {
+                    replicas,
+                    revision_history_limit: Some(2),
+                    progress_deadline_seconds: Some(600),
+                    selector,
+                    strategy: Some(DeploymentStrategy {
+                        type_: Some("RollingUpdate".to_owned()),
+                        rolling_update: Some(RollingUpdateDeployment {
+                            max_surge: Some(IntOrString::Int(1)),
+                            max_unavailable: Some(IntOrString::Int(0)),
+                        }),
+                    }),
+                    template,
+                    ..DeploymentSpec::default()
+                };
+                let deployment = Deployment {
+                    metadata,
+                    spec,
+                    ..Deployment::default()
+                };
+                desired.apply(namespace, name, &deployment);
+            }
+            Self::StatefulSet => {
+                let spec = StatefulSetSpec {
+                    replicas,
+                    revision_history_limit: Some(2),
+                    // A member that can't start must not keep others from starting, nor a corrected revision from replacing it.
+                    pod_management_policy: Some("Parallel".to_owned()),
+                    selector,
+                    service_name: Some(name.clone()),
+                    template,
+                    ..StatefulSetSpec::default()
+                };
+                let set = StatefulSet {
+                    metadata,
+                    spec,
+                    ..StatefulSet::default()
+                };
+                desired.apply(namespace, name, &set);
+            }
+        }
+    }
+
+    fn key(self, component: &Component<'_>) -> Key {
+        let (namespace, name) = (component.service.namespace, &component.object);
+        match self {
+            Self::Deployment => Key::of::<Deployment>(namespace, name),
+            Self::StatefulSet => Key::of::<StatefulSet>(namespace, name),
+        }
+    }
+
+    fn observe(self, component: &Component<'_>, observed: &ObservedState<'_>) -> Lookup<Seen> {
+        let (namespace, name) = (component.service.namespace, &component.object);
+        match self {
+            Self::Deployment => observed.get::<Deployment>(namespace, name).map(Seen::from),
+            Self::StatefulSet => observed.get::<StatefulSet>(namespace, name).map(Seen::from),
+        }
+    }
+
+    /// The name of the kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deployment => "Deployment",
+            Self::StatefulSet => "StatefulSet",
+        }
+    }
+}
+
+impl From<Live<Deployment>> for Seen {
+    fn from(seen: Live<Deployment>) -> Self {
+        let (spec, status) = (seen.body.spec, seen.body.status);
+        let done = status.as_ref().is_some_and(|status| {
+            let counts = [
+                status.replicas,
+                status.updated_replicas,
+                status.available_replicas,
+            ];
+            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
+        });
+        let status = status.unwrap_or_default();
+        Self {
+            template: spec.template,
+            done,
+            ready: status.ready_replicas.unwrap_or(0),
+            conditions: Some(status.conditions.unwrap_or_default()),
+        }
+    }
+}
+
+impl From<Live<StatefulSet>> for Seen {
+    fn from(seen: Live<StatefulSet>) -> Self {
+        let (spec, status) = (seen.body.spec, seen.body.status);
+        let done = status.as_ref().is_some_and(|status| {
+            let counts = [
+                Some(status.replicas),
+                status.updated_replicas,
+                status.available_replicas,
+            ];
+            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
+        });
+        let ready = status.and_then(|status| status.ready_replicas);
+        Self {
+            template: spec.template,
+            done,
+            ready: ready.unwrap_or(0),
+            conditions: None,
+        }
+    }
+}
+
+/// Whether each count is that of all replicas.
+fn is_all(counts: [Option<i32>; 3], replicas: Option<i32>) -> bool {
+    let all = replicas.unwrap_or(1);
+    counts.iter().all(|count| *count == Some(all))
+}
+
+impl Rollout {
+    /// Observes the rollout of a component. Until it is complete, the files of all revisions are kept.
+    pub fn of(
+        component: &Component<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Self {
+        let service = component.service;
+        let seen = Controller::of(component).observe(component, observed);
+        let (done, image, annotations) = match &seen {
+            Lookup::Found(seen) => (
+                seen.done,
+                image(&seen.template),
+                annotations(&seen.template),
+            ),
+            _ => (false, None, BTreeMap::new()),
+        };
+        match &seen {
+            // During a rollout, pods of any revision may restart; afterwards only those of the latest.
+            Lookup::Found(seen) if done => {
+                for key in files::of(service, &seen.template) {
+                    desired.keep(key);
+                }
+            }
+            _ => keep_files(service, observed, desired),
+        }
+        Self {
+            progress: progress(component, seen, observed.now(), desired),
+            image,
+            done,
+            annotations,
+        }
+    }
+
+    /// Keeps the pods unchanged, with the files that they mount.
+    pub fn keep(
+        component: &Component<'_>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        desired.keep(Controller::of(component).key(component));
+        keep_files(component.service, observed, desired);
+    }
+
+    /// Whether the pods' template has this image. Some pods may still run another.
+    pub fn has(&self, image: &str) -> bool {
+        self.image.as_deref() == Some(image)
+    }
+
+    /// Whether all pods run this image.
+    pub fn is_done_with(&self, image: &str) -> bool {
+        self.done && self.has(image)
+    }
+
+    /// The progress. If the component isn't available, the message names its databases, which may be the cause.
+    pub fn reached(&self, databases: &str) -> Progress {
+        let progress = self.progress.clone();
+        progress.explained(|message| pods_reach(message, databases))
+    }
+
+    /// An annotation of all pods, once the rollout is complete.
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        let value = self.annotations.get(name).filter(|_| self.done);
+        value.map(String::as_str)
+    }
+}
+
+fn pods_reach(message: &str, database: &str) -> String {
+    format!(
+        "{message}; a pod is ready once the database {database} takes the user and password that the Secret of \
+         spec.database has"
+    )
+}
+
+fn keep_files(service: &Service<'_>, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    for key in files::found(service, observed) {
+        desired.keep(key);
+    }
+}
+
+fn progress(
+    component: &Component<'_>,
+    seen: Lookup<Seen>,
+    now: Timestamp,
+    desired: &mut DesiredState,
+) -> Progress {
+    let (kind, name) = (Controller::of(component).name(), &component.object);
+    let service = component.service;
+    let seen = match seen {
+        Lookup::Found(seen) => seen,
+        Lookup::Missing => {
+            return Progress::waiting(Reason::Starting, format!("waits for {kind} {name}"));
+        }
+        Lookup::Unknown(message) => return Progress::Unknown { message },
+    };
+    let (ready, wanted) = (seen.ready, component.scale.replicas);
+    let message = format!("waits for pods of {kind} {name}: {ready} of {wanted} are ready");
+    let describe = format!(
+        "`kubectl describe pods -n {} -l {INSTANCE}={},{COMPONENT}={}`",
+        service.namespace, service.name, component.name
+    );
+    let Some(conditions) = seen.conditions else {
+        // A StatefulSet doesn't report since when it waits.
+        return match i64::from(ready) >= i64::from(wanted) {
+            true => Progress::Ready,
+            false => Progress::waiting(
+                Reason::Starting,
+                format!("{message}; see {describe} for why"),
+            ),
+        };
+    };
+    let holds = |type_: &str, status: &str| {
+        conditions.iter().find(|condition| {
+            condition.type_.as_deref() == Some(type_) && condition.status.as_deref() == Some(status)
+        })
+    };
+    let stuck = holds("Progressing", "False").is_some();
+    let progresses = holds("Progressing", "True");
+    let rolled = progresses.filter(|it| it.reason.as_deref() == Some(ROLLED));
+    let rolls = progresses.filter(|_| rolled.is_none());
+    let late = rolls.and_then(|it| it.last_update_time.as_ref()?.0.checked_add(START).ok());
+    if stuck || late.is_some_and(|late| late <= now) {
+        return Progress::failed(
+            Reason::NotStarting,
+            format!(
+                "new pods of Deployment {name} don't become ready: see {describe} for why; older ones, if there are any, keep \
+                 running"
+            ),
+        );
+    }
+    if let Some(late) = late {
+        desired.requeue_at(late);
+    }
+    match holds("Available", "True") {
+        Some(_) => Progress::Ready,
+        // All pods were available before.
+        None if rolled.is_some() && ready == 0 => Progress::failing(Reason::Unavailable, message),
+        None => Progress::waiting(Reason::Starting, message),
+    }
+}
+
+fn image(template: &PodTemplateSpec) -> Option<String> {
+    let pod = template.spec.as_ref()?;
+    pod.containers.first()?.image.clone()
+}
+
+fn annotations(template: &PodTemplateSpec) -> BTreeMap<String, String> {
+    let metadata = template.metadata.as_ref();
+    metadata
+        .and_then(|metadata| metadata.annotations.clone())
+        .unwrap_or_default()
+}

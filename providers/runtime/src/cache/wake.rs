@@ -1,0 +1,81 @@
+//! Which subjects a change concerns.
+
+use std::collections::BTreeSet;
+
+use provider_composer::ResourceKind;
+
+use super::objects::Change;
+use super::{Cache, DEFINITION, EVERYWHERE, Head, Id, Place, locked};
+
+impl Cache {
+    /// Wakes every subject of the operators of a name.
+    pub(crate) fn wake_operator(&self, name: &str) {
+        for (operator, manager) in self.managers.iter().enumerate() {
+            if *manager == name {
+                self.wake_all(operator);
+            }
+        }
+    }
+
+    /// Wakes every subject of an operator.
+    fn wake_all(&self, operator: usize) {
+        let Some(interest) = self.interests.get(operator) else {
+            return;
+        };
+        let all = self.kinds.get(&interest.subject).into_iter().flatten();
+        let places =
+            all.flat_map(|(_, objects)| locked(objects).places().cloned().collect::<Vec<Place>>());
+        for place in places {
+            self.queue.wake(&Id { operator, place });
+        }
+    }
+
+    /// Wakes every subject of every operator that uses a kind.
+    pub(super) fn wake_users(&self, kind: ResourceKind) {
+        for (operator, interest) in self.interests.iter().enumerate() {
+            if interest.kinds.contains(&kind) {
+                self.wake_all(operator);
+            }
+        }
+    }
+
+    /// Wakes the subjects that a change concerns: the object's owner, its dependents, and itself.
+    pub(super) fn changed(&self, kind: ResourceKind, place: &Place, change: &Change) {
+        if kind == DEFINITION {
+            self.definitions.notify_waiters();
+        }
+        let heads: Vec<&Head> = change.before.iter().chain(&change.now).collect();
+        let mut ids: BTreeSet<Id> = BTreeSet::new();
+        ids.extend(
+            self.dependencies()
+                .dependents(kind, place, &heads)
+                .into_iter()
+                .cloned(),
+        );
+        let is_other = match (&change.before, &change.now) {
+            (Some(before), Some(now)) => now.differs(before),
+            _ => true,
+        };
+        for (operator, interest) in self.interests.iter().enumerate() {
+            if interest.subject == kind && is_other {
+                ids.insert(Id {
+                    operator,
+                    place: place.clone(),
+                });
+            }
+            let owners = heads.iter().filter_map(|head| head.controller());
+            let owners = owners.filter(|owner| owner.kind == interest.subject.kind);
+            let namespace = match interest.subject.namespaced {
+                true => place.namespace(),
+                false => EVERYWHERE,
+            };
+            ids.extend(owners.map(|owner| Id {
+                operator,
+                place: Place::new(namespace, &owner.name),
+            }));
+        }
+        for id in &ids {
+            self.queue.wake(id);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What tests of the runtime share: kinds, an operator, an API server in memory, and a connection that swallows everything.
+
+mod hole;
+mod server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use prometheus_client::registry::Registry;
+use provider_composer::{Composed, Failure, ObservedState, Operator, Reason, ResourceKind, Use};
+use ring::rand::SystemRandom;
+use serde_json::Value;
+use tokio::time::sleep;
+
+pub(crate) use self::hole::Hole;
+pub(crate) use self::server::Server;
+use crate::cache::Cache;
+use crate::driver::Driver;
+use crate::events::Events;
+use crate::external::ExternalSystems;
+use crate::lease::LeaseGuard;
+use crate::metrics::Metrics;
+use crate::reconcile::{Controller, slots};
+
+pub(crate) const SECRET: ResourceKind = ResourceKind::namespaced("", "v1", "Secret", "secrets");
+pub(crate) const CONFIG_MAP: ResourceKind =
+    ResourceKind::namespaced("", "v1", "ConfigMap", "configmaps");
+pub(crate) const THING: ResourceKind = ResourceKind::namespaced("test", "v1", "Thing", "things");
+
+pub(crate) const WIDGET: ResourceKind = ResourceKind::namespaced("test", "v1", "Widget", "widgets");
+
+/// A kind of the whole cluster.
+pub(crate) const POOL: ResourceKind = ResourceKind {
+    group: "test",
+    version: "v1",
+    kind: "Pool",
+    plural: "pools",
+    namespaced: false,
+};
+
+/// Every kind that there is, by the path of its collection.
+const KINDS: [(&str, ResourceKind); 7] = [
+    ("/api/v1", SECRET),
+    ("/api/v1", CONFIG_MAP),
+    ("/apis/test/v1", THING),
+    ("/apis/test/v1", WIDGET),
+    ("/apis/test/v1", POOL),
+    ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
+    (
+        "/apis/coordination.k8s.io/v1",
+        ResourceKind::namespaced("coordination.k8s.io", "v1", "Lease", "leases"),
+    ),
+];
+
+/// An operator that composes Secrets, and nothing in fact.
+pub(crate) struct Things;
+
+pub(crate) fn things() -> [Box<dyn Operator>; 1] {
+    [Box::new(Things)]
+}
+
+impl Operator for Things {
+    fn name(&self) -> &'static str {
+        "things"
+    }
+
+    fn subject(&self) -> ResourceKind {
+        THING
+    }
+
+    fn ordered_deletion(&self) -> bool {
+        false
+    }
+
+    fn uses(&self) -> Vec<Use> {
+        vec![Use::composes(SECRET), Use::reads(WIDGET)]
+    }
+
+    fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
+        Err(Failure::new(Reason::Invalid, "nobody asks"))
+    }
+}
+
+/// Operators on an API server.
+pub(crate) fn controller(
+    server: &Server,
+    operators: Vec<Box<dyn Operator>>,
+    drivers: Vec<Box<dyn Driver>>,
+) -> Controller {
+    let api = server.api();
+    Controller {
+        guards: operators.iter().map(|_| LeaseGuard::forever()).collect(),
+        cache: Arc::new(Cache::new(&operators, &[])),
+        external: ExternalSystems::new(drivers),
+        slots: slots(),
+        events: Events::new(api.clone(), "test".to_owned()),
+        metrics: Metrics::new(&mut Registry::default()),
+        random: Box::new(SystemRandom::new()),
+        operators,
+        api,
+    }
+}
+
+/// Runs all tasks until a condition is true.
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
+    for _ in 0..10_000 {
+        if condition() {
+            return;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    unreachable!("{what} never comes");
+}
+
+/// Runs something for as long as something else takes.
+pub(crate) async fn during<T>(background: impl Future, foreground: impl Future<Output = T>) -> T {
+    tokio::select! {
+        done = foreground => done,
+        _ = background.map(drop) => unreachable!("the background ends"),
+    }
+}

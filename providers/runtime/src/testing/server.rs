@@ -1,0 +1,440 @@
+//! An API server in memory, as far as operators call one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::{StreamExt, stream};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Body, Bytes, Frame};
+use hyper::{Request, Response};
+use kube::Client;
+use prometheus_client::registry::Registry;
+use provider_composer::ResourceKind;
+use serde_json::{Map, Value, json};
+use tokio::time::sleep;
+
+use super::KINDS;
+use crate::api::Api;
+use crate::metrics::Metrics;
+pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// An API server. Clones are the same one.
+#[derive(Clone, Default)]
+pub(crate) struct Server(Arc<Mutex<State>>);
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// By plural, namespace and name.
+    pub objects: BTreeMap<(String, String, String), Value>,
+    /// Every request: method and path with query.
+    pub requests: Vec<String>,
+    /// How long each answer to a request takes whose text contains this.
+    pub delay: Option<(&'static str, Duration)>,
+    /// Plurals that aren't served.
+    pub absent: BTreeSet<&'static str>,
+    /// Plurals that may not be read.
+    pub forbidden: BTreeSet<&'static str>,
+    /// What was created of other kinds: Events.
+    pub events: Vec<Value>,
+    version: u64,
+    watches: Vec<Watch>,
+    /// Every change, by its version.
+    changes: Vec<(u64, Change)>,
+}
+
+#[derive(Clone)]
+struct Change {
+    type_: &'static str,
+    plural: String,
+    namespace: String,
+    object: Value,
+}
+
+struct Watch {
+    plural: String,
+    namespace: Option<String>,
+    metadata: bool,
+    events: UnboundedSender<Bytes>,
+}
+
+/// What a request is about.
+struct Target {
+    kind: ResourceKind,
+    namespace: Option<String>,
+    name: Option<String>,
+    subresource: Option<String>,
+}
+
+impl Server {
+    /// A client that needs no network.
+    pub(crate) fn client(&self) -> Client {
+        let server = self.clone();
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        });
+        Client::new(service, "default")
+    }
+
+    pub(crate) fn api(&self) -> Api {
+        Api::new(self.client(), Metrics::new(&mut Registry::default()))
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// Creates or replaces an object as another client does.
+    pub(crate) fn put(&self, kind: ResourceKind, namespace: &str, name: &str, object: Value) {
+        let key = (
+            kind.plural.to_owned(),
+            namespace.to_owned(),
+            name.to_owned(),
+        );
+        self.state().store(kind, key, object);
+    }
+
+    pub(crate) fn get(&self, kind: ResourceKind, namespace: &str, name: &str) -> Option<Value> {
+        let key = (
+            kind.plural.to_owned(),
+            namespace.to_owned(),
+            name.to_owned(),
+        );
+        self.state().objects.get(&key).cloned()
+    }
+
+    /// Deletes an object as another client does.
+    pub(crate) fn delete(&self, kind: ResourceKind, namespace: &str, name: &str) {
+        let key = (
+            kind.plural.to_owned(),
+            namespace.to_owned(),
+            name.to_owned(),
+        );
+        self.state().remove(kind, &key);
+    }
+
+    /// The requests that contain a text.
+    pub(crate) fn requests(&self, text: &str) -> Vec<String> {
+        let state = self.state();
+        let requests = state.requests.iter();
+        requests
+            .filter(|line| line.contains(text))
+            .cloned()
+            .collect()
+    }
+
+    /// Answers a request.
+    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body,
+        B::Error: std::fmt::Debug,
+    {
+        let (head, body) = request.into_parts();
+        let line = format!("{} {}", head.method, head.uri.path_and_query().unwrap());
+        let body = body.collect().await.unwrap().to_bytes();
+        let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let accept = head.headers.get("accept");
+        let metadata = accept.is_some_and(|accept| accept.to_str().unwrap().contains("Partial"));
+        let delay = self.state().delay;
+        if let Some((_, delay)) = delay.filter(|(text, _)| line.contains(text)) {
+            sleep(delay).await;
+        }
+        let mut state = self.state();
+        state.requests.push(line.clone());
+        let query = head.uri.query().unwrap_or_default();
+        match target(head.uri.path()) {
+            Some(target) => state.serve(head.method.as_str(), &target, query, metadata, &body),
+            None => {
+                state.events.push(body.clone());
+                plain(201, &body)
+            }
+        }
+    }
+}
+
+impl State {
+    fn serve(
+        &mut self,
+        method: &str,
+        target: &Target,
+        query: &str,
+        metadata: bool,
+        body: &Value,
+    ) -> Answer {
+        let plural = target.kind.plural;
+        let refusal = match () {
+            () if self.absent.contains(plural) => Some(404),
+            () if self.forbidden.contains(plural) && method == "GET" => Some(403),
+            () => None,
+        };
+        if let Some(code) = refusal {
+            return refused(code);
+        }
+        let body_name = body.pointer("/metadata/name").and_then(Value::as_str);
+        let name = target.name.as_deref().or(body_name);
+        let namespace = target.namespace.clone();
+        let key = name.map(|name| {
+            let namespace = namespace.clone().unwrap_or_default();
+            (plural.to_owned(), namespace, name.to_owned())
+        });
+        match (method, &key) {
+            ("GET", None) if query.contains("watch=true") => self.watch(target, query, metadata),
+            ("GET", None) => self.list(target, query, metadata),
+            (_, None) => refused(405),
+            ("GET", Some(key)) => match self.objects.get(key) {
+                Some(object) => plain(200, object),
+                None => refused(404),
+            },
+            ("POST", Some(key)) if self.objects.contains_key(key) => refused(409),
+            ("POST" | "PUT", Some(key)) => {
+                let object = managed(body.clone(), query, "Update");
+                plain(201, &self.store(target.kind, key.clone(), object))
+            }
+            ("DELETE", Some(key)) => {
+                let Some(object) = self.objects.get(key) else {
+                    return refused(404);
+                };
+                let uid = body.pointer("/preconditions/uid");
+                if uid.is_some_and(|uid| *uid != object["metadata"]["uid"]) {
+                    return refused(409);
+                }
+                self.remove(target.kind, key);
+                plain(200, &json!({}))
+            }
+            (_, Some(key)) => {
+                let live = self.objects.get(key).cloned();
+                let object = match (live, target.subresource.as_deref(), body) {
+                    (Some(mut live), Some("status"), body) => {
+                        live["status"] = body[1]["value"].clone();
+                        live
+                    }
+                    (Some(mut live), None, body) if !query.contains("force=") => {
+                        let change = &body["metadata"];
+                        if live["metadata"]["resourceVersion"] != change["resourceVersion"] {
+                            return refused(409);
+                        }
+                        merge(&mut live["metadata"], change);
+                        live
+                    }
+                    (_, None, body) => managed(body.clone(), query, "Apply"),
+                    (None, ..) | (_, Some(_), _) => return refused(404),
+                };
+                let goes = object["metadata"]["deletionTimestamp"].is_string()
+                    && object["metadata"]["finalizers"]
+                        .as_array()
+                        .is_none_or(Vec::is_empty);
+                let object = self.store(target.kind, key.clone(), object);
+                if goes {
+                    self.remove(target.kind, key);
+                }
+                plain(200, &object)
+            }
+        }
+    }
+
+    /// A page of a list, as long as `limit` says.
+    fn list(&self, target: &Target, query: &str, metadata: bool) -> Answer {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let query: BTreeMap<&str, &str> = pairs.collect();
+        let from: usize = query
+            .get("continue")
+            .map_or(0, |from| from.parse().unwrap());
+        let limit: usize = query
+            .get("limit")
+            .map_or(usize::MAX, |limit| limit.parse().unwrap());
+        let all = self.objects.iter().filter(|((plural, namespace, _), _)| {
+            plural == target.kind.plural
+                && target
+                    .namespace
+                    .as_ref()
+                    .is_none_or(|wanted| wanted == namespace)
+        });
+        let all: Vec<&Value> = all.map(|(_, object)| object).collect();
+        let page = all.iter().skip(from).take(limit);
+        let items: Vec<Value> = page.map(|object| shown(object, metadata)).collect();
+        let next = match from + items.len() {
+            next if next < all.len() => next.to_string(),
+            _ => String::new(),
+        };
+        let metadata = json!({ "resourceVersion": self.version.to_string(), "continue": next });
+        plain(200, &json!({ "metadata": metadata, "items": items }))
+    }
+
+    /// Changes after `resourceVersion`, and all that come.
+    fn watch(&mut self, target: &Target, query: &str, metadata: bool) -> Answer {
+        let (events, sent) = unbounded();
+        let watch = Watch {
+            plural: target.kind.plural.to_owned(),
+            namespace: target.namespace.clone(),
+            metadata,
+            events,
+        };
+        let from = query.rsplit('=').next().and_then(|from| from.parse().ok());
+        let from: u64 = from.unwrap_or_default();
+        for (_, change) in self.changes.iter().filter(|(version, _)| *version > from) {
+            watch.tell(change);
+        }
+        self.watches.push(watch);
+        let frames = sent.map(|bytes| Ok(Frame::data(bytes)));
+        Response::new(StreamBody::new(frames).boxed_unsync())
+    }
+
+    fn store(
+        &mut self,
+        kind: ResourceKind,
+        key: (String, String, String),
+        mut object: Value,
+    ) -> Value {
+        self.version += 1;
+        let before = self.objects.get(&key);
+        let uid = before.map_or_else(
+            || json!(format!("uid-{}", self.version)),
+            |before| before["metadata"]["uid"].clone(),
+        );
+        object["apiVersion"] = json!(kind.api_version());
+        object["kind"] = json!(kind.kind);
+        object["metadata"]["namespace"] = json!(key.1);
+        object["metadata"]["name"] = json!(key.2);
+        object["metadata"]["uid"] = uid;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let type_ = if before.is_some() {
+            "MODIFIED"
+        } else {
+            "ADDED"
+        };
+        self.tell(type_, &key, &object);
+        self.objects.insert(key, object.clone());
+        object
+    }
+
+    fn remove(&mut self, kind: ResourceKind, key: &(String, String, String)) {
+        let Some(mut object) = self.objects.get(key).cloned() else {
+            return;
+        };
+        let finalizers = object["metadata"]["finalizers"].as_array();
+        if finalizers.is_some_and(|finalizers| !finalizers.is_empty()) {
+            object["metadata"]["deletionTimestamp"] = json!("2026-02-01T00:00:00Z");
+            self.store(kind, key.clone(), object);
+            return;
+        }
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        self.tell("DELETED", key, &object);
+        self.objects.remove(key);
+    }
+
+    fn tell(&mut self, type_: &'static str, key: &(String, String, String), object: &Value) {
+        let change = Change {
+            type_,
+            plural: key.0.clone(),
+            namespace: key.1.clone(),
+            object: object.clone(),
+        };
+        self.watches.retain(|watch| watch.tell(&change));
+        self.changes.push((self.version, change));
+    }
+}
+
+impl Watch {
+    /// Whether a watcher is still connected.
+    fn tell(&self, change: &Change) -> bool {
+        let namespace = self.namespace.as_ref();
+        let concerns = self.plural == change.plural
+            && namespace.is_none_or(|wanted| *wanted == change.namespace);
+        let object = shown(&change.object, self.metadata);
+        let event = json!({ "type": change.type_, "object": object });
+        !concerns
+            || self
+                .events
+                .unbounded_send(format!("{event}\n").into())
+                .is_ok()
+    }
+}
+
+fn target(path: &str) -> Option<Target> {
+    let mut found = KINDS.into_iter().filter_map(|(root, kind)| {
+        let rest = path.strip_prefix(root)?;
+        let rest: Vec<&str> = rest.split('/').skip(1).collect();
+        let (namespace, rest) = match rest.as_slice() {
+            ["namespaces", namespace, rest @ ..] => (Some((*namespace).to_owned()), rest),
+            rest => (None, rest),
+        };
+        let text = |place: usize| rest.get(place).map(|text| (*text).to_owned());
+        (rest.first() == Some(&kind.plural)).then(|| Target {
+            kind,
+            namespace,
+            name: text(1),
+            subresource: text(2),
+        })
+    });
+    found.next()
+}
+
+/// An object as it is shown in a list or a watch.
+fn shown(object: &Value, metadata: bool) -> Value {
+    match metadata {
+        true => json!({ "metadata": object["metadata"] }),
+        false => object.clone(),
+    }
+}
+
+/// An object with managedFields, as a write by a field manager leaves them.
+fn managed(mut object: Value, query: &str, operation: &str) -> Value {
+    let manager = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("fieldManager="));
+    let mut own = object.clone();
+    for field in ["apiVersion", "kind"] {
+        own.as_object_mut().map(|own| own.shift_remove(field));
+    }
+    if let Some(metadata) = own["metadata"].as_object_mut() {
+        metadata.retain(|field, _| !matches!(field.as_str(), "name" | "namespace" | "uid"));
+    }
+    object["metadata"]["managedFields"] = json!([{
+        "manager": manager, "operation": operation, "fieldsV1": fields(&own),
+    }]);
+    object
+}
+
+fn fields(value: &Value) -> Value {
+    let below = value.as_object().into_iter().flatten();
+    let below = below.map(|(name, value)| (format!("f:{name}"), fields(value)));
+    Value::Object(below.collect::<Map<String, Value>>())
+}
+
+fn refused(code: u16) -> Answer {
+    let status = json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure",
+        "code": code, "reason": format!("Code{code}"), "message": format!("the answer is {code}"),
+    });
+    plain(code, &status)
+}
+
+fn plain(code: u16, body: &Value) -> Answer {
+    let body = Bytes::from(body.to_string());
+    let frames = stream::once(async { Ok(Frame::data(body)) });
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    *response.status_mut() = code.try_into().unwrap();
+    response
+}
+
+/// Merges a change into a value (RFC 7396).
+fn merge(live: &mut Value, change: &Value) {
+    let Value::Object(fields) = change else {
+        *live = change.clone();
+        return;
+    };
+    if !live.is_object() {
+        *live = json!({});
+    }
+    for (field, value) in fields {
+        match (value, live.as_object_mut()) {
+            (Value::Null, Some(live)) => drop(live.remove(field)),
+            _ => merge(&mut live[field], value),
+        }
+    }
+}

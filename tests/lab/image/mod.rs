@@ -1,0 +1,272 @@
+//! Images for pods, built from Containerfiles, Debian and PyPI, and from no other image.
+
+mod recipe;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use provider_openstack::table::{LIBVIRT, MEMCACHED, OVN, REGISTRY, RELEASES};
+
+use self::recipe::{Debian, Recipe};
+use crate::tools::Tool;
+
+/// What the services of a cloud need besides themselves.
+const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
+
+/// The tag of the MariaDB that mariadb-operator runs.
+pub(crate) const MARIADB: &str = "11.4.5";
+
+/// The tag of the RabbitMQ that its cluster operator runs: Debian's version.
+pub(crate) const RABBITMQ: &str = "4.0.5";
+
+/// The name and tag of the image that mariadb-operator runs itself in, for backups.
+pub(crate) const MARIADB_OPERATOR: &str = "mariadb-operator:0.38.1";
+
+/// The services that there are images of.
+const SERVICES: [&str; 3] = ["keystone", "glance", "placement"];
+
+/// An image, in the cache folder.
+pub struct Image {
+    name: String,
+    layout: PathBuf,
+}
+
+impl Image {
+    /// `tiny`: a shell, and the usual programs.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn tiny() -> Result<Self> {
+        let recipe = Recipe {
+            name: "tiny".to_owned(),
+            debian: Debian::Bookworm,
+            folder: own("tiny"),
+            files: Vec::new(),
+            arguments: &[],
+            program: None,
+        };
+        Self::tagged(&recipe, "lab")
+    }
+
+    /// `<package>:debian`: the programs of a package of Debian.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn packaged(package: &str) -> Result<Self> {
+        let recipe = Recipe {
+            name: package.to_owned(),
+            debian: Debian::Bookworm,
+            folder: own("packaged"),
+            files: Vec::new(),
+            arguments: &[("PACKAGE", package)],
+            program: None,
+        };
+        Self::tagged(&recipe, "debian")
+    }
+
+    /// `judges:lab`: the `openstack` client and Tempest.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn judges() -> Result<Self> {
+        Self::of_pypi("judges")
+    }
+
+    /// `s3:lab`: an object store that speaks S3.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn s3() -> Result<Self> {
+        Self::of_pypi("s3")
+    }
+
+    /// `<name>:lab`: a list of Python's packages.
+    fn of_pypi(name: &str) -> Result<Self> {
+        let recipe = Recipe {
+            name: name.to_owned(),
+            debian: Debian::Bookworm,
+            folder: own("python"),
+            files: vec![format!("{name}.txt")],
+            arguments: &[("REQUIREMENTS", name)],
+            program: None,
+        };
+        Self::tagged(&recipe, "lab")
+    }
+
+    /// The MariaDB that mariadb-operator makes pods of.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn mariadb() -> Result<Self> {
+        Self::published("mariadb", MARIADB, Debian::Bookworm, &["entrypoint.sh"])
+    }
+
+    /// The mariadb-operator of the lab, whose program its Jobs run beside MariaDB's own.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn mariadb_operator() -> Result<Self> {
+        let recipe = Recipe {
+            name: "mariadb-operator".to_owned(),
+            debian: Debian::Bookworm,
+            folder: own("program"),
+            files: Vec::new(),
+            arguments: &[],
+            program: Some(Tool::MariadbOperator),
+        };
+        Ok(Self {
+            name: format!("docker.io/library/{MARIADB_OPERATOR}"),
+            layout: recipe.on_debian()?,
+        })
+    }
+
+    /// The RabbitMQ that its cluster operator runs.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn rabbitmq() -> Result<Self> {
+        Self::published("rabbitmq", RABBITMQ, Debian::Trixie, &[])
+    }
+
+    /// `ceph:lab`: a Ceph of one monitor and one OSD.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn ceph() -> Result<Self> {
+        Self::published("ceph", "lab", Debian::Bookworm, &["entrypoint.sh"])
+    }
+
+    /// `guest:lab`: what virtual machines run, in its folder `/guest`: `kernel`, `ramdisk`, and a `disk` without content.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn guest() -> Result<Self> {
+        Self::published("guest", "lab", Debian::Bookworm, &["init", "dhcp"])
+    }
+
+    /// The Memcached that control planes make pods of.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn memcached() -> Result<Self> {
+        Self::published("memcached", MEMCACHED, Debian::Bookworm, &[])
+    }
+
+    /// One of the lab's own recipes, by the name and tag that pods call it.
+    fn published(name: &str, tag: &str, debian: Debian, files: &[&str]) -> Result<Self> {
+        let recipe = Recipe {
+            name: name.to_owned(),
+            debian,
+            folder: own(name),
+            files: files.iter().map(|&file| file.to_owned()).collect(),
+            arguments: &[],
+            program: None,
+        };
+        Self::tagged(&recipe, tag)
+    }
+
+    /// Everything that a cloud of a release runs: MariaDB, Memcached, and the services that there are images of.
+    ///
+    /// # Errors
+    /// When the release isn't known, or one of them can't be built.
+    pub fn of_cloud(release: &str) -> Result<Vec<Self>> {
+        let packages = PACKAGES.into_iter().map(Self::packaged);
+        let services = SERVICES.into_iter();
+        packages
+            .chain(services.map(|service| Self::of_service(service, release)))
+            .collect()
+    }
+
+    /// The project's own image of an OpenStack service, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When the release isn't known, or it can't be built.
+    pub fn of_service(service: &str, release: &str) -> Result<Self> {
+        let tag = RELEASES
+            .iter()
+            .find(|tags| tags.release.to_string() == release)
+            .and_then(|tags| tags.of(service))
+            .with_context(|| format!("there is no {service} of {release}"))?;
+        let recipe = Recipe {
+            name: format!("{service}-{release}"),
+            debian: Debian::Bookworm,
+            folder: project().join("package/images"),
+            files: vec![
+                format!("{service}/{release}.txt"),
+                format!("{service}/packages.txt"),
+            ],
+            arguments: &[("SERVICE", service), ("RELEASE", release)],
+            program: None,
+        };
+        Ok(Self {
+            name: format!("{REGISTRY}/{service}:{tag}"),
+            layout: recipe.on_debian()?,
+        })
+    }
+
+    /// The project's own image of OVN and Open vSwitch, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn ovn() -> Result<Self> {
+        Self::of_debian("ovn", OVN)
+    }
+
+    /// The project's own image of libvirt and QEMU, by the name that operators give it.
+    ///
+    /// # Errors
+    /// When it can't be built.
+    pub fn libvirt() -> Result<Self> {
+        Self::of_debian("libvirt", LIBVIRT)
+    }
+
+    /// One of the project's own images of Debian's packages.
+    fn of_debian(name: &str, tag: &str) -> Result<Self> {
+        let recipe = Recipe {
+            name: name.to_owned(),
+            debian: Debian::Trixie,
+            folder: project().join("package/images").join(name),
+            files: Vec::new(),
+            arguments: &[],
+            program: None,
+        };
+        Ok(Self {
+            name: format!("{REGISTRY}/{name}:{tag}"),
+            layout: recipe.on_debian()?,
+        })
+    }
+
+    /// The image of a recipe, by its name and this tag.
+    fn tagged(recipe: &Recipe<'_>, tag: &str) -> Result<Self> {
+        Ok(Self {
+            name: format!("docker.io/library/{}:{tag}", recipe.name),
+            layout: recipe.on_debian()?,
+        })
+    }
+
+    /// What a container calls it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its name in its registry.
+    pub(crate) fn path(&self) -> &str {
+        self.name
+            .split_once('/')
+            .map_or(self.name.as_str(), |(_, path)| path)
+    }
+
+    /// A folder with all of it, in the layout of OCI.
+    pub(crate) fn layout(&self) -> &Path {
+        &self.layout
+    }
+}
+
+fn own(name: &str) -> PathBuf {
+    project().join("tests/images").join(name)
+}
+
+fn project() -> &'static Path {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests)
+}

@@ -1,0 +1,239 @@
+//! How an image is built.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::cache::{cache, digits};
+use crate::namespace::outside;
+use crate::say::say;
+use crate::tools::Tool;
+
+/// Where Debian's packages are from.
+const MIRROR: &str = "http://deb.debian.org/debian";
+
+/// Whom this machine trusts.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+/// The same inside, while an image is built.
+const AUTHORITIES_INSIDE: &str = "/run/authorities.crt";
+
+/// The release of Debian that an image stands on.
+#[derive(Clone, Copy)]
+pub(super) enum Debian {
+    Bookworm,
+    /// Has the libvirt, QEMU and OVN that hypervisors need.
+    Trixie,
+}
+
+impl Debian {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Bookworm => "bookworm",
+            Self::Trixie => "trixie",
+        }
+    }
+}
+
+/// What an image is built from.
+pub(super) struct Recipe<'a> {
+    /// What it is called in the cache folder.
+    pub(super) name: String,
+    pub(super) debian: Debian,
+    /// The folder with its Containerfile.
+    pub(super) folder: PathBuf,
+    /// The files of that folder that go into it.
+    pub(super) files: Vec<String>,
+    pub(super) arguments: &'a [(&'static str, &'a str)],
+    /// A program of the lab that goes into it.
+    pub(super) program: Option<Tool>,
+}
+
+impl Recipe<'_> {
+    /// Builds the image on Debian, if it isn't in the cache yet.
+    pub(super) fn on_debian(&self) -> Result<PathBuf> {
+        let program = self.program.map(folder_and_name).transpose()?;
+        let fingerprint = self.fingerprint()?;
+        let images = cache()?.join("images");
+        fs::create_dir_all(&images)
+            .with_context(|| format!("cannot create {}", images.display()))?;
+        let layout = images.join(format!("{}-{fingerprint}", self.name));
+        kept(&layout, &self.name, || {
+            let base = debian(self.debian)?;
+            let tag = format!("localhost/{}:{fingerprint}", self.name);
+            match &program {
+                None => self.build(&tag, &self.folder, &[("BASE", &base)])?,
+                Some((folder, name)) => self.build(&tag, folder, &[("PROGRAM", name)])?,
+            }
+            let mut target = OsString::from("oci:");
+            target.push(unfinished(&layout));
+            target.push(":latest");
+            buildah(&["push".into(), "--quiet".into(), tag.into(), target])
+        })?;
+        Ok(layout)
+    }
+
+    /// Builds the image, with what is in a folder, and calls it so among those that others may stand on.
+    fn build(&self, tag: &str, context: &Path, more: &[(&str, &str)]) -> Result<()> {
+        let mut arguments: Vec<OsString> = [
+            "build",
+            "--isolation=chroot",
+            "--format=oci",
+            "--layers",
+            "--quiet",
+        ]
+        .map(OsString::from)
+        .into();
+        if Path::new(AUTHORITIES).exists() {
+            arguments.push(format!("--volume={AUTHORITIES}:{AUTHORITIES_INSIDE}:ro").into());
+            arguments.push(format!("--build-arg=PIP_CERT={AUTHORITIES_INSIDE}").into());
+        }
+        for (name, value) in self.arguments.iter().chain(more) {
+            arguments.push(format!("--build-arg={name}={value}").into());
+        }
+        arguments.push(format!("--tag={tag}").into());
+        arguments.push("--file".into());
+        arguments.push(self.folder.join("Containerfile").into());
+        arguments.push(context.into());
+        buildah(&arguments)
+    }
+
+    /// Twelve hexadecimal digits that change with everything that goes into it.
+    fn fingerprint(&self) -> Result<String> {
+        let mut hash = Sha256::new();
+        let mut add = |part: &[u8]| {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        };
+        for part in [self.debian.name(), MIRROR] {
+            add(part.as_bytes());
+        }
+        let files = self.files.iter().map(String::as_str);
+        for file in ["Containerfile"].into_iter().chain(files) {
+            let file = self.folder.join(file);
+            add(&fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?);
+        }
+        for (name, value) in self.arguments {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+        if let Some(program) = self.program {
+            add(folder_and_name(program)?.1.as_bytes());
+        }
+        Ok(digits(hash))
+    }
+}
+
+/// The folder of a program and its name there, which changes with its version.
+fn folder_and_name(program: Tool) -> Result<(PathBuf, String)> {
+    let path = program.path()?;
+    let name = path.file_name().and_then(|name| name.to_str());
+    let (folder, name) = path.parent().zip(name).context("a program has no name")?;
+    Ok((folder.to_owned(), name.to_owned()))
+}
+
+/// What the image is called that all others stand on; it is built if need be.
+fn debian(debian: Debian) -> Result<String> {
+    let recipe = Recipe {
+        name: "debian".to_owned(),
+        debian,
+        folder: super::own("base"),
+        files: Vec::new(),
+        arguments: &[],
+        program: None,
+    };
+    let tag = format!("localhost/debian:{}", recipe.fingerprint()?);
+    if buildah(&["inspect".into(), "--type=image".into(), (&tag).into()]).is_ok() {
+        return Ok(tag);
+    }
+    let context = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let mut made = alone("mmdebstrap");
+    made.args(["--quiet", "--mode=root", "--variant=minbase", debian.name()])
+        .arg(context.path().join("root.tar"))
+        .arg(MIRROR);
+    succeeded(outside(|| made.output())?, "mmdebstrap", "mmdebstrap")?;
+    recipe.build(&tag, context.path(), &[])?;
+    Ok(tag)
+}
+
+/// Makes a folder of the cache, if it isn't there yet; other processes wait for the one that makes it.
+fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
+    if layout.exists() {
+        return Ok(());
+    }
+    // One for all: they share layers, and each takes all of the machine that it can get.
+    let lock = layout.with_file_name("lock");
+    let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
+    lock.lock()
+        .context("cannot wait for another process that builds an image")?;
+    if layout.exists() {
+        return Ok(());
+    }
+    let started = Instant::now();
+    say(format_args!(
+        "building image {name} (kept in {}) ...",
+        layout.display()
+    ));
+    let unfinished = unfinished(layout);
+    if unfinished.exists() {
+        fs::remove_dir_all(&unfinished)
+            .with_context(|| format!("cannot remove {}", unfinished.display()))?;
+    }
+    make()?;
+    fs::rename(&unfinished, layout).with_context(|| format!("cannot keep {}", layout.display()))?;
+    say(format_args!(
+        "built image {name} in {} s",
+        started.elapsed().as_secs()
+    ));
+    Ok(())
+}
+
+fn unfinished(layout: &Path) -> PathBuf {
+    layout.with_added_extension("building")
+}
+
+/// Builds with layers that are kept, and leaves nothing mounted.
+fn buildah(arguments: &[OsString]) -> Result<()> {
+    // What it knows of mounts is true for as long as it runs: they are gone afterwards.
+    let state = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let mut command = alone("buildah");
+    command
+        .arg("--root")
+        .arg(cache()?.join("layers"))
+        .arg("--runroot")
+        .arg(state.path())
+        .arg("--storage-driver=overlay")
+        .args(arguments);
+    succeeded(outside(|| command.output())?, "buildah", "buildah")
+}
+
+/// A program whose mounts are its own.
+fn alone(program: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--", program]);
+    command
+}
+
+fn succeeded(output: io::Result<Output>, program: &str, package: &str) -> Result<()> {
+    let output = match output {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!("the lab builds images as root with `unshare`: `apt-get install util-linux`")
+        }
+        other => other.with_context(|| format!("cannot run {program}"))?,
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = said.lines().collect();
+    ensure!(
+        output.status.success(),
+        "{program} failed ({}); if it is missing, `apt-get install {package}`:\n{}",
+        output.status,
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    );
+    Ok(())
+}

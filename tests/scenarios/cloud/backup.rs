@@ -1,0 +1,167 @@
+//! The databases of a control plane are lost, and restored from a backup as the documentation says.
+
+use std::fs;
+
+use lab::{Cloud, Context, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use serde_json::{Value, json};
+
+use super::{CONTROL_PLANE, DATABASE_USER, does};
+
+const CRON_JOB: Kind = kind("batch/v1", "CronJob");
+const JOB: Kind = kind("batch/v1", "Job");
+const POD: Kind = kind("v1", "Pod");
+const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
+const RESTORE: Kind = kind("k8s.mariadb.com/v1alpha1", "Restore");
+const WHOLE: &str = "openstack/production";
+const MEMBER: &str = "openstack/openstack-db-0";
+/// The page that tells how to restore.
+const PAGE: &str = include_str!("../../../docs/operations.md");
+
+pub fn a_lost_database_is_restored() -> Result<()> {
+    let images = [
+        Image::mariadb()?,
+        Image::mariadb_operator()?,
+        Image::memcached()?,
+        Image::of_service("keystone", "2025.2")?,
+    ];
+    lab::on_a_bare_machine(async move |machine| {
+        let mut cloud = Cloud::bare(&machine, &images).await?;
+        cloud.cluster.install_control_plane_kinds().await?;
+        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
+        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
+        for operator in ["c5c3", "keystone"] {
+            cloud.install(&machine, operator).await?;
+        }
+        cloud.volume("databases", "1Gi", DATABASE_USER).await?;
+        cloud.volume("backups", "2Gi", DATABASE_USER).await?;
+        cloud.cluster.apply(include_str!("backup.yaml")).await?;
+        ready(&cloud).await?;
+
+        let before = projects(&cloud).await?;
+        ensure!(before.contains("admin"), "projects: {before}");
+        back_up(&cloud).await?;
+        lose(&cloud).await?;
+        restore(&cloud).await?;
+        ready(&cloud).await?;
+        let after = projects(&cloud).await?;
+        ensure!(after == before, "{before} became {after}");
+        // Keystone knows the password that is in the Secret.
+        does(&cloud, "token", "token").await?;
+        cloud.roles_suffice()
+    })
+}
+
+async fn ready(cloud: &Cloud) -> Result<()> {
+    eventually("the control plane is Ready", minutes(6), async || {
+        is(&cloud.cluster.get(CONTROL_PLANE, WHOLE).await?, "Ready")
+    })
+    .await
+}
+
+/// The projects of Keystone and their IDs, which are random.
+async fn projects(cloud: &Cloud) -> Result<String> {
+    asked(cloud, "SELECT id, name FROM keystone.project ORDER BY id").await
+}
+
+/// What MariaDB answers to its root user.
+async fn asked(cloud: &Cloud, query: &str) -> Result<String> {
+    let member = cloud.node.container(MEMBER).await?;
+    let ask = r#"mariadb --user=root --password="$MARIADB_ROOT_PASSWORD" --batch --skip-column-names --execute "$0""#;
+    member.run(&["sh", "-c", ask, query])
+}
+
+/// Runs the schedule's Job now, as `kubectl create job --from` does.
+async fn back_up(cloud: &Cloud) -> Result<()> {
+    let schedules = cloud.cluster.list(CRON_JOB, "").await?;
+    let schedule = schedules.first().context("there is no schedule")?;
+    let job = json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "before-maintenance",
+            "namespace": "openstack",
+            "ownerReferences": [{
+                "apiVersion": "batch/v1",
+                "kind": "CronJob",
+                "name": schedule.metadata.name,
+                "uid": schedule.metadata.uid,
+                "controller": true,
+            }],
+        },
+        "spec": schedule.data["spec"]["jobTemplate"]["spec"],
+    });
+    cloud.cluster.apply(&job.to_string()).await?;
+    eventually("a backup is written", minutes(3), async || {
+        let job = cloud
+            .cluster
+            .get(JOB, "openstack/before-maintenance")
+            .await?;
+        is(&job, "Complete")
+    })
+    .await?;
+    let files = files(cloud)?;
+    ensure!(
+        files.iter().any(|file| file.ends_with(".gzip.sql")),
+        "files of backups: {files:?}"
+    );
+    Ok(())
+}
+
+/// The names of the files on the volume with backups.
+fn files(cloud: &Cloud) -> Result<Vec<String>> {
+    let folder = cloud.node.folder("backups", DATABASE_USER)?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// Empties the volume of the database, whose pod begins anew.
+async fn lose(cloud: &Cloud) -> Result<()> {
+    let member = cloud.node.container(MEMBER).await?;
+    let old = cloud.cluster.get(POD, MEMBER).await?.metadata.uid;
+    member.run(&["sh", "-c", "rm -rf /var/lib/mysql/*"])?;
+    cloud.cluster.delete(POD, MEMBER).await?;
+    eventually("MariaDB is Ready without data", minutes(4), async || {
+        let new = cloud.cluster.get(POD, MEMBER).await?;
+        ensure!(new.metadata.uid != old, "the pod is the old one");
+        is(&new, "Ready")?;
+        is(
+            &cloud.cluster.get(MARIADB, "openstack/openstack-db").await?,
+            "Ready",
+        )?;
+        // mariadb-operator has created the users again.
+        let users = asked(cloud, "SELECT user FROM mysql.global_priv").await?;
+        ensure!(
+            users.lines().any(|user| user == "keystone"),
+            "users: {users}"
+        );
+        Ok(())
+    })
+    .await?;
+    let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'keystone'";
+    let tables = asked(cloud, tables).await?;
+    ensure!(tables == "0", "{tables} tables of Keystone are left");
+    Ok(())
+}
+
+/// Applies the manifest of the page, for the present time.
+async fn restore(cloud: &Cloud) -> Result<()> {
+    let manifest = PAGE
+        .split("```yaml\n")
+        .filter_map(|block| block.split("```").next())
+        .find(|block| block.contains("kind: Restore"))
+        .context("docs/operations.md has no Restore")?;
+    let mut restore: Value = serde_saphyr::from_str(manifest)?;
+    restore["spec"]["targetRecoveryTime"] = json!(jiff::Timestamp::now().to_string());
+    cloud.cluster.apply(&restore.to_string()).await?;
+    eventually("the backup is restored", minutes(4), async || {
+        let restore = cloud
+            .cluster
+            .get(RESTORE, "openstack/after-the-loss")
+            .await?;
+        is(&restore, "Complete")
+    })
+    .await
+}
