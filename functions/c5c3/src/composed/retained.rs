@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use function_protocol::{Document, Fatal};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Composed, Kept};
+use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
 use crate::ownership::{IgnoredStatus, Ownership};
 
@@ -36,6 +36,8 @@ struct Leftover<'a> {
     kind: String,
     cluster: String,
     is_empty: bool,
+    /// Whether the provider may have created the object, and may not delete it yet.
+    may_only_create: bool,
 }
 
 impl Leftover<'_> {
@@ -50,10 +52,10 @@ impl Leftover<'_> {
 }
 
 impl Composed<'_> {
-    /// Keeps every Object that holds data or servers and isn't wanted any more, but for those `released`; with them whoever
-    /// reaches the data, and the Usages that protect them. Returns the names of those that hold something, and whether anything
-    /// does, released or not: pools stay held until it is gone. Call it once
-    /// everything is wanted but `later`.
+    /// Keeps every Object that isn't wanted any more and holds data or servers, but for those `released`; with them whoever
+    /// reaches the data, and the Usages that protect them. Also keeps an Object until the provider may delete what it may have
+    /// created; without that the object would be left in its cluster. Returns the names of both, and whether anything holds
+    /// data, released or not: pools stay held until it is gone. Call it once everything is wanted but `later`.
     ///
     /// # Errors
     /// An observed resource isn't what its kind says.
@@ -85,15 +87,17 @@ impl Composed<'_> {
                 }
             }
         }
-        let holds =
-            |leftover: &&Leftover<'_>| leftover.holds_data() && !released.contains(leftover.name);
+        let is_released = |leftover: &&Leftover<'_>| released.contains(leftover.name);
         let clusters: BTreeSet<&str> = leftovers
             .iter()
-            .filter(holds)
+            .filter(|leftover| leftover.holds_data() && !is_released(leftover))
             .map(|leftover| leftover.cluster.as_str())
             .collect();
+        let is_retained = |leftover: &&Leftover<'_>| {
+            (leftover.holds_data() || leftover.may_only_create) && !is_released(leftover)
+        };
         let is_kept = |leftover: &&Leftover<'_>| {
-            holds(leftover)
+            is_retained(leftover)
                 || !HOLDERS.contains(&leftover.kind.as_str())
                     && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
         };
@@ -123,7 +127,7 @@ impl Composed<'_> {
                 self.keep_hold(of, by)?;
             }
         }
-        let retained = leftovers.iter().filter(holds);
+        let retained = leftovers.iter().filter(is_retained);
         let retained = retained.map(|leftover| leftover.name.to_owned()).collect();
         Ok((retained, !holders.is_empty()))
     }
@@ -132,6 +136,7 @@ impl Composed<'_> {
 fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
     let text = |pointer: &str| Some(value.pointer(pointer)?.as_str()?.to_owned());
     let hosts = value.pointer("/status/atProvider/manifest/status");
+    let policies = value.pointer("/spec/managementPolicies");
     Some(Leftover {
         name,
         document,
@@ -144,5 +149,6 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
                     .as_array()
                     .is_none_or(|hosts| hosts.is_empty())
             }),
+        may_only_create: policies.is_some_and(|policies| *policies == json!(CREATE_ONLY)),
     })
 }

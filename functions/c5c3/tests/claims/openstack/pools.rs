@@ -159,6 +159,46 @@ fn share_without_servers_goes_with_its_pool() {
 }
 
 #[test]
+fn namespace_that_may_just_have_been_created_goes_with_its_pool_once_it_can_be_deleted() {
+    let (call, before) = running("customer-a-prod");
+    let name = "agents-namespace-hv-pool-b";
+    let without_hosts = |name: &str, manifest: &Value| match name {
+        "share-hv-pool-b" => json!({"hosts": []}),
+        _ => well(name, manifest),
+    };
+    let mut call = call.applied(&before, without_hosts);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let mut just_created = call.clone();
+    let created = just_created.observed.get_mut(name).unwrap();
+    created["spec"]["managementPolicies"] = json!(["Observe", "Create"]);
+    let mut not_read = just_created.clone();
+    not_read.observed.get_mut(name).unwrap()["status"] = json!({});
+
+    let outcome = not_read.run();
+    assert_eq!(
+        outcome.desired[name]["spec"]["managementPolicies"],
+        json!(["Observe", "Create"])
+    );
+    let (status, reason, message) = retained_condition(&outcome);
+    assert_eq!((status, reason), ("True", "DataRetained"));
+    assert!(message.starts_with(&format!("{name}: ")), "{message}");
+
+    let outcome = just_created.run();
+    let spec = &outcome.desired[name]["spec"];
+    assert_eq!(spec["managementPolicies"], Value::Null, "it can be deleted");
+    assert!(
+        !call
+            .applied(&outcome, without_hosts)
+            .run()
+            .desired
+            .contains_key(name)
+    );
+
+    not_read.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": name});
+    assert!(!not_read.run().desired.contains_key(name));
+}
+
+#[test]
 fn data_and_keys_stay_when_a_service_is_switched_off() {
     let (mut call, before) = running("customer-a-prod");
     call.composite["spec"]["services"] = json!({"cinder": false});
