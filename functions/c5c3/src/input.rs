@@ -100,6 +100,21 @@ pub struct SharePreset {
     pub min_hosts: u32,
     /// Nodes it never exceeds.
     pub max_hosts: Option<u32>,
+    /// The most that a claim may ask for instead.
+    #[serde(default)]
+    pub limits: ShareLimits,
+}
+
+/// The most of a hypervisor pool that a claim may ask for. What isn't given is what the size gets.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ShareLimits {
+    /// The highest weight.
+    pub weight: Option<u32>,
+    /// The highest number of nodes before weights count.
+    pub min_hosts: Option<u32>,
+    /// The highest number of nodes.
+    pub max_hosts: Option<u32>,
 }
 
 /// Input of the three cluster recipes, `kind: ClusterPresets`.

@@ -90,6 +90,9 @@ reasons! {
         TooFewWorkers,
         /// This version doesn't support what the message names: disable or remove it.
         Unsupported,
+        /// The claim asks for more of a hypervisor pool than the site allows, and gets what is allowed: lower what the message
+        /// names.
+        LimitExceeded,
         /// The message lists what the spec no longer wants and what is kept because it has data; it has the command that
         /// deletes it.
         DataRetained,

@@ -41,6 +41,21 @@ pub(crate) const UNIQUE: Rule = Rule::new(
     "a pool is named twice: name each pool once",
 );
 
+pub(crate) const UNIQUE_SHARES: Rule = Rule::new(
+    "self.all(share, self.exists_one(other, other.name == share.name))",
+    "hypervisorShares names a pool twice: keep one entry for each pool",
+);
+
+pub(crate) const SHARES_OF_POOLS: Rule = Rule::new(
+    "!has(self.hypervisorShares) || self.hypervisorShares.all(share, share.name in self.hypervisorClusters)",
+    "hypervisorShares names a pool that isn't in hypervisorClusters: write it as there, or remove the entry",
+);
+
+pub(crate) const LEAST_BELOW_MOST: Rule = Rule::new(
+    "!has(self.minHosts) || !has(self.maxHosts) || self.minHosts <= self.maxHosts",
+    "minHosts is above maxHosts: lower minHosts or raise maxHosts",
+);
+
 pub(crate) const FIRST_STORAGE_CLUSTER: Rule = Rule::new(
     "self[0] == oldSelf[0]",
     "the first storage pool can't be changed, since images live there: put other pools after it",

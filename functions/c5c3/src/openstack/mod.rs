@@ -6,6 +6,7 @@ mod ceph;
 mod control_plane;
 mod deletion;
 mod keys;
+mod part;
 mod quota;
 mod requests;
 mod shares;
@@ -24,6 +25,7 @@ use crate::composed::Composed;
 use crate::composite::Composite;
 use crate::input::{self, OpenStackPresets};
 use crate::names::Names;
+use part::Part;
 use site::Site;
 use wanted::Storages;
 
@@ -35,6 +37,8 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
+    /// The part of each hypervisor pool, in the order of the spec.
+    parts: Vec<Part>,
     site: Site,
 }
 
@@ -46,12 +50,16 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let cluster: OpenStackCluster = request.composite()?;
     let presets: OpenStackPresets = input::read(request)?;
     let names = Names::of(cluster.metadata.claim_name())?;
-    let site = Site::survey(&cluster, &presets, request, response)?;
+    let preset = &presets.size(cluster.spec.size)?.share;
+    let parts = Part::all(&cluster.spec, preset);
+    let exceeded = part::exceeded(&cluster.spec, preset);
+    let site = Site::survey(&cluster, &presets, &parts, request, response)?;
     let storages = Storages::of(&cluster, &site)?;
     let recipe = Recipe {
         cluster: &cluster,
         presets: &presets,
         names,
+        parts,
         site,
     };
 
@@ -75,6 +83,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         ceph,
         keys,
         shares,
+        exceeded,
         control_plane,
         tenant,
         retained,

@@ -22,7 +22,11 @@ impl Recipe<'_> {
         let hypervisors = site.hypervisors.iter();
         let storages = site.storages.iter();
         let pools: Vec<Option<Asked<'_>>> = control_plane
-            .chain(hypervisors.map(|pool| asked_of(pool, site.min_hosts)))
+            .chain(
+                hypervisors
+                    .zip(&self.parts)
+                    .map(|(pool, part)| asked_of(pool, part.min_hosts)),
+            )
             .chain(storages.map(|pool| asked_of(pool, copies.into())))
             .collect();
         let keeps_all = holds || pools.iter().any(Option::is_none);

@@ -42,20 +42,20 @@ impl Recipe<'_> {
     /// Wants a share of every hypervisor pool.
     pub fn shares(&self, composed: &mut Composed<'_>) -> Result<Shares, Fatal> {
         let mut shares = Shares::default();
-        let preset = &self.presets.size(self.cluster.spec.size)?.share;
         let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
         let reported = control_plane.status.agent_endpoints;
-        for pool in &self.site.hypervisors {
+        for (pool, part) in self.site.hypervisors.iter().zip(&self.parts) {
             let name = pool.name.name();
             let resource = resource(name);
             let observation: Observation<HypervisorShareStatus> = match &pool.composite {
                 Some(composite) => {
                     let spec = HypervisorShareSpec {
                         control_plane: self.names.control_plane().to_owned(),
-                        weight: preset.weight,
+                        weight: part.weight,
                         min_hosts: promised(composite, &self.cluster.metadata)
-                            .unwrap_or(preset.min_hosts),
-                        max_hosts: preset.max_hosts,
+                            .unwrap_or(part.min_hosts)
+                            .min(part.max_hosts.unwrap_or(u32::MAX)),
+                        max_hosts: part.max_hosts,
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,

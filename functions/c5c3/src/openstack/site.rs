@@ -1,5 +1,7 @@
 //! The clusters a claim names, and whether it may be served at all.
 
+use std::iter;
+
 use c5c3_api::{
     ControlPlaneClusterSpec, HypervisorClusterSpec, OpenStackClusterSpec, PoolName, Reason,
     StorageClusterSpec,
@@ -8,6 +10,7 @@ use function_protocol::{Fatal, Request, Response};
 
 use super::OpenStackCluster;
 use super::control_plane::NAMESPACE;
+use super::part::Part;
 use crate::composed::Creation;
 use crate::input::OpenStackPresets;
 use crate::ownership::Owner;
@@ -30,8 +33,6 @@ pub struct Site {
     usable: bool,
     /// Whether every cluster may be asked for.
     eligible: bool,
-    /// The hypervisors that the claim can't do without, in each pool.
-    pub min_hosts: u32,
     /// Whether the claim has been served before.
     started: bool,
 }
@@ -44,30 +45,31 @@ impl Site {
     pub fn survey(
         cluster: &OpenStackCluster,
         presets: &OpenStackPresets,
+        parts: &[Part],
         request: &Request,
         response: &mut Response,
     ) -> Result<Site, Fatal> {
         let spec = &cluster.spec;
-        let min_hosts = presets.size(spec.size)?.share.min_hosts;
         let asker = Asker {
             claim: &cluster.metadata,
-            min_hosts,
             region: &spec.region,
             pool_namespace: &presets.pool_namespace,
         };
-        let mut control_plane = asker.find(request, response, &control_plane_cluster(spec)?)?;
+        let mut control_plane = asker.find(request, response, &control_plane_cluster(spec)?, 1)?;
         let mut hypervisors = find_all(
             &asker,
             request,
             response,
-            &spec.hypervisor_clusters,
+            spec.hypervisor_clusters
+                .iter()
+                .zip(parts.iter().map(|part| part.min_hosts)),
             "hypervisorClusters",
         )?;
         let mut storages = find_all(
             &asker,
             request,
             response,
-            &spec.storage_clusters,
+            spec.storage_clusters.iter().zip(iter::repeat(1)),
             "storageClusters",
         )?;
         let mut taken = Vec::new();
@@ -80,7 +82,6 @@ impl Site {
             .for_each(|pool| pool.claim_nodes(&mut taken));
         Ok(Site {
             owner: Owner::of(&cluster.metadata, request, NAMESPACE),
-            min_hosts,
             usable: control_plane.is_usable()
                 && hypervisors.iter().all(Named::is_usable)
                 && storages.iter().all(Named::is_usable),
@@ -155,24 +156,18 @@ fn control_plane_cluster(spec: &OpenStackClusterSpec) -> Result<PoolName, Fatal>
     }
 }
 
-fn find_all<K: Pool>(
+fn find_all<'a, K: Pool>(
     asker: &Asker<'_>,
     request: &Request,
     response: &mut Response,
-    names: &[PoolName],
+    needed: impl Iterator<Item = (&'a PoolName, u32)>,
     field: &str,
 ) -> Result<Vec<Named<K>>, Fatal> {
-    if names.is_empty() {
-        return Err(Fatal::new(format!(
-            "spec.{field} is empty; name at least one {}",
-            K::NOUN
-        )));
-    }
-    let mut found = Vec::with_capacity(names.len());
-    for (position, name) in names.iter().enumerate() {
-        if names[..position]
+    let mut found: Vec<Named<K>> = Vec::new();
+    for (name, hosts) in needed {
+        if found
             .iter()
-            .any(|earlier| earlier.name() == name.name())
+            .any(|earlier| earlier.name.name() == name.name())
         {
             return Err(Fatal::new(format!(
                 "spec.{field} names {} twice; name each {} once",
@@ -180,7 +175,13 @@ fn find_all<K: Pool>(
                 K::NOUN
             )));
         }
-        found.push(asker.find(request, response, name)?);
+        found.push(asker.find(request, response, name, hosts)?);
+    }
+    if found.is_empty() {
+        return Err(Fatal::new(format!(
+            "spec.{field} is empty; name at least one {}",
+            K::NOUN
+        )));
     }
     Ok(found)
 }

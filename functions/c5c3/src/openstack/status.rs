@@ -32,6 +32,8 @@ pub struct Findings {
     pub keys: Vec<String>,
     /// The shares of hypervisor pools.
     pub shares: Shares,
+    /// What the claim asks for beyond the site's limits.
+    pub exceeded: Option<String>,
     /// The ControlPlane.
     pub control_plane: Observation<ControlPlaneStatus>,
     /// The clouds.yaml of the tenant's first user, where the site hands it out.
@@ -112,6 +114,12 @@ impl Recipe<'_> {
                 String::new(),
             ),
         }
+        let (reason, message) = match &findings.exceeded {
+            Some(message) => (Reason::LimitExceeded, message.clone()),
+            None => (Reason::Accepted, String::new()),
+        };
+        let allowed = findings.exceeded.is_none();
+        transitions::set(response, "SharesAllowed", allowed, reason, message);
         match problems.first() {
             Some((reason, _)) => {
                 let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();

@@ -272,8 +272,6 @@ impl<K: Pool> Named<K> {
 pub struct Asker<'a> {
     /// The claim's composite resource.
     pub claim: &'a Metadata,
-    /// The hypervisors that the claim can't do without, in each pool.
-    pub min_hosts: u32,
     /// The claim's region.
     pub region: &'a str,
     /// Where pools are that are named without a namespace.
@@ -281,7 +279,7 @@ pub struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    /// Asks Crossplane for a cluster, and says what is known of it.
+    /// Asks Crossplane for a cluster, and says what is known of it. The claim can't do without `hosts` of its nodes.
     ///
     /// # Errors
     /// The cluster's composite resource doesn't fit its kind.
@@ -290,6 +288,7 @@ impl Asker<'_> {
         request: &Request,
         response: &mut Response,
         name: &PoolName,
+        hosts: u32,
     ) -> Result<Named<K>, Fatal> {
         let namespace = name.namespace().unwrap_or(self.pool_namespace);
         let found = fetch::<K>(
@@ -308,7 +307,7 @@ impl Asker<'_> {
                 }),
             ),
             Some(Some(pool)) => {
-                let problem = self.judge::<K>(&pool);
+                let problem = self.judge::<K>(&pool, hosts);
                 (Some(pool), problem)
             }
         };
@@ -319,7 +318,7 @@ impl Asker<'_> {
         })
     }
 
-    fn judge<K: Pool>(&self, pool: &PoolComposite<K>) -> Option<Problem> {
+    fn judge<K: Pool>(&self, pool: &PoolComposite<K>, hosts: u32) -> Option<Problem> {
         if pool.metadata.deletion_timestamp.is_some() {
             return Some(Problem::Deleting);
         }
@@ -352,7 +351,7 @@ impl Asker<'_> {
         if is_admitted || self.claim.stored_uid().is_none() {
             return None;
         }
-        let needed = self.min_hosts.max(1);
+        let needed = hosts.max(1);
         let free = pool
             .spec
             .most_hosts()

@@ -3,6 +3,7 @@
 mod agents;
 mod mistakes;
 mod pools;
+mod shares;
 mod tenant;
 
 use function_c5c3_fixtures::examples::{claim, pools};

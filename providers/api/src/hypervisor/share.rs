@@ -13,13 +13,8 @@ use crate::{
     nova::TRAIT,
     parts::{AgentEndpoint, IssuerRef, is_default, reference::LABEL},
     pool::PhysicalNetwork,
-    rule::Rule,
+    rule::{self, Rule},
 };
-
-const LEAST_BELOW_MOST: Rule = Rule::new(
-    "!has(self.maxHosts) || self.minHosts <= self.maxHosts",
-    "minHosts is above maxHosts: lower minHosts or raise maxHosts",
-);
 
 const SAME_CONTROL_PLANE: Rule = Rule::immutable(
     "controlPlane can't be changed, since its servers run on the leased nodes: make another share for another control plane",
@@ -44,7 +39,7 @@ const SAME_CELL: Rule = Rule::new(
 /// One control plane's part of a hypervisor pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [LEAST_BELOW_MOST, SAME_CELL]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::LEAST_BELOW_MOST, SAME_CELL]))]
 pub struct HypervisorShareSpec {
     /// The control plane that leases nodes.
     #[schemars(

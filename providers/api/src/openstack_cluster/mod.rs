@@ -1,5 +1,6 @@
 //! OpenStackCluster: an OpenStack control plane that consumes hypervisor and storage pools.
 
+mod share;
 mod status;
 mod storage;
 
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    share::RequestedShare,
     status::{
         CephClientStatus, CephFilesystemStatus, CephPoolStatus, CephResources,
         ConsumedHypervisorPool, ConsumedPools, ConsumedStoragePool, OpenStackClusterStatus, Phase,
@@ -27,7 +29,9 @@ use crate::{
 /// The wanted control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS]))]
+#[schemars(extend("x-kubernetes-validations" = [
+    rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS
+]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
     #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
@@ -37,6 +41,11 @@ pub struct OpenStackClusterSpec {
     /// Hypervisor pools to consume: names, or namespace/name.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE]))]
     pub hypervisor_clusters: Vec<PoolName>,
+    /// The part of each hypervisor pool, where it isn't the one that follows from the size. The site limits what a claim may
+    /// ask for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_SHARES]))]
+    pub hypervisor_shares: Vec<RequestedShare>,
     /// Storage pools to consume: names, or namespace/name. Images and ephemeral disks live in the first; each becomes a
     /// volume type.
     #[schemars(

@@ -1,0 +1,113 @@
+//! The part of a hypervisor pool that a claim asks for, within the site's limits.
+
+use function_c5c3_fixtures::{Call, Outcome};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{call, running};
+
+/// customer-b-staging, of size small, with these shares: a small claim gets weight 1 and one node before weights count.
+fn asking(shares: Value) -> Call {
+    let (mut call, _) = running("customer-b-staging");
+    call.composite["spec"]["hypervisorShares"] = shares;
+    call
+}
+
+/// Weight, minHosts and maxHosts of the share in hv-pool-a.
+fn part(outcome: &Outcome) -> [Option<u64>; 3] {
+    let spec = &outcome.manifest("share-hv-pool-a")["spec"];
+    ["weight", "minHosts", "maxHosts"].map(|field| spec[field].as_u64())
+}
+
+fn limit(call: &mut Call, share: Value) {
+    if let Some(input) = &mut call.input {
+        input["sizes"]["small"]["share"] = share;
+    }
+}
+
+#[rstest]
+#[case::nothing(json!([]), [Some(1), Some(1), None])]
+#[case::less(json!([{"name": "hv-pool-a", "weight": 0}]), [Some(0), Some(1), None])]
+#[case::a_ceiling(json!([{"name": "hv-pool-a", "maxHosts": 4}]), [Some(1), Some(1), Some(4)])]
+#[case::another_pool(json!([{"name": "hv-pool-b", "weight": 0, "maxHosts": 1}]), [Some(1), Some(1), None])]
+fn a_claim_gets_what_it_asks_for_within_its_size(
+    #[case] shares: Value,
+    #[case] expected: [Option<u64>; 3],
+) {
+    let outcome = asking(shares).run();
+    assert_eq!(part(&outcome), expected);
+    assert_eq!(outcome.conditions["SharesAllowed"].1, "Accepted");
+}
+
+#[test]
+fn a_claim_that_asks_for_more_than_its_size_gets_the_limit_and_is_told() {
+    let shares = json!([{"name": "hv-pool-a", "weight": 1000, "minHosts": 9, "maxHosts": 20}]);
+    let outcome = asking(shares).run();
+    assert_eq!(part(&outcome), [Some(1), Some(1), Some(20)]);
+    assert_eq!(
+        outcome.conditions["SharesAllowed"],
+        (
+            "False".to_owned(),
+            "LimitExceeded".to_owned(),
+            "spec.hypervisorShares: the weight 1000 for hv-pool-a is above 1; the minHosts 9 for hv-pool-a is above 1, the \
+             limit for claims of this size, which applies instead: lower it, choose a larger size, or ask the site to raise \
+             the limit"
+                .to_owned()
+        )
+    );
+    assert_eq!(outcome.status["phase"], "Ready", "it blocks nothing");
+}
+
+#[test]
+fn a_site_allows_more_or_less() {
+    let shares = json!([{"name": "hv-pool-a", "weight": 5, "minHosts": 3, "maxHosts": 50}]);
+    let mut call = asking(shares);
+    limit(
+        &mut call,
+        json!({"weight": 2, "minHosts": 1, "maxHosts": 8, "limits": {"weight": 4, "minHosts": 3, "maxHosts": 16}}),
+    );
+    let outcome = call.run();
+    let [weight, _, most] = part(&outcome);
+    assert_eq!((weight, most), (Some(4), Some(16)));
+    limit(
+        &mut call,
+        json!({"weight": 2, "minHosts": 2, "maxHosts": 8, "limits": {"weight": 1}}),
+    );
+    let outcome = call.run();
+    let [weight, _, most] = part(&outcome);
+    assert_eq!(
+        (weight, most),
+        (Some(2), Some(8)),
+        "never less than the size gets"
+    );
+}
+
+#[test]
+fn a_ceiling_below_what_the_pool_has_promised_counts_at_once() {
+    let mut call = asking(json!([{"name": "hv-pool-a", "maxHosts": 2}]));
+    for pool in &mut call.world {
+        for consumer in pool["status"]["consumers"].as_array_mut().unwrap() {
+            consumer["minHosts"] = json!(3);
+        }
+    }
+    assert_eq!(part(&call.run()), [Some(1), Some(2), Some(2)]);
+}
+
+#[test]
+fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
+    let request = |shares: Value| {
+        let mut call = call("customer-a-prod");
+        call.composite["spec"]["hypervisorShares"] = shares;
+        let outcome = call.admitted().run();
+        let annotations = outcome.desired["namespace"]["metadata"]["annotations"].clone();
+        let pools = annotations.as_object().unwrap().iter();
+        let pools = pools.filter(|(key, _)| key.starts_with("c5c3.io/pool-"));
+        let mut hosts: Vec<String> = pools.map(|(_, hosts)| hosts.to_string()).collect();
+        hosts.sort();
+        hosts
+    };
+    let all = request(json!([]));
+    assert_eq!(all.iter().filter(|hosts| *hosts == "\"3\"").count(), 3);
+    let fewer = request(json!([{"name": "hv-pool-b", "maxHosts": 2}]));
+    assert_eq!(fewer.iter().filter(|hosts| *hosts == "\"2\"").count(), 1);
+}
