@@ -183,10 +183,18 @@ pub struct Plan {
     )]
     pub graph: Option<Graph>,
     /// Compare with what runs in the control plane cluster that this kubeconfig reaches
-    #[arg(long, value_name = "KUBECONFIG", conflicts_with = "output")]
+    #[arg(
+        long,
+        value_name = "KUBECONFIG",
+        conflicts_with = "output",
+        group = "cluster"
+    )]
     pub against: Option<PathBuf>,
+    /// Show how the plan would divide the nodes of the hypervisor pool whose cluster this kubeconfig reaches
+    #[arg(long, value_name = "KUBECONFIG", conflicts_with_all = ["output", "graph"], group = "cluster")]
+    pub pool: Option<PathBuf>,
     /// The context of that kubeconfig [default: its own choice]
-    #[arg(long, value_name = "NAME", requires = "against")]
+    #[arg(long, value_name = "NAME", requires = "cluster")]
     pub context: Option<String>,
     /// The Composition of OpenStackClusters that choose none [default: openstack-production]
     #[arg(long, value_name = "NAME")]
@@ -209,6 +217,9 @@ pub struct Status {
     /// What is in all namespaces, as without --namespace
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     pub all_namespaces: bool,
+    /// The hypervisor pool of the cluster instead, with its shares and nodes
+    #[arg(long, conflicts_with_all = ["name", "namespace", "all_namespaces", "watch"])]
+    pub pool: bool,
     /// How it is written
     #[arg(long, short, value_enum, value_name = "FORM", default_value_t = StatusOutput::Tree)]
     pub output: StatusOutput,

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use c5c3_live::{Access, Cluster, Form, Screen, Selection};
+use c5c3_live::{Access, Cluster, Division, Form, Screen, Selection};
 use c5c3_plan::{Compositions, Files, Format, Page, Paint, Plan as Planned, Settings};
 use clap::CommandFactory;
 use function_runtime::{Options, Tls};
@@ -58,14 +59,15 @@ pub fn operator(arguments: &Operator) -> Result<ExitCode> {
 
 /// Shows a plan.
 pub fn plan(arguments: &Plan) -> Result<ExitCode> {
-    let Some(kubeconfig) = &arguments.against else {
-        return planned(arguments);
-    };
-    let access = Access {
+    let access = |kubeconfig: &PathBuf| Access {
         kubeconfig: Some(kubeconfig.clone()),
         context: arguments.context.clone(),
     };
-    let compared = compared(arguments, &access);
+    let compared = match (&arguments.against, &arguments.pool) {
+        (Some(kubeconfig), _) => compared(arguments, &access(kubeconfig)),
+        (None, Some(kubeconfig)) => divided(arguments, &access(kubeconfig)),
+        (None, None) => return planned(arguments),
+    };
     compared.or_else(|error| {
         note(&[error.to_string()])?;
         Ok(ExitCode::from(NOT_COMPARED))
@@ -131,6 +133,29 @@ fn compared(arguments: &Plan, access: &Access) -> Result<ExitCode> {
     })
 }
 
+/// How the plan would divide a hypervisor pool.
+fn divided(arguments: &Plan, access: &Access) -> Result<ExitCode> {
+    let settings = Settings {
+        assume_ready: true,
+        ..settings(arguments)?
+    };
+    let plan = c5c3_plan::plan(&files(arguments)?, &settings)?;
+    if plan.has_failed() {
+        print(&c5c3_plan::tree(&plan, page(), &command_line()))?;
+        return Ok(ExitCode::from(NOT_COMPARED));
+    }
+    let division = async || -> Result<_> {
+        let cluster = Cluster::reach(access).await?;
+        Ok(Division::planned(&plan, &cluster, settings.now).await?)
+    };
+    let division = wait_for(division())?;
+    print(&division.to_string())?;
+    Ok(match division.is_unchanged() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(DIFFERS),
+    })
+}
+
 fn files(arguments: &Plan) -> Result<Files> {
     let files = c5c3_plan::read(&[&arguments.paths[..], &arguments.files].concat())?;
     note(&files.skipped)?;
@@ -167,9 +192,10 @@ pub fn status(arguments: &Status) -> Result<ExitCode> {
     };
     let shown = async || -> Result<()> {
         let cluster = Cluster::reach(&access).await?;
-        match arguments.watch {
-            true => follow(&cluster, &selection).await,
-            false => print(&c5c3_live::status(&cluster, &selection, form).await?),
+        match (arguments.pool, arguments.watch) {
+            (true, _) => print(&c5c3_live::pool(&cluster, Timestamp::now(), form).await?),
+            (false, true) => follow(&cluster, &selection).await,
+            (false, false) => print(&c5c3_live::status(&cluster, &selection, form).await?),
         }
     };
     wait_for(shown())?;

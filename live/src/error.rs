@@ -1,6 +1,7 @@
 //! Why a cluster can't be looked at.
 
 use kube::config::KubeconfigError;
+use provider_composer::Failure;
 use thiserror::Error;
 
 /// Why a cluster can't be looked at. Each says what to do.
@@ -53,6 +54,15 @@ pub enum Error {
     /// Nothing goes by the name that was asked for.
     #[error("there is no {0} in the cluster that our operators work on")]
     NotFound(String),
+    /// The pool can't be divided; the operator's own words.
+    #[error(transparent)]
+    Pool(#[from] Failure),
+    /// The plan has nothing for the pool.
+    #[error(
+        "nothing is planned for the HypervisorPool {0} of this cluster: give a claim that names that pool together with its pools, or \
+         the kubeconfig of another cluster"
+    )]
+    NotPlannedForPool(String),
     /// The plan has nothing for a control plane cluster.
     #[error(
         "there is nothing to compare: only what is planned in a control plane cluster is, so give a claim with its pools, \

@@ -1,8 +1,8 @@
 //! What runs in a cluster. Nothing here ever writes to one.
 //!
 //! [`Cluster`] is a cluster that a kubeconfig reaches, [`against`] compares a plan with what runs in it, [`status`] shows
-//! what our operators work on as a tree or as JSON, and [`follow`] keeps showing it. Comparing and drawing are pure; only `cluster`,
-//! `against` and `follow` talk to the API server.
+//! what our operators work on as a tree or as JSON, and [`follow`] keeps showing it. [`pool`] shows a hypervisor pool, and [`Division`]
+//! what a plan would move in it. Comparing and drawing are pure; only `cluster`, `against`, `pool` and `follow` talk to the API server.
 
 mod against;
 mod cluster;
@@ -11,6 +11,7 @@ mod error;
 mod follow;
 mod json;
 mod ours;
+mod pool;
 mod screen;
 mod snapshot;
 
@@ -19,5 +20,6 @@ pub use cluster::{Access, Cluster};
 pub use difference::{Change, Difference};
 pub use error::Error;
 pub use follow::follow;
+pub use pool::{Division, pool};
 pub use screen::Screen;
 pub use snapshot::{Form, Selection, status};

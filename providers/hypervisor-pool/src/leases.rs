@@ -8,8 +8,9 @@ use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject}
 
 use crate::drain::Reports;
 use crate::lifecycle::{Step, step};
+use crate::named;
 use crate::nodes::{self, Node, ROLE};
-use crate::{named, pool};
+use crate::state::only;
 
 /// The nodes that one share leases.
 pub struct Leases {
@@ -38,7 +39,7 @@ impl Leases {
         if subject.is_deleted() && nodes.is_empty() {
             return Ok(None);
         }
-        let pool = pool::only(observed)?;
+        let pool = only(observed)?;
         let part = match part(subject, &pool) {
             // They are those of the other share.
             Err(failure) if subject.is_deleted() && failure.reason() == Reason::AnotherShare => {

@@ -13,6 +13,7 @@ mod nodes;
 mod pod;
 mod pool;
 mod share;
+mod state;
 mod status;
 pub mod vlans;
 
@@ -30,6 +31,7 @@ use crate::nodes::Node;
 use crate::share::Share;
 
 pub use crate::pool::HypervisorPool;
+pub use crate::state::PoolState;
 
 /// Composes HypervisorShares.
 pub struct HypervisorShare;

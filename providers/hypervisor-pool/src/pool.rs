@@ -3,21 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{
-    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, LeasePhase, NodeCounts,
-    PoolShare,
+    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, LeasePhase, PoolShare,
 };
 use c5c3_api::nova::NovaSpec;
-use c5c3_api::pool::SharingMode;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, Conditions, Custom, DesiredState, Failure, Live, ObservedState, Progress, Reason,
     Resource, Subject, Use,
 };
 
-use crate::assignment::{self, Division, Share, State, divide};
+use crate::assignment::{Division, Share, State};
 use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
-use crate::nodes::{self, LEASE, Node, PHASE, ROLE, SINCE, known};
+use crate::nodes::{self, LEASE, Node, PHASE, ROLE, SINCE};
+use crate::state::{PoolState, only, shares};
 use crate::{named, vlans};
 
 const GIGABYTE: f64 = 1e9;
@@ -49,25 +48,14 @@ impl Composer for HypervisorPool {
         only(observed)?;
         let nodes = nodes::list(observed)?;
         let owners = shares(observed)?;
-        let shares: Vec<Share> = owners.iter().map(claimed).collect();
-        // A dedicated pool serves the eldest share; the nodes of others are taken back once these are deleted.
-        let is_served = |index: usize| {
-            subject.spec.mode == SharingMode::Shared || index == 0 || owners[index].is_deleted()
-        };
-        let served = shares.iter().enumerate();
-        let served = served.filter(|(index, _)| is_served(*index));
-        let served: Vec<Share> = served.map(|(_, share)| share.clone()).collect();
-        let assignable: Vec<_> = nodes.iter().map(nodes::assignable).collect();
-        let division = match subject.is_deleted() {
-            true => Division::default(),
-            false => divide(&assignable, &served, subject.spec.reserve),
-        };
+        let state = PoolState::of(subject, &owners, &nodes);
+        let (shares, division) = (&state.shares, &state.division);
         let reports = reports(&owners, &nodes, observed);
         let evidence = |index: usize| {
             let node = &nodes[index];
             Some(reports.get(nodes::lease(node)?)?.evidence(node))
         };
-        let changes = changes(&assignable, &division, evidence);
+        let changes = changes(&state.nodes, division, evidence);
         let now = observed.now().strftime(nodes::MOMENT).to_string();
         for (node, change) in &changes {
             write(node, change, &now, desired);
@@ -76,10 +64,10 @@ impl Composer for HypervisorPool {
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
         vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
-        let minima = minima(&shares, &division);
+        let minima = minima(shares, division);
         desired.conditions.set("MinHostsLeased", &minima);
-        without_share(&nodes, &shares, &mut desired.conditions);
-        let free = nodes.iter().zip(&assignable).filter(|(_, node)| {
+        without_share(&nodes, shares, &mut desired.conditions);
+        let free = nodes.iter().zip(&state.nodes).filter(|(_, node)| {
             node.state == State::Available
                 && node.lease.is_none()
                 && !division.granted.contains_key(&node.name)
@@ -91,10 +79,10 @@ impl Composer for HypervisorPool {
         };
         Ok(HypervisorPoolStatus {
             node_count: Some(count(nodes.len())),
-            nodes: Some(counts(&assignable, &division)),
+            nodes: Some(state.counts()),
             free_vcpus: Some(sum("cpu", 1.0)),
             free_memory_gb: Some(sum("memory", GIGABYTE)),
-            shares: parts(&shares, &division),
+            shares: parts(shares, division),
             conditions: Vec::new(),
         })
     }
@@ -154,82 +142,6 @@ fn date(
     });
     for node in undated {
         desired.label::<Node>("", &node.metadata.name, &[(SINCE, Some(now))]);
-    }
-}
-
-/// Counts nodes, as they are once the division is carried out.
-fn counts(nodes: &[assignment::Node], division: &Division) -> NodeCounts {
-    let mut counts = NodeCounts::default();
-    for node in nodes {
-        let phase = node.lease.as_ref().map(|lease| lease.phase);
-        let counter = match phase {
-            _ if division.drained.contains(&node.name) => &mut counts.draining,
-            _ if division.granted.contains_key(&node.name)
-                || division.resumed.contains(&node.name) =>
-            {
-                &mut counts.leased
-            }
-            Some(LeasePhase::Leased) => &mut counts.leased,
-            Some(_) => &mut counts.draining,
-            None if node.state == State::Available => &mut counts.free,
-            None => &mut counts.unavailable,
-        };
-        *counter += 1;
-    }
-    counts
-}
-
-/// The pool of the cluster.
-///
-/// # Errors
-/// There is none, or there are several, or they can't be read.
-pub fn only(observed: &ObservedState<'_>) -> Result<Subject<HypervisorPoolSpec>, Failure> {
-    let pools = observed.list::<Subject<HypervisorPoolSpec>>("", &[]);
-    let mut pools = known(pools, "pools")?;
-    match pools.as_slice() {
-        [] => Err(Failure::new(
-            Reason::NoPool,
-            "this cluster has no HypervisorPool, which leases the nodes: create one",
-        )),
-        [_] => Ok(pools.remove(0).body),
-        [..] => {
-            let names: Vec<&str> = pools
-                .iter()
-                .map(|pool| pool.metadata.name.as_str())
-                .collect();
-            Err(Failure::new(
-                Reason::SeveralPools,
-                format!(
-                    "this cluster has the HypervisorPools {}, and a cluster is one pool: delete all but one of them",
-                    named(&names, ", ")
-                ),
-            ))
-        }
-    }
-}
-
-/// The shares of the cluster, by age.
-fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShareSpec>>, Failure> {
-    let found = observed.list::<Subject<HypervisorShareSpec>>("", &[]);
-    let shares = known(found, "shares")?.into_iter();
-    let mut shares: Vec<_> = shares.map(|share| share.body).collect();
-    shares.sort_by_cached_key(claimed);
-    Ok(shares)
-}
-
-/// A share as it counts for leases. One that is being deleted keeps no node.
-fn claimed(share: &Subject<HypervisorShareSpec>) -> Share {
-    let (metadata, spec) = (&share.metadata, &share.spec);
-    Share {
-        created: metadata.creation_timestamp.clone().unwrap_or_default(),
-        name: metadata.name.clone(),
-        control_plane: spec.control_plane.clone(),
-        weight: spec.weight,
-        min_hosts: spec.min_hosts,
-        max_hosts: match share.is_deleted() {
-            true => Some(0),
-            false => spec.max_hosts,
-        },
     }
 }
 

@@ -4,8 +4,8 @@ use lab::{Result, bail, ensure, seconds, throughout};
 use serde_json::json;
 
 use lab::claims::{
-    BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, EXTERNAL_SECRET, HYPERVISORS,
-    NAMESPACE, OPENSTACK, SHARE, STORAGE, Site, text,
+    BLOCK_POOL, CEPH, CONTROL_PLANE, CONTROL_PLANE_CLUSTER, HYPERVISORS, NAMESPACE, OPENSTACK,
+    SHARE, STORAGE, Site, text,
 };
 
 /// The first tenant, who comes before the pools.

@@ -1,5 +1,6 @@
 //! What the command line says of a real cluster: a plan compared with what runs, and what runs as a tree. It never writes.
 
+mod pool;
 mod program;
 mod small;
 
@@ -12,6 +13,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 
+use pool::a_pool_is_shown_and_its_division_planned;
 use program::{Lines, against, status, workspace};
 use small::{READER, ROTATION_OF_GLANCE, SMALL, WATCHER};
 
@@ -22,6 +24,7 @@ use lab::suite::{CLUSTER, Scenario};
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 180 s, what_runs_is_compared_and_shown, [CLUSTER]),
     scenario!(Gate, 120 s, what_is_ready_is_as_planned, [CLUSTER]),
+    scenario!(Gate, 60 s, a_pool_is_shown_and_its_division_planned, [CLUSTER]),
 ];
 
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");

@@ -48,6 +48,13 @@ pub fn against(kubeconfig: &Path, file: &Path) -> Result<Run> {
     Ok(Run::of(program.output()?))
 }
 
+pub fn divided(kubeconfig: &Path, claim: &Path) -> Result<Run> {
+    let mut program = program()?;
+    program.arg("plan").arg(claim).arg("examples/pools");
+    program.arg("--pool").arg(kubeconfig);
+    Ok(Run::of(program.output()?))
+}
+
 pub fn status(kubeconfig: &Path, arguments: &[&str]) -> Result<Run> {
     let mut program = program()?;
     program.arg("status").arg("--kubeconfig").arg(kubeconfig);

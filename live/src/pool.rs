@@ -1,0 +1,447 @@
+//! How the nodes of a hypervisor pool are divided, and what a plan would change about it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use c5c3_plan::{Manifest, Plan};
+use jiff::Timestamp;
+use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, ResourceKind, Source};
+use provider_hypervisor_pool::PoolState;
+use provider_hypervisor_pool::assignment::{Node, Part, Share, State};
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::snapshot::Form;
+
+/// The objects of a pool's cluster that count for its division, by kind.
+struct Objects(BTreeMap<&'static str, Vec<Arc<Value>>>);
+
+impl Source for Objects {
+    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
+        Lookup::Unknown(format!("{} isn't read here", key.kind.kind))
+    }
+
+    fn objects(
+        &self,
+        kind: ResourceKind,
+        _: &str,
+        _: &BTreeMap<String, String>,
+    ) -> Lookup<Vec<Arc<Value>>> {
+        self.0
+            .get(kind.kind)
+            .map_or(Lookup::Missing, |objects| Lookup::Found(objects.clone()))
+    }
+
+    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
+        Lookup::Unknown(format!("{} isn't asked here", request.system))
+    }
+}
+
+impl Objects {
+    async fn of(cluster: &Cluster) -> Result<Self, Error> {
+        let mut objects = BTreeMap::new();
+        for kind in PoolState::KINDS {
+            let mut found = cluster.list(&kind.api_version(), kind.kind, "").await?;
+            found.sort_by(|one, other| one.name().cmp(other.name()));
+            let found = found
+                .into_iter()
+                .map(|object| Arc::new(object.value().clone()));
+            objects.insert(kind.kind, found.collect());
+        }
+        Ok(Self(objects))
+    }
+
+    /// The same with planned objects: an object that exists keeps its metadata, a new one is created `now`.
+    fn with<'a>(&self, planned: impl Iterator<Item = &'a Manifest>, now: Timestamp) -> Self {
+        let mut objects = self.0.clone();
+        for manifest in planned {
+            let Some(all) = objects.get_mut(manifest.kind()) else {
+                continue;
+            };
+            let existing = all
+                .iter_mut()
+                .find(|object| object["metadata"]["name"] == manifest.name());
+            match existing {
+                Some(object) => Arc::make_mut(object)["spec"] = manifest.spec().clone(),
+                None => {
+                    let mut created = manifest.value().clone();
+                    created["metadata"]["creationTimestamp"] = json!(now.to_string());
+                    all.push(Arc::new(created));
+                }
+            }
+        }
+        Self(objects)
+    }
+
+    fn state(&self, now: Timestamp) -> Result<PoolState, Error> {
+        Ok(PoolState::observe(&ObservedState::new(self, now))?)
+    }
+}
+
+/// Shows the hypervisor pool of a cluster: its shares, and who leases which node.
+///
+/// # Errors
+/// The cluster can't be read, or it has no pool or several.
+pub async fn pool(cluster: &Cluster, now: Timestamp, form: Form) -> Result<String, Error> {
+    let state = Objects::of(cluster).await?.state(now)?;
+    Ok(match form {
+        Form::Tree(_) => format!(
+            "{}\n{}\n{}",
+            summary(&state),
+            shares(&state, &state),
+            nodes(&state)
+        ),
+        Form::Json => format!("{:#}\n", listed(&state)),
+    })
+}
+
+/// What a plan would change about the division of a pool.
+#[derive(Clone, Debug)]
+pub struct Division {
+    before: PoolState,
+    after: PoolState,
+}
+
+impl Division {
+    /// The division of a cluster's pool now, and with the shares and the pool that are planned for the cluster.
+    ///
+    /// # Errors
+    /// The cluster can't be read, it has no pool or several, or nothing is planned for its pool.
+    pub async fn planned(plan: &Plan, cluster: &Cluster, now: Timestamp) -> Result<Self, Error> {
+        let objects = Objects::of(cluster).await?;
+        let before = objects.state(now)?;
+        let planned = plan.applied.iter();
+        let planned: Vec<&Manifest> = planned
+            .filter(|applied| applied.key.cluster == before.name)
+            .map(|applied| &applied.manifest)
+            .filter(|manifest| objects.0.contains_key(manifest.kind()))
+            .collect();
+        if planned.is_empty() {
+            return Err(Error::NotPlannedForPool(before.name));
+        }
+        let after = objects.with(planned.into_iter(), now).state(now)?;
+        Ok(Self { before, after })
+    }
+
+    /// Whether every share would be due the same nodes, and no node would be moved.
+    pub fn is_unchanged(&self) -> bool {
+        self.before.division.parts == self.after.division.parts && self.steps().is_empty()
+    }
+
+    /// What would be done beyond what is done anyway.
+    fn steps(&self) -> Vec<String> {
+        let before = steps(&self.before);
+        steps(&self.after).difference(&before).cloned().collect()
+    }
+}
+
+impl Display for Division {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "{}", summary(&self.before))?;
+        write!(out, "{}", shares(&self.before, &self.after))?;
+        let steps = self.steps();
+        if steps.is_empty() {
+            return writeln!(out, "\nno node is moved at once");
+        }
+        writeln!(out)?;
+        steps.iter().try_for_each(|step| writeln!(out, "{step}"))
+    }
+}
+
+/// What is done next with the nodes of a pool, in words.
+fn steps(state: &PoolState) -> BTreeSet<String> {
+    let holder = |name: &str| {
+        let node = state.nodes.iter().find(|node| node.name == name);
+        let lease = node.and_then(|node| node.lease.as_ref());
+        lease.map_or("", |lease| lease.control_plane.as_str())
+    };
+    let division = &state.division;
+    let leased = division.granted.iter();
+    let leased = leased.map(|(node, control_plane)| format!("lease {node} to {control_plane}"));
+    let drained = division.drained.iter();
+    let drained = drained.map(|node| format!("drain {node} of {}", holder(node)));
+    let resumed = division.resumed.iter();
+    let resumed = resumed.map(|node| format!("stop draining {node} of {}", holder(node)));
+    leased.chain(drained).chain(resumed).collect()
+}
+
+fn summary(state: &PoolState) -> String {
+    let counts = state.counts();
+    format!(
+        "HypervisorPool {}: {} nodes; {} leased, {} draining, {} free, {} unavailable\n",
+        state.name,
+        state.nodes.len(),
+        counts.leased,
+        counts.draining,
+        counts.free,
+        counts.unavailable
+    )
+}
+
+/// The shares, by name. Where a number changes, both are shown.
+fn shares(before: &PoolState, after: &PoolState) -> String {
+    let by_name = |state: &PoolState| -> BTreeMap<String, (Share, Part)> {
+        let shares = state.shares.iter().map(|share| {
+            let part = state.division.parts.get(&share.name).copied();
+            (
+                share.name.clone(),
+                (share.clone(), part.unwrap_or_default()),
+            )
+        });
+        shares.collect()
+    };
+    let (before, after) = (by_name(before), by_name(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut rows = vec![
+        [
+            "SHARE",
+            "CONTROL PLANE",
+            "WEIGHT",
+            "MIN",
+            "MAX",
+            "DUE",
+            "LEASED",
+            "DRAINING",
+        ]
+        .map(str::to_owned),
+    ];
+    for name in names {
+        let (old, new) = (before.get(name), after.get(name));
+        let Some((share, _)) = new.or(old) else {
+            continue;
+        };
+        let changed = |field: &dyn Fn(&(Share, Part)) -> String| {
+            let none = || "-".to_owned();
+            let (old, new) = (old.map_or_else(none, field), new.map_or_else(none, field));
+            match old == new {
+                true => new,
+                false => format!("{old} -> {new}"),
+            }
+        };
+        let most = |share: &Share| {
+            share
+                .max_hosts
+                .map_or("-".to_owned(), |most| most.to_string())
+        };
+        rows.push([
+            name.clone(),
+            share.control_plane.clone(),
+            changed(&|(share, _)| share.weight.to_string()),
+            changed(&|(share, _)| share.min_hosts.to_string()),
+            changed(&|(share, _)| most(share)),
+            changed(&|(_, part)| part.due.to_string()),
+            changed(&|(_, part)| part.hosts.to_string()),
+            changed(&|(_, part)| part.draining.to_string()),
+        ]);
+    }
+    table(&rows)
+}
+
+fn nodes(state: &PoolState) -> String {
+    let mut rows = vec![["NODE", "ZONE", "RACK", "CONTROL PLANE", "PHASE"].map(str::to_owned)];
+    rows.extend(state.nodes.iter().map(|node| {
+        let text = |text: &str| match text {
+            "" => "-".to_owned(),
+            text => text.to_owned(),
+        };
+        let holder = node
+            .lease
+            .as_ref()
+            .map(|lease| lease.control_plane.as_str());
+        [
+            node.name.clone(),
+            text(&node.domain.zone),
+            text(&node.domain.rack),
+            text(holder.unwrap_or_default()),
+            phase(node).to_owned(),
+        ]
+    }));
+    table(&rows)
+}
+
+/// How far a node's lease has come, or why it has none.
+fn phase(node: &Node) -> &'static str {
+    match (&node.lease, node.state) {
+        (Some(lease), _) => lease.phase.name(),
+        (None, State::Available) => "Free",
+        (None, State::Unready) => "NotReady",
+        (None, State::Leaving) => "Unavailable",
+    }
+}
+
+/// The pool for programs.
+fn listed(state: &PoolState) -> Value {
+    let shares = state.shares.iter().map(|share| {
+        let part = state.division.parts.get(&share.name).copied();
+        let part = part.unwrap_or_default();
+        json!({
+            "name": share.name,
+            "controlPlane": share.control_plane,
+            "weight": share.weight,
+            "minHosts": share.min_hosts,
+            "maxHosts": share.max_hosts,
+            "due": part.due,
+            "leased": part.hosts,
+            "draining": part.draining,
+        })
+    });
+    let nodes = state.nodes.iter().map(|node| {
+        json!({
+            "name": node.name,
+            "zone": node.domain.zone,
+            "rack": node.domain.rack,
+            "controlPlane": node.lease.as_ref().map(|lease| &lease.control_plane),
+            "phase": phase(node),
+        })
+    });
+    json!({
+        "name": state.name,
+        "counts": state.counts(),
+        "shares": shares.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+    })
+}
+
+/// Rows in columns as wide as they need to be, the last as wide as it is.
+fn table<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max();
+    let widths: Vec<usize> = (0..COLUMNS).filter_map(width).collect();
+    let lines = rows.iter().map(|row| {
+        let cells = row.iter().zip(&widths);
+        let line: String = cells
+            .map(|(cell, width)| format!("{cell:width$}  "))
+            .collect();
+        format!("{}\n", line.trim_end())
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, name: &str, spec: Value) -> Arc<Value> {
+        let labels = json!({"node-role.kubernetes.io/hypervisor": "", "topology.kubernetes.io/zone": "zone-a"});
+        let created = "2026-01-01T00:00:00Z";
+        Arc::new(json!({
+            "apiVersion": api_version, "kind": kind, "spec": spec,
+            "metadata": {"name": name, "labels": labels, "creationTimestamp": created},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+        }))
+    }
+
+    fn share(name: &str, weight: u32) -> Arc<Value> {
+        let spec = json!({"controlPlane": name, "weight": weight, "minHosts": 1});
+        object("hypervisor.c5c3.io/v1alpha1", "HypervisorShare", name, spec)
+    }
+
+    /// Four nodes, two for each of two control planes.
+    fn objects() -> Objects {
+        let node = |name: &str, lease: &str| {
+            let mut node = object("v1", "Node", name, json!({}));
+            Arc::make_mut(&mut node)["metadata"]["labels"]["c5c3.io/control-plane"] = json!(lease);
+            node
+        };
+        let pool = "hypervisor.c5c3.io/v1alpha1";
+        let pool = object(
+            pool,
+            "HypervisorPool",
+            "hv-pool-a",
+            json!({"mode": "Shared"}),
+        );
+        Objects(BTreeMap::from([
+            ("HypervisorPool", vec![pool]),
+            ("HypervisorShare", vec![share("a", 1), share("b", 1)]),
+            (
+                "Node",
+                vec![
+                    node("hv-1", "a"),
+                    node("hv-2", "b"),
+                    node("hv-3", "a"),
+                    node("hv-4", "b"),
+                ],
+            ),
+        ]))
+    }
+
+    fn division(planned: &[Arc<Value>]) -> Division {
+        let now: Timestamp = "2026-06-01T00:00:00Z".parse().expect("it is a time");
+        let planned: Vec<Manifest> = planned
+            .iter()
+            .map(|object| Manifest::try_from(Value::clone(object)))
+            .collect::<Result<_, _>>()
+            .expect("objects are manifests");
+        let objects = objects();
+        Division {
+            before: objects.state(now).expect("there is a pool"),
+            after: objects
+                .with(planned.iter(), now)
+                .state(now)
+                .expect("there is a pool"),
+        }
+    }
+
+    #[test]
+    fn shares_and_nodes_are_listed() {
+        let state = objects().state(Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(
+            summary(&state),
+            "HypervisorPool hv-pool-a: 4 nodes; 4 leased, 0 draining, 0 free, 0 unavailable\n"
+        );
+        assert_eq!(
+            shares(&state, &state),
+            "SHARE  CONTROL PLANE  WEIGHT  MIN  MAX  DUE  LEASED  DRAINING\n\
+             a      a              1       1    -    2    2       0\n\
+             b      b              1       1    -    2    2       0\n"
+        );
+        assert_eq!(
+            nodes(&state).lines().nth(1),
+            Some("hv-1  zone-a  -     a              Leased")
+        );
+        let listed = listed(&state);
+        assert_eq!(listed["counts"]["leased"], 4);
+        assert_eq!(listed["shares"][1]["due"], 2);
+        assert_eq!(listed["nodes"][3]["controlPlane"], "b");
+    }
+
+    #[test]
+    fn change_shows_what_each_share_is_due_and_which_nodes_move() {
+        let division = division(&[share("a", 3)]);
+        assert!(!division.is_unchanged());
+        assert_eq!(
+            division.to_string(),
+            "HypervisorPool hv-pool-a: 4 nodes; 4 leased, 0 draining, 0 free, 0 unavailable\n\n\
+             SHARE  CONTROL PLANE  WEIGHT  MIN  MAX  DUE     LEASED  DRAINING\n\
+             a      a              1 -> 3  1    -    2 -> 3  2       0\n\
+             b      b              1       1    -    2 -> 1  2 -> 1  0 -> 1\n\n\
+             drain hv-4 of b\n"
+        );
+    }
+
+    #[test]
+    fn same_share_changes_nothing() {
+        let division = division(&[share("a", 1)]);
+        assert!(division.is_unchanged());
+        assert!(
+            division
+                .to_string()
+                .ends_with("\nno node is moved at once\n"),
+            "{division}"
+        );
+    }
+
+    #[test]
+    fn new_share_counts_as_the_youngest() {
+        let mut new = share("c", 1);
+        Arc::make_mut(&mut new)["spec"]["minHosts"] = json!(9);
+        let division = division(&[new]);
+        let shares = shares(&division.before, &division.after);
+        assert_eq!(
+            shares.lines().last(),
+            Some("c      c              - -> 1  - -> 9  -    - -> 2  - -> 0  - -> 0"),
+            "{shares}"
+        );
+    }
+}
