@@ -28,6 +28,8 @@ pub enum Task {
     /// Replicas agree by a Lease for each operator who writes; the others wait. RUST_LOG says what is logged, for instance
     /// `info,provider_runtime=debug`.
     Operator(Operator),
+    /// Copy labels of nodes to the pods on them: a webhook labels pods while they are bound, a controller labels the others
+    LabelsInjector(LabelsInjector),
     /// Show what claims and pools become, with no cluster at all
     ///
     /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
@@ -109,6 +111,28 @@ pub struct Operator {
     #[arg(long)]
     pub alone: bool,
     /// Log every reconcile
+    #[arg(long, short)]
+    pub debug: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = Log::Json)]
+    pub log_format: Log,
+}
+
+#[derive(Args)]
+pub struct LabelsInjector {
+    /// The cluster [default: as KUBECONFIG says, or ~/.kube/config, or the one that this runs in]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Where to serve the webhook
+    #[arg(long, value_name = "ADDRESS", default_value_t = labels_injector::DEFAULT_WEBHOOK)]
+    pub webhook_address: SocketAddr,
+    /// Folder with tls.crt and tls.key of the webhook, read again when they change
+    #[arg(long, value_name = "DIR")]
+    pub tls_certs_dir: PathBuf,
+    /// Where to serve /healthz, /readyz and /metrics, or `none`
+    #[arg(long, value_name = "ADDRESS", default_value_t = MetricsAddress(Some(provider_runtime::DEFAULT_ADDRESS)))]
+    pub address: MetricsAddress,
+    /// Log more
     #[arg(long, short)]
     pub debug: bool,
     /// How log lines look

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let done = match cli.task {
         Task::Function(arguments) => task::function(&arguments),
         Task::Operator(arguments) => task::operator(&arguments),
+        Task::LabelsInjector(arguments) => task::labels_injector(&arguments),
         Task::Plan(arguments) => task::plan(&arguments),
         Task::Status(arguments) => task::status(&arguments),
         Task::Xr(arguments) => task::xr(&arguments),

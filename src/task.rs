@@ -18,7 +18,8 @@ use terminal_size::{Height, Width};
 use tokio::runtime;
 
 use crate::cli::{
-    Cli, Completions, Function, Graph, Operator, Output, Plan, Status, StatusOutput, Xr, Xrds,
+    Cli, Completions, Function, Graph, LabelsInjector, Operator, Output, Plan, Status,
+    StatusOutput, Xr, Xrds,
 };
 use crate::operators;
 
@@ -54,6 +55,19 @@ pub fn operator(arguments: &Operator) -> Result<ExitCode> {
         namespaces: arguments.watch_namespaces.clone(),
     };
     provider_runtime::run(operators, operators::drivers(), &options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Copies labels of nodes to pods until the process is told to stop.
+pub fn labels_injector(arguments: &LabelsInjector) -> Result<ExitCode> {
+    function_runtime::init_logs(arguments.debug, arguments.log_format.into());
+    let options = labels_injector::Options {
+        kubeconfig: arguments.kubeconfig.clone(),
+        webhook: arguments.webhook_address,
+        certificates: arguments.tls_certs_dir.clone(),
+        address: arguments.address.0,
+    };
+    labels_injector::run(&options)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,8 +1,9 @@
-//! What every long-running task of the program is as a process: its logs, its end, its HTTP port for metrics and health.
+//! What every long-running task of the program is as a process: its logs, its end, its HTTP port for metrics and health, its TLS.
 
 mod http;
 mod logs;
 mod stop;
+pub mod tls;
 
 pub use http::{Answer, ListenError, PAUSE_AFTER_FAILED_ACCEPT, listen, metrics, serve};
 pub use logs::{LogFormat, init_logs};

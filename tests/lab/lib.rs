@@ -111,6 +111,7 @@ pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
 pub use others::Others;
 pub use pki::{Authority, Identity};
+pub use probe::page;
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
 pub use runner::main as run_scenarios;
 pub use scenario::{in_lab, on_a_bare_machine};

@@ -1,9 +1,10 @@
 //! Operators, others' and ours, run outside the cluster that they serve.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use c5c3_program::Build;
 
 use crate::cluster::Cluster;
@@ -194,6 +195,56 @@ impl Operator {
             .flag("kubeconfig", cluster.kubeconfig_file())
             .env("RUST_LOG", "info");
         Self::run(machine, process, program, Readiness::Asked(address)).await
+    }
+
+    /// Starts the labels injector, built from the working tree first, with the rights of whoever the cluster is seen as. Its
+    /// certificate is in the folder, and its webhook listens on the port.
+    ///
+    /// # Errors
+    /// When it can't be built or started, or isn't ready in time.
+    pub async fn labels_injector(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        certificates: &Path,
+        webhook: u16,
+    ) -> Result<Self> {
+        let address = machine.port();
+        let program = Program::new(our_program(Build::Debug)?)
+            .arg("labels-injector")
+            .flag("tls-certs-dir", certificates)
+            .flag("webhook-address", loopback(webhook))
+            .flag("address", loopback(address))
+            .flag("kubeconfig", cluster.kubeconfig_file());
+        Self::run(
+            machine,
+            "labels-injector",
+            program,
+            Readiness::Asked(address),
+        )
+        .await
+    }
+
+    /// Starts the scheduler of a cluster.
+    ///
+    /// # Errors
+    /// When it can't be built or started.
+    pub fn scheduler(machine: &Machine, cluster: &Cluster) -> Result<()> {
+        let scheduler = Program::new(Tool::KubeScheduler.path()?)
+            .flag("kubeconfig", cluster.kubeconfig_file())
+            .flag("secure-port", "0")
+            .flag("leader-elect", "false");
+        machine.start("kube-scheduler", &scheduler)
+    }
+
+    /// Its metrics.
+    ///
+    /// # Errors
+    /// When it has none, or can't be asked.
+    pub async fn metrics(&self) -> Result<String> {
+        match self.readiness {
+            Readiness::Asked(port) => probe::page(port, "/metrics").await,
+            Readiness::Listens(_) => bail!("{} has no page of metrics", self.name),
+        }
     }
 
     async fn run(

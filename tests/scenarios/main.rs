@@ -8,6 +8,7 @@ mod control_plane_faults;
 mod control_plane_speed;
 mod harness;
 mod keystone;
+mod labels_injector;
 mod life;
 mod node;
 mod operator_runtime;
@@ -32,6 +33,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     control_plane_speed::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,
+    labels_injector::SCENARIOS,
     life::SCENARIOS,
     node::SCENARIOS,
     operator_runtime::SCENARIOS,

@@ -12,8 +12,8 @@ mod process;
 mod server;
 mod service;
 mod subject;
-mod tls;
 
+pub use c5c3_process::tls::TlsError;
 pub use c5c3_process::{LogFormat, init_logs};
 pub use error::ServeError;
 pub use options::{
@@ -21,4 +21,3 @@ pub use options::{
 };
 pub use process::run;
 pub use server::{Server, serve};
-pub use tls::TlsError;

@@ -19,8 +19,8 @@ use tracing::{info, warn};
 use crate::calls::Calls;
 use crate::metrics::Metrics;
 use crate::service::{FunctionRunner, V1, V1Beta1};
-use crate::tls::{Credentials, accept};
 use crate::{Options, ServeError, Tls};
+use c5c3_process::tls::{Clients, Credentials, accept};
 
 /// How long calls may take to finish once the server is told to stop. A call takes milliseconds.
 const GRACE: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ impl Server {
     pub async fn bind(options: &Options) -> Result<Self, ServeError> {
         let credentials = match &options.tls {
             Tls::Insecure => None,
-            Tls::Directory(directory) => Some(Credentials::read(directory)?),
+            Tls::Directory(directory) => Some(Credentials::read(directory, Clients::Verified)?),
         };
         let (listener, address) = listen("the function", options.address).await?;
         let metrics = match options.metrics_address {

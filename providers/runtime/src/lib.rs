@@ -26,4 +26,4 @@ pub use driver::{Driver, DriverError};
 pub use error::RunError;
 pub use generate::WHILE_WANTED;
 pub use options::{DEFAULT_ADDRESS, Leadership, Options};
-pub use process::run;
+pub use process::{client, run};

@@ -1,5 +1,6 @@
 //! A process that runs operators.
 
+use std::path::Path;
 use std::time::Duration;
 
 use c5c3_process::stop_signal;
@@ -41,16 +42,25 @@ pub fn run(
         .build()?;
     let result = runtime.block_on(async {
         let stopped = stop_signal()?;
-        let client = client(config(options).await?).map_err(RunError::Client)?;
+        let client = client(options.kubeconfig.as_deref()).await?;
         run_until(operators, drivers, client, options, stopped).await
     });
     runtime.shutdown_timeout(LAST_THREADS);
     result
 }
 
+/// A client of the cluster that a kubeconfig names; without one of `KUBECONFIG`, `~/.kube/config`, or the cluster that the process
+/// runs in.
+///
+/// # Errors
+/// It isn't known which cluster is meant.
+pub async fn client(kubeconfig: Option<&Path>) -> Result<Client, RunError> {
+    with_keepalive(config(kubeconfig).await?).map_err(RunError::Client)
+}
+
 /// Returns kube's client with TCP keepalive: a watch may be silent for minutes, and without probes a lost connection
 /// would never be noticed.
-fn client(config: Config) -> kube::Result<Client> {
+fn with_keepalive(config: Config) -> kube::Result<Client> {
     if config.proxy_url.is_some() {
         return Client::try_from(config);
     }
@@ -69,8 +79,8 @@ fn client(config: Config) -> kube::Result<Client> {
     Ok(Client::new(service, config.default_namespace))
 }
 
-async fn config(options: &Options) -> Result<Config, RunError> {
-    let Some(path) = &options.kubeconfig else {
+async fn config(kubeconfig: Option<&Path>) -> Result<Config, RunError> {
+    let Some(path) = kubeconfig else {
         return Config::infer()
             .await
             .map_err(|error| RunError::Cluster(error.to_string()));
@@ -98,7 +108,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let url = format!("http://127.0.0.1:{port}").parse().unwrap();
-        let client = client(Config::new(url)).unwrap();
+        let client = with_keepalive(Config::new(url)).unwrap();
         let request = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
         let (connection, _) = listener.accept().await.unwrap();
         connection.readable().await.unwrap();

@@ -209,11 +209,7 @@ impl Node {
                 "*,-namespace-controller,-garbage-collector-controller",
             );
         self.machine.start("controllers", &controllers)?;
-        let scheduler = Program::new(Tool::KubeScheduler.path()?)
-            .flag("kubeconfig", self.cluster.kubeconfig_file())
-            .flag("secure-port", "0")
-            .flag("leader-elect", "false");
-        self.machine.start("kube-scheduler", &scheduler)
+        crate::Operator::scheduler(&self.machine, &self.cluster)
     }
 
     /// Starts what keeps a node apart, and returns the process whose namespaces its programs are in.

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use c5c3_api::custom_resource;
 use c5c3_api::secret_aggregate::SecretAggregateSpec;
-use lab::{Cluster, Context, Machine, Result, bail, ensure, eventually, seconds};
+use lab::{Cluster, Context, Machine, Result, bail, eventually, seconds};
 use provider_composer::Operator;
 use provider_runtime::{Driver, Leadership, Options, run_until};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -55,7 +53,7 @@ impl Running {
             address,
         };
         eventually("the operator is ready", seconds(20), async || {
-            running.page("/readyz").await.map(drop)
+            lab::page(running.address.port(), "/readyz").await.map(drop)
         })
         .await?;
         Ok(running)
@@ -77,26 +75,12 @@ impl Running {
 
     /// The sum of a metric over all labels that contain a text.
     pub async fn metric(&self, name: &str, label: &str) -> Result<f64> {
-        let page = self.page("/metrics").await?;
+        let page = lab::page(self.address.port(), "/metrics").await?;
         let lines = page
             .lines()
             .filter(|line| line.starts_with(name) && line.contains(label));
         let values = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
         Ok(values.sum())
-    }
-
-    async fn page(&self, path: &str) -> Result<String> {
-        let mut connection = TcpStream::connect(self.address).await?;
-        connection
-            .write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())
-            .await?;
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).await?;
-        ensure!(
-            answer.split(' ').nth(1) == Some("200"),
-            "{path} answers {answer}"
-        );
-        Ok(answer)
     }
 }
 

@@ -14,19 +14,10 @@ use super::{Files, yaml};
 pub const FOLDER: &str = "package/charts";
 
 /// What all charts have, by its path in them.
-const COMMON: [(&str, &str); 8] = [
-    ("values.yaml", include_str!("chart/values.yaml")),
+const COMMON: [(&str, &str); 5] = [
     (
         "templates/_names.tpl",
         include_str!("chart/templates/_names.tpl"),
-    ),
-    (
-        "templates/NOTES.txt",
-        include_str!("chart/templates/NOTES.txt"),
-    ),
-    (
-        "templates/access.yaml",
-        include_str!("chart/templates/access.yaml"),
     ),
     (
         "templates/availability.yaml",
@@ -46,7 +37,45 @@ const COMMON: [(&str, &str); 8] = [
     ),
 ];
 
-/// A chart for each operator.
+/// What the operators' charts have besides.
+const OPERATOR: [(&str, &str); 4] = [
+    ("values.yaml", include_str!("chart/operator/values.yaml")),
+    (
+        "templates/_task.tpl",
+        include_str!("chart/operator/_task.tpl"),
+    ),
+    (
+        "templates/NOTES.txt",
+        include_str!("chart/operator/NOTES.txt"),
+    ),
+    (
+        "templates/access.yaml",
+        include_str!("chart/operator/access.yaml"),
+    ),
+];
+
+/// What the labels injector's chart has besides.
+const INJECTOR: [(&str, &str); 5] = [
+    ("values.yaml", include_str!("chart/injector/values.yaml")),
+    (
+        "templates/_task.tpl",
+        include_str!("chart/injector/_task.tpl"),
+    ),
+    (
+        "templates/NOTES.txt",
+        include_str!("chart/injector/NOTES.txt"),
+    ),
+    (
+        "templates/access.yaml",
+        include_str!("chart/injector/access.yaml"),
+    ),
+    (
+        "templates/webhook.yaml",
+        include_str!("chart/injector/webhook.yaml"),
+    ),
+];
+
+/// A chart for each operator, and the labels injector's.
 pub fn charts(_: &Path) -> Result<Files> {
     let mut by_name: BTreeMap<&str, Vec<Box<dyn Operator>>> = BTreeMap::new();
     for operator in provider_operators::operators() {
@@ -59,6 +88,32 @@ pub fn charts(_: &Path) -> Result<Files> {
             files.insert(folder.join(path), text);
         }
     }
+    let folder = Path::new(FOLDER).join("labels-injector");
+    let description = "Copies labels of nodes to the pods on them.";
+    for (path, text) in frame("labels-injector", description, &INJECTOR)? {
+        files.insert(folder.join(path), text);
+    }
+    Ok(files)
+}
+
+/// A chart as far as it is text.
+fn frame(name: &str, description: &str, own: &[(&str, &str)]) -> Result<Files> {
+    let mut files: Files = COMMON
+        .iter()
+        .chain(own)
+        .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
+        .collect();
+    let about = json!({
+        "apiVersion": "v2",
+        "name": name,
+        "description": description,
+        "type": "application",
+        "version": env!("CARGO_PKG_VERSION"),
+        "appVersion": env!("CARGO_PKG_VERSION"),
+        "kubeVersion": ">=1.29.0-0",
+    });
+    let source = "xtask/src/generate/charts.rs";
+    files.insert("Chart.yaml".into(), yaml(&about, source)?);
     Ok(files)
 }
 
@@ -67,21 +122,8 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
         .iter()
         .map(|operator| operator.subject())
         .collect();
-    let mut files: Files = COMMON
-        .iter()
-        .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
-        .collect();
-    let about = json!({
-        "apiVersion": "v2",
-        "name": name,
-        "description": format!("The {name} of OpenStack control planes."),
-        "type": "application",
-        "version": env!("CARGO_PKG_VERSION"),
-        "appVersion": env!("CARGO_PKG_VERSION"),
-        "kubeVersion": ">=1.29.0-0",
-    });
-    let source = "xtask/src/generate/charts.rs";
-    files.insert("Chart.yaml".into(), yaml(&about, source)?);
+    let description = format!("The {name} of OpenStack control planes.");
+    let mut files = frame(name, &description, &OPERATOR)?;
     let source = "what the operator uses";
     files.insert("files/rules.yaml".into(), yaml(&rules(operators), source)?);
     files.insert(

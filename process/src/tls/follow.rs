@@ -10,36 +10,43 @@ use tokio::time::sleep;
 use tracing::{error, info};
 
 use super::TlsError;
-use super::files::Files;
+use super::files::{Clients, Files};
 
 /// How often the files are read. They are few and small, and a kubelet updates them within a minute or two.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The certificates of a folder, as they are now.
-pub(crate) struct Credentials {
+pub struct Credentials {
     directory: PathBuf,
+    clients: Clients,
     seen: Files,
     config: watch::Sender<Arc<ServerConfig>>,
 }
 
 impl Credentials {
-    pub(crate) fn read(directory: &Path) -> Result<Self, TlsError> {
-        let seen = Files::read(directory)?;
+    /// Reads the files of a folder: tls.crt, tls.key and, to verify clients, ca.crt.
+    ///
+    /// # Errors
+    /// A file is missing or unusable.
+    pub fn read(directory: &Path, clients: Clients) -> Result<Self, TlsError> {
+        let seen = Files::read(directory, clients)?;
         let config = watch::Sender::new(Arc::new(seen.config()?));
         Ok(Self {
             directory: directory.to_owned(),
+            clients,
             seen,
             config,
         })
     }
 
-    pub(crate) fn current(&self) -> watch::Receiver<Arc<ServerConfig>> {
+    /// The configuration of a server, as it is now and as it changes.
+    pub fn current(&self) -> watch::Receiver<Arc<ServerConfig>> {
         self.config.subscribe()
     }
 
     /// Takes on new files as they come. Bad ones are reported once, and the last good ones stay in use. Content is
     /// compared, not dates: a kubelet swaps a symbolic link, and some copies keep their dates.
-    pub(crate) async fn follow(mut self) {
+    pub async fn follow(mut self) {
         let mut reported = String::new();
         loop {
             sleep(LOOK_EVERY).await;
@@ -60,7 +67,7 @@ impl Credentials {
     }
 
     fn renew(&mut self) -> Result<(), TlsError> {
-        let files = Files::read(&self.directory)?;
+        let files = Files::read(&self.directory, self.clients)?;
         if files != self.seen {
             self.config.send_replace(Arc::new(files.config()?));
             self.seen = files;

@@ -1,4 +1,4 @@
-//! The three files, and the TLS configuration from them.
+//! The files, and the TLS configuration from them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +16,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// A file is missing or unreadable.
-    #[error("cannot read {}: {source}; the folder must hold tls.crt, tls.key and ca.crt", path.display())]
+    #[error("cannot read {}: {source}; the folder must hold {needed}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
+        /// The files that are needed.
+        needed: &'static str,
         /// Why not.
         source: io::Error,
     },
@@ -59,51 +61,84 @@ pub enum TlsError {
     },
 }
 
-/// The content of the three files.
+/// Who may connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clients {
+    /// Whoever has a certificate of the authorities in ca.crt, by HTTP/2.
+    Verified,
+    /// Anyone, by HTTP/1.1.
+    Any,
+}
+
+impl Clients {
+    fn files(self) -> &'static str {
+        match self {
+            Clients::Verified => "tls.crt, tls.key and ca.crt",
+            Clients::Any => "tls.crt and tls.key",
+        }
+    }
+}
+
+/// The content of the files.
 #[derive(PartialEq, Eq)]
 pub(super) struct Files {
     directory: PathBuf,
     certificate: Vec<u8>,
     key: Vec<u8>,
-    authorities: Vec<u8>,
+    /// Those of the clients' certificates, where these are verified.
+    authorities: Option<Vec<u8>>,
 }
 
 impl Files {
-    pub(super) fn read(directory: &Path) -> Result<Self, TlsError> {
+    pub(super) fn read(directory: &Path, clients: Clients) -> Result<Self, TlsError> {
         let read = |name: &str| {
             let path = directory.join(name);
-            fs::read(&path).map_err(|source| TlsError::Read { path, source })
+            fs::read(&path).map_err(|source| TlsError::Read {
+                path,
+                needed: clients.files(),
+                source,
+            })
         };
         Ok(Self {
             directory: directory.to_owned(),
             certificate: read("tls.crt")?,
             key: read("tls.key")?,
-            authorities: read("ca.crt")?,
+            authorities: match clients {
+                Clients::Verified => Some(read("ca.crt")?),
+                Clients::Any => None,
+            },
         })
     }
 
-    /// A server that shows this certificate and wants one of these authorities from its clients.
+    /// A server that shows this certificate and, where there are authorities, wants one of theirs from its clients.
     pub(super) fn config(&self) -> Result<ServerConfig, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let clients = WebPkiClientVerifier::builder_with_provider(
-            Arc::new(self.roots()?),
-            Arc::clone(&provider),
-        )
-        .build()
-        .map_err(|error: VerifierBuilderError| unusable(self.path("ca.crt"), error))?;
+        let (clients, protocol) = match &self.authorities {
+            Some(authorities) => {
+                let roots = Arc::new(self.roots(authorities)?);
+                let clients =
+                    WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+                        .build()
+                        .map_err(|error: VerifierBuilderError| {
+                            unusable(self.path("ca.crt"), error)
+                        })?;
+                (clients, "h2")
+            }
+            None => (WebPkiClientVerifier::no_client_auth(), "http/1.1"),
+        };
         let identity = SingleCertAndKey::from(self.identity(&provider)?);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(self.path("tls.crt"), error))?
             .with_client_cert_verifier(clients)
             .with_cert_resolver(Arc::new(identity));
-        config.alpn_protocols = vec![b"h2".to_vec()];
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         Ok(config)
     }
 
-    fn roots(&self) -> Result<RootCertStore, TlsError> {
+    fn roots(&self, authorities: &[u8]) -> Result<RootCertStore, TlsError> {
         let mut roots = RootCertStore::empty();
-        for authority in certificates(&self.authorities, self.path("ca.crt"))? {
+        for authority in certificates(authorities, self.path("ca.crt"))? {
             roots
                 .add(authority)
                 .map_err(|error| unusable(self.path("ca.crt"), error))?;

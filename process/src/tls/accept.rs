@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use c5c3_process::PAUSE_AFTER_FAILED_ACCEPT;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -13,6 +12,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, warn};
+
+use crate::http::PAUSE_AFTER_FAILED_ACCEPT;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -23,7 +24,7 @@ type Connection = io::Result<TlsStream<TcpStream>>;
 
 /// Accepts connections, each with the configuration of its moment, until the stream is dropped. Handshakes don't wait for
 /// one another.
-pub(crate) fn accept(
+pub fn accept(
     listener: TcpListener,
     config: watch::Receiver<Arc<ServerConfig>>,
 ) -> ReceiverStream<Connection> {

@@ -1,0 +1,44 @@
+//! What is counted.
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+/// What found a pod to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub enum Source {
+    /// The webhook, while the pod was bound.
+    Webhook,
+    /// The controller, later.
+    Controller,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Patch {
+    source: Source,
+    succeeded: String,
+}
+
+/// The counters.
+#[derive(Clone, Default)]
+pub struct Metrics {
+    patches: Family<Patch, Counter>,
+}
+
+impl Metrics {
+    /// Registers the counters.
+    pub fn new(registry: &mut Registry) -> Self {
+        let metrics = Self::default();
+        let help = "Changes of pods' labels";
+        registry.register("labels_injector_patches", help, metrics.patches.clone());
+        metrics
+    }
+
+    /// Counts a change.
+    pub fn count(&self, source: Source, succeeded: bool) {
+        let succeeded = succeeded.to_string();
+        let patch = Patch { source, succeeded };
+        self.patches.get_or_create(&patch).inc();
+    }
+}

@@ -1,0 +1,157 @@
+//! What the API server asks before it binds a pod to a node
+//! (<https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#request>).
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::PodName;
+
+/// A question of the API server.
+#[derive(Debug, Deserialize)]
+pub struct Review {
+    #[serde(rename = "apiVersion")]
+    api_version: String,
+    request: Request,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request {
+    uid: String,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    dry_run: bool,
+    object: Option<Binding>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Binding {
+    #[serde(default)]
+    metadata: Metadata,
+    target: Target,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metadata {
+    uid: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    #[serde(default)]
+    kind: String,
+    name: String,
+}
+
+/// A pod that is about to be bound to a node.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The pod.
+    pub pod: PodName,
+    /// Its UID, where the scheduler gives it.
+    pub uid: Option<String>,
+    /// The node.
+    pub node: String,
+}
+
+/// The response: the binding is always allowed.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    #[serde(rename = "apiVersion")]
+    api_version: String,
+    kind: &'static str,
+    response: Response,
+}
+
+#[derive(Debug, Serialize)]
+struct Response {
+    uid: String,
+    allowed: bool,
+}
+
+impl Review {
+    /// What is bound; none in a dry run, or where it isn't a pod to a node.
+    pub fn bound(&self) -> Option<Bound> {
+        let request = &self.request;
+        let binding = request.object.as_ref().filter(|_| !request.dry_run)?;
+        let target = &binding.target;
+        let is_node = ["", "Node"].contains(&target.kind.as_str());
+        let is_named = !request.namespace.is_empty() && !request.name.is_empty();
+        (is_node && is_named).then(|| Bound {
+            pod: PodName {
+                namespace: request.namespace.clone(),
+                name: request.name.clone(),
+            },
+            uid: binding.metadata.uid.clone(),
+            node: target.name.clone(),
+        })
+    }
+
+    /// Allows the binding.
+    pub fn allow(self) -> Answer {
+        Answer {
+            api_version: self.api_version,
+            kind: "AdmissionReview",
+            response: Response {
+                uid: self.request.uid,
+                allowed: true,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn review(change: impl FnOnce(&mut Value)) -> Review {
+        let mut review = json!({
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "review", "namespace": "default", "name": "web", "subResource": "binding", "dryRun": false,
+                "object": {
+                    "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "web", "uid": "pod"},
+                    "target": {"kind": "Node", "name": "n1"},
+                },
+            },
+        });
+        change(&mut review["request"]);
+        serde_json::from_value(review).unwrap()
+    }
+
+    #[test]
+    fn binding_names_pod_and_node_and_is_allowed() {
+        let review = review(|_| {});
+        let bound = review.bound().unwrap();
+        assert_eq!(bound.pod.namespace, "default");
+        assert_eq!(bound.pod.name, "web");
+        assert_eq!(bound.uid.as_deref(), Some("pod"));
+        assert_eq!(bound.node, "n1");
+        assert_eq!(
+            serde_json::to_value(review.allow()).unwrap(),
+            json!({
+                "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                "response": {"uid": "review", "allowed": true},
+            })
+        );
+    }
+
+    #[test]
+    fn dry_run_and_other_targets_change_nothing() {
+        assert_eq!(
+            review(|request| request["dryRun"] = json!(true)).bound(),
+            None
+        );
+        let other = |request: &mut Value| request["object"]["target"]["kind"] = json!("Machine");
+        assert_eq!(review(other).bound(), None);
+        assert_eq!(
+            review(|request| request["object"] = Value::Null).bound(),
+            None
+        );
+    }
+}

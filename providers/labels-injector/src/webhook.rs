@@ -1,0 +1,176 @@
+//! The webhook that the API server calls before it binds a pod to a node.
+
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use futures::StreamExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::server::TlsStream;
+use tokio_stream::wrappers::ReceiverStream;
+use tracing::warn;
+
+use crate::Shared;
+use crate::metrics::Source;
+use crate::review::{Bound, Review};
+use crate::state::Change;
+
+/// Where the API server asks.
+pub const PATH: &str = "/pods/binding";
+
+/// The largest question, in bytes. A binding is small; the user and groups of the scheduler come with it.
+const LARGEST: usize = 256 * 1024;
+
+/// How long a binding may be delayed. After that the controller labels the pod.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The pages of the webhook.
+pub fn router(shared: Shared) -> Router {
+    Router::new()
+        .route(PATH, post(review))
+        .layer(DefaultBodyLimit::max(LARGEST))
+        .with_state(shared)
+}
+
+/// Labels the pod and allows the binding, whatever happens.
+async fn review(State(shared): State<Shared>, body: Bytes) -> Response {
+    let review: Review = match serde_json::from_slice(&body) {
+        Ok(review) => review,
+        Err(error) => {
+            let message =
+                format!("the body must be an AdmissionReview of a pod's binding: {error}\n");
+            return (StatusCode::BAD_REQUEST, message).into_response();
+        }
+    };
+    if let Some(change) = review.bound().and_then(|bound| change(&shared, bound)) {
+        let applied = timeout(PATIENCE, shared.apply(Source::Webhook, &change)).await;
+        if applied.is_err() {
+            warn!(
+                namespace = change.pod.namespace,
+                pod = change.pod.name,
+                "the pod could not be labelled in time; the controller labels it"
+            );
+        }
+    }
+    Json(review.allow()).into_response()
+}
+
+fn change(shared: &Shared, bound: Bound) -> Option<Change> {
+    let labels = shared.state().node(&bound.node)?.clone();
+    (!labels.is_empty()).then_some(Change {
+        pod: bound.pod,
+        uid: bound.uid,
+        labels,
+    })
+}
+
+/// Connections of the API server, whose handshakes are done.
+pub struct Connections {
+    /// The connections.
+    pub accepted: ReceiverStream<io::Result<TlsStream<TcpStream>>>,
+    /// Where they were accepted.
+    pub address: SocketAddr,
+}
+
+impl axum::serve::Listener for Connections {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            match self.accepted.next().await {
+                Some(Ok(connection)) => return (connection, self.address),
+                Some(Err(_)) => {}
+                None => pending().await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        Ok(self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use axum::body::{Body, to_bytes};
+    use axum::http::Request;
+    use kube::client::Body as Sent;
+    use serde_json::{Value, json};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::labels::KEYS;
+    use crate::metrics::Metrics;
+
+    /// An injector that knows a node in a zone, and whose API server answers every request with a status.
+    fn shared(status: u16) -> Shared {
+        let answer = move |_: Request<Sent>| async move {
+            let body = json!({"kind": "Status", "code": status, "message": "refused", "reason": "Forbidden"});
+            let response = axum::http::Response::builder().status(status);
+            response.body(Sent::from(body.to_string().into_bytes()))
+        };
+        let shared = Shared {
+            client: kube::Client::new(tower::service_fn(answer), "default"),
+            state: Arc::default(),
+            is_ready: Arc::default(),
+            metrics: Metrics::default(),
+        };
+        let labels = [(KEYS[4], "zone-a".to_owned())].into();
+        shared.state().set_node("n1".to_owned(), labels);
+        shared
+    }
+
+    async fn ask(shared: Shared, path: &str, body: Vec<u8>) -> (u16, String) {
+        let request = Request::post(path).body(Body::from(body)).unwrap();
+        let response = router(shared).oneshot(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = to_bytes(response.into_body(), LARGEST).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn binding_is_allowed_when_the_pod_cannot_be_labelled() {
+        for (node, status) in [("n1", 403), ("n1", 404), ("unknown", 200)] {
+            let review = json!({
+                "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                "request": {
+                    "uid": "review", "namespace": "default", "name": "web",
+                    "object": {"target": {"kind": "Node", "name": node}},
+                },
+            });
+            let review = review.to_string().into_bytes();
+            let (code, body) = ask(shared(status), PATH, review).await;
+            assert_eq!(code, 200);
+            let answer: Value = serde_json::from_str(&body).unwrap();
+            assert_eq!(
+                answer["response"],
+                json!({"uid": "review", "allowed": true})
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_review_is_refused() {
+        let (code, body) = ask(shared(200), PATH, b"{}".to_vec()).await;
+        assert_eq!(code, 400);
+        assert!(
+            body.starts_with("the body must be an AdmissionReview"),
+            "{body}"
+        );
+        let (code, _) = ask(shared(200), PATH, vec![b' '; LARGEST + 1]).await;
+        assert_eq!(code, 413);
+        let (code, _) = ask(shared(200), "/other", Vec::new()).await;
+        assert_eq!(code, 404);
+    }
+}
