@@ -3,6 +3,7 @@
 mod agents;
 mod mistakes;
 mod pools;
+mod retained;
 mod shares;
 mod tenant;
 

@@ -3,26 +3,25 @@
 //! Everything else is denied. The APIs' own ports are opened by the services' operators, and traffic between a node and its
 //! pods, probes for instance, is never subject to a policy.
 
+mod peers;
+mod pods;
+
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use c5c3_api::parts::HostPort;
 use k8s_openapi::api::networking::v1::{
-    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer,
+    NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer,
     NetworkPolicyPort, NetworkPolicySpec,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
-    LabelSelector, LabelSelectorRequirement, ObjectMeta,
-};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use provider_composer::DesiredState;
 
-use super::{MARIADB, MEMCACHED, RABBITMQ, VALKEY, placement};
+use super::placement;
 use crate::graph::Node;
 use crate::recipe::Recipe;
+use peers::{Allowed, address, block, dns, namespaces, peer, port, ports, public};
+use pods::{Beyond, PODS, Pods};
 
-/// Label of a namespace: its name, which the API server sets.
-const NAMESPACE: &str = "kubernetes.io/metadata.name";
 /// Label of pods that belong to one instance of a program.
 pub(super) const INSTANCE: &str = "app.kubernetes.io/instance";
 /// Label of pods: the program's name, for OpenStack's services the service's.
@@ -33,10 +32,6 @@ const DEFAULT: &str = "default-deny";
 const SOLVERS: &str = "acme-solvers";
 /// Label of these pods.
 const SOLVER: &str = "acme.cert-manager.io/http01-solver";
-/// Ports of DNS servers; Gardener's listen at 8053 behind port 53.
-const DNS: [u16; 2] = [53, 8053];
-/// Where a node's own DNS cache listens.
-const NODE_LOCAL_DNS: &str = "169.254.20.10/32";
 /// Where operators and Prometheus run if nothing is said: as their installation guides have it, or with these operators.
 const OPERATOR_NAMESPACES: [&str; 5] = [
     "c5c3-system",
@@ -45,164 +40,6 @@ const OPERATOR_NAMESPACES: [&str; 5] = [
     "monitoring",
     "rabbitmq-system",
 ];
-/// What is no public address: private, shared, loopback and link-local ones (RFC 6890).
-const NOT_PUBLIC: [&str; 7] = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.168.0.0/16",
-];
-
-/// Pods of one part of a control plane.
-struct Pods {
-    /// What they are called, and their NetworkPolicy.
-    name: &'static str,
-    node: Node,
-    /// A label that only they have.
-    label: (&'static str, &'static str),
-    /// Ports for the parts that use this one.
-    serves: &'static [u16],
-    /// Ports for operators and Prometheus.
-    managed: &'static [u16],
-    /// Ports for the agents on hypervisors, which have the addresses of their nodes.
-    agents: &'static [u16],
-    /// What they connect to beyond other parts.
-    beyond: &'static [Beyond],
-}
-
-/// Something outside a control plane that its pods connect to, at an address that the control plane doesn't know.
-#[derive(Clone, Copy)]
-enum Beyond {
-    /// Kubernetes' API server.
-    ApiServer,
-    /// The object store of MariaDB's backups.
-    Backups,
-    /// The object store of volumes' backups, where they are in a bucket.
-    VolumeBackups,
-    /// Monitors and daemons of Ceph (<https://docs.ceph.com/en/latest/rados/configuration/network-config-ref/>).
-    Ceph,
-    /// Web servers with public addresses, from which users import images.
-    Web,
-    /// The identity provider of federated users, where there is one.
-    IdentityProvider,
-    /// Cortex's PostgreSQL, which is always external.
-    PostgreSql,
-    /// The consoles of servers on hypervisors, by VNC: libvirt takes the lowest free port from 5900, and 200 servers are more than
-    /// a node has.
-    Consoles,
-}
-
-/// A service of OpenStack, whose operator opens its API's port.
-const fn service(name: &'static str, node: Node, serves: &'static [u16]) -> Pods {
-    Pods {
-        name,
-        node,
-        label: (NAME, name),
-        serves,
-        managed: &[],
-        agents: &[],
-        beyond: &[],
-    }
-}
-
-/// All pods of a control plane. Pods of one part connect to each other at any port.
-static PODS: [Pods; 15] = [
-    Pods {
-        name: MARIADB,
-        node: Node::MariaDb,
-        label: (INSTANCE, MARIADB),
-        serves: &[3306],
-        // Besides SQL the agent beside each member of a Galera cluster.
-        managed: &[3306, 5555],
-        agents: &[],
-        beyond: &[Beyond::ApiServer, Beyond::Backups],
-    },
-    Pods {
-        name: "openstack-db-maxscale",
-        node: Node::MariaDb,
-        label: (INSTANCE, "openstack-db-maxscale"),
-        serves: &[3306],
-        managed: &[3306, 8989],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: "openstack-db-metrics",
-        node: Node::MariaDb,
-        label: (INSTANCE, "openstack-db-metrics"),
-        serves: &[],
-        managed: &[9104],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: RABBITMQ,
-        node: Node::RabbitMq,
-        label: (NAME, RABBITMQ),
-        serves: &[5671, 5672],
-        // The management API, and metrics.
-        managed: &[15671, 15672, 15691, 15692],
-        agents: &[5671, 5672],
-        beyond: &[Beyond::ApiServer],
-    },
-    Pods {
-        name: VALKEY,
-        node: Node::Valkey,
-        label: ("c5c3.io/component", VALKEY),
-        serves: &[6379, 26379],
-        managed: &[9121],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        name: MEMCACHED,
-        node: Node::Memcached,
-        label: (INSTANCE, MEMCACHED),
-        serves: &[11211],
-        managed: &[],
-        agents: &[],
-        beyond: &[],
-    },
-    Pods {
-        beyond: &[Beyond::IdentityProvider],
-        ..service("keystone", Node::Keystone, &[5000])
-    },
-    Pods {
-        beyond: &[Beyond::Ceph, Beyond::Web],
-        ..service("glance", Node::Glance, &[9292])
-    },
-    service("placement", Node::Placement, &[8778]),
-    Pods {
-        agents: &[6642],
-        // OVN's operator asks both databases how their members are.
-        managed: &[6641, 6642],
-        ..service("ovn", Node::Ovn, &[6641, 6642])
-    },
-    Pods {
-        beyond: &[Beyond::Consoles],
-        ..service("nova", Node::Nova, &[8774, 8775, 6080])
-    },
-    service("neutron", Node::Neutron, &[9696]),
-    Pods {
-        beyond: &[Beyond::Ceph, Beyond::VolumeBackups],
-        ..service("cinder", Node::Cinder, &[8776])
-    },
-    Pods {
-        beyond: &[Beyond::PostgreSql],
-        ..service("cortex", Node::Cortex, &[8080])
-    },
-    service("tempest", Node::Tempest, &[]),
-];
-
-/// Peers and ports of a rule, as ingress and egress rules have them; none stands for all.
-type Allowed = (
-    Option<Vec<NetworkPolicyPeer>>,
-    Option<Vec<NetworkPolicyPort>>,
-);
-
 impl Recipe<'_> {
     /// Composes the NetworkPolicies of a control plane's namespace.
     pub(crate) fn network(&self, desired: &mut DesiredState) {
@@ -384,76 +221,5 @@ impl Recipe<'_> {
                 (self.hypervisors(), Some(vec![consoles]))
             }
         })
-    }
-}
-
-fn peer(pods: &Pods) -> NetworkPolicyPeer {
-    let label = BTreeMap::from([(pods.label.0.to_owned(), pods.label.1.to_owned())]);
-    NetworkPolicyPeer {
-        pod_selector: Some(placement::selector(&label)),
-        ..NetworkPolicyPeer::default()
-    }
-}
-
-fn namespaces(names: &[String]) -> Vec<NetworkPolicyPeer> {
-    let named = LabelSelectorRequirement {
-        key: NAMESPACE.to_owned(),
-        operator: "In".to_owned(),
-        values: Some(names.to_vec()),
-    };
-    let peer = NetworkPolicyPeer {
-        namespace_selector: Some(LabelSelector {
-            match_expressions: Some(vec![named]),
-            ..LabelSelector::default()
-        }),
-        ..NetworkPolicyPeer::default()
-    };
-    Some(peer)
-        .into_iter()
-        .filter(|_| !names.is_empty())
-        .collect()
-}
-
-fn block(cidr: impl Into<String>, except: &[&str]) -> NetworkPolicyPeer {
-    let except: Vec<String> = except.iter().map(|&cidr| cidr.to_owned()).collect();
-    NetworkPolicyPeer {
-        ip_block: Some(IPBlock {
-            cidr: cidr.into(),
-            except: Some(except).filter(|except| !except.is_empty()),
-        }),
-        ..NetworkPolicyPeer::default()
-    }
-}
-
-/// The one address of a host that is given by its address.
-fn address(host: &str) -> Option<Vec<NetworkPolicyPeer>> {
-    let address: IpAddr = host.parse().ok()?;
-    let bits = if address.is_ipv4() { 32 } else { 128 };
-    Some(vec![block(format!("{address}/{bits}"), &[])])
-}
-
-/// All public addresses.
-fn public() -> impl Iterator<Item = NetworkPolicyPeer> {
-    [block("0.0.0.0/0", &NOT_PUBLIC), block("2000::/3", &[])].into_iter()
-}
-
-/// The cluster's DNS.
-fn dns() -> Allowed {
-    let servers = namespaces(&["kube-system".to_owned()]);
-    let servers = servers.into_iter().chain([block(NODE_LOCAL_DNS, &[])]);
-    let both = ["UDP", "TCP"].iter();
-    let both = both.flat_map(|protocol| DNS.map(|number| port(protocol, number)));
-    (Some(servers.collect()), Some(both.collect()))
-}
-
-fn ports(allowed: &[u16]) -> Option<Vec<NetworkPolicyPort>> {
-    Some(allowed.iter().map(|number| port("TCP", *number)).collect())
-}
-
-fn port(protocol: &str, port: u16) -> NetworkPolicyPort {
-    NetworkPolicyPort {
-        port: Some(IntOrString::Int(port.into())),
-        protocol: Some(protocol.to_owned()),
-        ..NetworkPolicyPort::default()
     }
 }

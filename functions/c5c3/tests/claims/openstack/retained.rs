@@ -1,0 +1,192 @@
+//! What a claim drops and keeps, since it holds data or servers.
+
+use function_c5c3_fixtures::{Outcome, well};
+use serde_json::{Value, json};
+
+use super::running;
+
+/// Names of what a claim dropped and keeps, with what protects and reaches it.
+fn retained(outcome: &Outcome) -> Vec<&str> {
+    let objects = outcome.desired.iter();
+    objects
+        .filter(|(_, object)| object["metadata"]["labels"]["c5c3.io/retained"] == "true")
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+fn retained_condition(outcome: &Outcome) -> (&str, &str, &str) {
+    let (status, reason, message) = &outcome.conditions["Retained"];
+    (status, reason, message)
+}
+
+#[test]
+fn share_with_servers_stays_when_its_pool_is_dropped() {
+    let (mut call, before) = running("customer-a-prod");
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let outcome = call.run();
+    assert_eq!(
+        retained(&outcome),
+        [
+            "agents-namespace-hv-pool-b",
+            "pull-agents-neutron-agent-hv-pool-b",
+            "pull-agents-nova-cell1-compute-hv-pool-b",
+            "pull-agents-ovn-chassis-hv-pool-b",
+            "share-hv-pool-b",
+        ]
+    );
+    assert_eq!(
+        outcome.manifest("share-hv-pool-b"),
+        before.manifest("share-hv-pool-b")
+    );
+    for usage in [
+        "share-hv-pool-b-until-control-plane",
+        "hv-pool-b-until-share-hv-pool-b",
+    ] {
+        assert_eq!(outcome.desired[usage], before.desired[usage]);
+    }
+    assert_eq!(
+        retained_condition(&outcome),
+        (
+            "True",
+            "DataRetained",
+            "share-hv-pool-b: no longer in the spec, and kept with what is in it; to delete it with all data: kubectl \
+             annotate openstackcluster customer-a-prod -n tenant-customer-a c5c3.io/delete-retained=share-hv-pool-b"
+        )
+    );
+    assert_eq!(outcome.status["phase"], "Ready");
+    assert_eq!(
+        call.applied(&outcome, well).run().desired,
+        outcome.desired,
+        "it stays"
+    );
+}
+
+#[test]
+fn share_without_servers_goes_with_its_pool() {
+    let (call, before) = running("customer-a-prod");
+    let empty = |name: &str, manifest: &Value| match name {
+        "share-hv-pool-b" => json!({"hosts": []}),
+        _ => well(name, manifest),
+    };
+    let mut call = call.applied(&before, empty);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let outcome = call.run();
+    assert_eq!(retained(&outcome), Vec::<&str>::new());
+    assert!(!outcome.desired.contains_key("share-hv-pool-b"));
+}
+
+#[test]
+fn namespace_that_may_just_have_been_created_goes_with_its_pool_once_it_can_be_deleted() {
+    let (call, before) = running("customer-a-prod");
+    let name = "agents-namespace-hv-pool-b";
+    let without_hosts = |name: &str, manifest: &Value| match name {
+        "share-hv-pool-b" => json!({"hosts": []}),
+        _ => well(name, manifest),
+    };
+    let mut call = call.applied(&before, without_hosts);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let mut just_created = call.clone();
+    let created = just_created.observed.get_mut(name).unwrap();
+    created["spec"]["managementPolicies"] = json!(["Observe", "Create"]);
+    let mut not_read = just_created.clone();
+    not_read.observed.get_mut(name).unwrap()["status"] = json!({});
+
+    let outcome = not_read.run();
+    assert_eq!(
+        outcome.desired[name]["spec"]["managementPolicies"],
+        json!(["Observe", "Create"])
+    );
+    let (status, reason, message) = retained_condition(&outcome);
+    assert_eq!((status, reason), ("True", "DataRetained"));
+    assert!(message.starts_with(&format!("{name}: ")), "{message}");
+
+    let outcome = just_created.run();
+    let spec = &outcome.desired[name]["spec"];
+    assert_eq!(spec["managementPolicies"], Value::Null, "it can be deleted");
+    assert!(
+        !call
+            .applied(&outcome, without_hosts)
+            .run()
+            .desired
+            .contains_key(name)
+    );
+
+    not_read.composite["metadata"]["annotations"] = json!({"c5c3.io/delete-retained": name});
+    assert!(!not_read.run().desired.contains_key(name));
+}
+
+#[test]
+fn data_and_keys_stay_when_a_service_is_switched_off() {
+    let (mut call, before) = running("customer-a-prod");
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    let outcome = call.run();
+    assert_eq!(
+        retained(&outcome),
+        [
+            "client-cinder-st-pool-a",
+            "pull-cinder-st-pool-a",
+            "push-cinder-st-pool-a",
+            "volumes-st-pool-a"
+        ]
+    );
+    assert_eq!(
+        outcome.manifest("client-nova-st-pool-a"),
+        before.manifest("client-nova-st-pool-a"),
+        "servers keep their volumes"
+    );
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["storage"]["ceph"]["pools"].get("volumes"),
+        None
+    );
+}
+
+#[test]
+fn data_stay_when_ephemeral_disks_are_switched_off_or_a_storage_pool_is_dropped() {
+    let (mut call, before) = running("internal-prod");
+    call.composite["spec"]["storage"]["ceph"]["ephemeralPool"] = json!({"enabled": false});
+    call.composite["spec"]["storageClusters"] = json!(["st-pool-a"]);
+    let outcome = call.run();
+    assert_eq!(
+        retained(&outcome),
+        [
+            "client-cinder-st-pool-b",
+            "client-nova-st-pool-b",
+            "ephemeral-st-pool-a",
+            "pull-cinder-st-pool-b",
+            "pull-nova-st-pool-b",
+            "push-cinder-st-pool-b",
+            "push-monitors-st-pool-b",
+            "push-nova-st-pool-b",
+            "volumes-st-pool-b"
+        ]
+    );
+    let names = |outcome: &Outcome| -> Vec<String> { outcome.desired.keys().cloned().collect() };
+    assert_eq!(
+        names(&outcome),
+        names(&before),
+        "nothing goes, no Usage either"
+    );
+}
+
+#[test]
+fn retained_data_go_when_the_claim_is_annotated() {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "other, volumes-st-pool-a"});
+    let outcome = call.run();
+    assert_eq!(retained(&outcome), Vec::<&str>::new());
+    assert!(!outcome.desired.contains_key("volumes-st-pool-a"));
+    assert_eq!(
+        retained_condition(&outcome),
+        ("False", "NothingRetained", "")
+    );
+}
+
+#[test]
+fn annotation_deletes_nothing_that_the_claim_wants() {
+    let (mut call, before) = running("customer-a-prod");
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "volumes-st-pool-a"});
+    assert_eq!(call.run().desired, before.desired);
+}

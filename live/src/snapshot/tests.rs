@@ -1,0 +1,163 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+fn object(api_version: &str, kind: &str, name: &str, status: Value) -> Value {
+    json!({
+        "apiVersion": api_version, "kind": kind,
+        "metadata": { "name": name, "namespace": "openstack", "generation": 1 },
+        "status": status,
+    })
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "type": type_, "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn made(mut object: Value) -> Value {
+    object["metadata"]["labels"] = json!({
+        "c5c3.io/owner-kind": "ControlPlane",
+        "c5c3.io/owner-namespace": "openstack",
+        "c5c3.io/owner-name": "production",
+    });
+    object
+}
+
+/// A claim, and a control plane with a database that is ready, one that goes, and a cache that has a pod too few.
+fn snapshot() -> Snapshot {
+    let why = "StatefulSet openstack-memcached: 1 of 3 pods are ready";
+    let ready = json!({ "conditions": [condition("Ready", "True", "Ready", "")] });
+    let mut cache = object(
+        "apps/v1",
+        "StatefulSet",
+        "openstack-memcached",
+        json!({
+            "observedGeneration": 1, "readyReplicas": 1,
+        }),
+    );
+    cache["spec"] = json!({ "replicas": 3 });
+    let mut leaving = made(object(
+        "k8s.mariadb.com/v1alpha1",
+        "Grant",
+        "old",
+        ready.clone(),
+    ));
+    leaving["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    leaving["metadata"]["finalizers"] = json!(["mariadb.com/grant"]);
+    let mut control_plane = object(
+        "c5c3.io/v1alpha1",
+        "ControlPlane",
+        "production",
+        json!({ "conditions": [condition("Ready", "False", "WaitingForMemcached", why)] }),
+    );
+    let off = json!({ "enabled": false });
+    control_plane["spec"] = json!({ "services": { "nova": off, "neutron": off, "cinder": off } });
+    let objects = [
+        object(
+            "c5c3.io/v1alpha1",
+            "OpenStackCluster",
+            "tenant",
+            json!({
+                "phase": "Provisioning",
+                "conditions": [condition("Ready", "False", "Waiting", "the control plane isn't ready")],
+            }),
+        ),
+        object(
+            "c5c3.io/v1alpha1",
+            "SecretAggregate",
+            "all",
+            json!({ "conditions": [
+                condition("SourcesResolved", "False", "InvalidSecret", "Secret one has no key a"),
+                condition("Ready", "False", "InvalidSecret", "Secret one has no key a"),
+            ] }),
+        ),
+        control_plane,
+        made(object(
+            "k8s.mariadb.com/v1alpha1",
+            "MariaDB",
+            "openstack-db",
+            ready,
+        )),
+        made(cache),
+        leaving,
+    ];
+    let mut snapshot = Snapshot::default();
+    for object in objects {
+        snapshot.insert(Manifest::try_from(object).unwrap());
+    }
+    snapshot
+}
+
+#[test]
+fn each_waiting_thing_says_what_it_waits_for_and_how_far_all_is() {
+    insta::assert_snapshot!(snapshot().tree(&Selection::default(), Page::PLAIN));
+    let lines = snapshot().lines(&Selection::default());
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|(title, state)| format!("{title}: {state}"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "ControlPlane openstack/production: not ready: StatefulSet openstack-memcached: 1 of 3 pods are ready",
+            "Grant openstack/old: not ready: is being deleted, held by mariadb.com/grant",
+            "MariaDB openstack/openstack-db: ready",
+            "OpenStackCluster openstack/tenant: not ready: the control plane isn't ready",
+            "SecretAggregate openstack/all: not ready: Secret one has no key a",
+            "StatefulSet openstack/openstack-memcached: not ready: 1 of 3 pods are ready",
+        ]
+    );
+}
+
+#[test]
+fn a_name_picks_with_or_without_the_namespace() {
+    let named = |name: &str| Selection {
+        name: Some(name.to_owned()),
+        namespace: None,
+    };
+    let snapshot = snapshot();
+    for name in ["production", "openstack/production", "tenant"] {
+        assert!(snapshot.has(&named(name)), "{name}");
+    }
+    let missing = named("elsewhere/production");
+    assert!(!snapshot.has(&missing));
+    assert_eq!(
+        snapshot.tree(&missing, Page::PLAIN),
+        "There is no elsewhere/production yet.\n"
+    );
+    let tree = snapshot.tree(&named("tenant"), Page::PLAIN);
+    assert!(!tree.contains("ControlPlane openstack"), "{tree}");
+}
+
+#[test]
+fn a_namespace_picks_what_is_in_it() {
+    let inside = |namespace: &str| Selection {
+        name: None,
+        namespace: Some(namespace.to_owned()),
+    };
+    let snapshot = snapshot();
+    assert_eq!(
+        snapshot.lines(&inside("openstack")),
+        snapshot.lines(&Selection::default())
+    );
+    assert_eq!(
+        snapshot.tree(&inside("elsewhere"), Page::PLAIN),
+        "There is nothing yet: apply a ControlPlane or a claim.\n"
+    );
+}
+
+#[test]
+fn programs_read_the_same_as_people() {
+    let json = snapshot().json(&Selection::default());
+    insta::assert_snapshot!(format!("{json:#}"));
+}
+
+#[test]
+fn no_secret_is_ever_asked_for() {
+    let sought = sought();
+    assert!(sought.iter().any(|sought| sought.kind == "MariaDB"));
+    assert!(sought.iter().all(|sought| sought.kind != "Secret"));
+}

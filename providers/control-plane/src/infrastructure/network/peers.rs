@@ -1,0 +1,105 @@
+//! Peers and ports of NetworkPolicies.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer, NetworkPolicyPort};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::super::placement;
+use super::pods::Pods;
+
+/// Label of a namespace: its name, which the API server sets.
+const NAMESPACE: &str = "kubernetes.io/metadata.name";
+/// Ports of DNS servers; Gardener's listen at 8053 behind port 53.
+const DNS: [u16; 2] = [53, 8053];
+/// Where a node's own DNS cache listens.
+const NODE_LOCAL_DNS: &str = "169.254.20.10/32";
+/// What is no public address: private, shared, loopback and link-local ones (RFC 6890).
+const NOT_PUBLIC: [&str; 7] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+];
+
+/// Peers and ports of a rule, as ingress and egress rules have them; none stands for all.
+pub(super) type Allowed = (
+    Option<Vec<NetworkPolicyPeer>>,
+    Option<Vec<NetworkPolicyPort>>,
+);
+
+pub(super) fn peer(pods: &Pods) -> NetworkPolicyPeer {
+    let label = BTreeMap::from([(pods.label.0.to_owned(), pods.label.1.to_owned())]);
+    NetworkPolicyPeer {
+        pod_selector: Some(placement::selector(&label)),
+        ..NetworkPolicyPeer::default()
+    }
+}
+
+pub(super) fn namespaces(names: &[String]) -> Vec<NetworkPolicyPeer> {
+    let named = LabelSelectorRequirement {
+        key: NAMESPACE.to_owned(),
+        operator: "In".to_owned(),
+        values: Some(names.to_vec()),
+    };
+    let peer = NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector {
+            match_expressions: Some(vec![named]),
+            ..LabelSelector::default()
+        }),
+        ..NetworkPolicyPeer::default()
+    };
+    Some(peer)
+        .into_iter()
+        .filter(|_| !names.is_empty())
+        .collect()
+}
+
+pub(super) fn block(cidr: impl Into<String>, except: &[&str]) -> NetworkPolicyPeer {
+    let except: Vec<String> = except.iter().map(|&cidr| cidr.to_owned()).collect();
+    NetworkPolicyPeer {
+        ip_block: Some(IPBlock {
+            cidr: cidr.into(),
+            except: Some(except).filter(|except| !except.is_empty()),
+        }),
+        ..NetworkPolicyPeer::default()
+    }
+}
+
+/// The one address of a host that is given by its address.
+pub(super) fn address(host: &str) -> Option<Vec<NetworkPolicyPeer>> {
+    let address: IpAddr = host.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    Some(vec![block(format!("{address}/{bits}"), &[])])
+}
+
+/// All public addresses.
+pub(super) fn public() -> impl Iterator<Item = NetworkPolicyPeer> {
+    [block("0.0.0.0/0", &NOT_PUBLIC), block("2000::/3", &[])].into_iter()
+}
+
+/// The cluster's DNS.
+pub(super) fn dns() -> Allowed {
+    let servers = namespaces(&["kube-system".to_owned()]);
+    let servers = servers.into_iter().chain([block(NODE_LOCAL_DNS, &[])]);
+    let both = ["UDP", "TCP"].iter();
+    let both = both.flat_map(|protocol| DNS.map(|number| port(protocol, number)));
+    (Some(servers.collect()), Some(both.collect()))
+}
+
+pub(super) fn ports(allowed: &[u16]) -> Option<Vec<NetworkPolicyPort>> {
+    Some(allowed.iter().map(|number| port("TCP", *number)).collect())
+}
+
+pub(super) fn port(protocol: &str, port: u16) -> NetworkPolicyPort {
+    NetworkPolicyPort {
+        port: Some(IntOrString::Int(port.into())),
+        protocol: Some(protocol.to_owned()),
+        ..NetworkPolicyPort::default()
+    }
+}
