@@ -1,4 +1,4 @@
-//! ControlPlaneCluster: a Kubernetes cluster, made by Gardener, that carries the control planes of a region.
+//! ControlPlaneCluster: a Kubernetes cluster, made by Gardener, that runs the control planes of a region.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ fn default_high_availability() -> bool {
 impl Kind for ControlPlaneClusterSpec {
     type Status = ControlPlaneClusterStatus;
     const DESCRIPTION: &'static str =
-        "A Kubernetes cluster that carries the OpenStack control planes of a region.";
+        "A Kubernetes cluster that runs the OpenStack control planes of a region.";
     const GROUP: &'static str = "crossplane.c5c3.io";
     const KIND: &'static str = "ControlPlaneCluster";
     const PLURAL: &'static str = "controlplaneclusters";

@@ -36,7 +36,7 @@ pub struct CredentialRotationSpec {
     #[schemars(range(min = 0, max = 365))]
     pub grace_period_days: u32,
     /// RFC 3339. A credential that was made before this time is replaced as soon as it has come, and goes once all of the
-    /// service runs with the next: for one that somebody else may know.
+    /// service runs with the next: for one that may have leaked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), extend("format" = "date-time"))]
     pub replace_made_before: Option<String>,

@@ -60,7 +60,7 @@ pub struct OvnClusterSpec {
     /// Backups of both databases. Without it there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<OvnBackup>,
-    /// What carries out on each node what the southbound database says.
+    /// ovn-controller, which configures Open vSwitch on each node as the southbound database says.
     pub controller: NodeDaemon,
     /// The switch on each node.
     pub ovs: NodeDaemon,

@@ -108,7 +108,7 @@ pub struct Sharing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<SharingMode>,
     /// Namespaces whose claims may consume the pool. Empty: any namespace for a shared pool; for a dedicated one the
-    /// first consumer by creation time, then nobody else.
+    /// first consumer by creation time alone.
     #[schemars(length(max = 64), inner(length(min = 1, max = 63)))]
     pub allowed_namespaces: Vec<String>,
     /// Nodes kept free of control planes.

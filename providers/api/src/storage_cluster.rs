@@ -52,7 +52,7 @@ pub struct StorageClusterSpec {
         regex(pattern = r"^[1-9][0-9]*(\.[0-9]+)?(Gi|Ti|Pi|G|T|P)$")
     )]
     pub capacity: Option<String>,
-    /// The cluster that carries the tie-breaking monitor of a stretched pool.
+    /// The cluster that runs the tie-breaking monitor of a stretched pool.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arbiter_cluster: Option<PoolName>,
     /// Who may consume the pool.
@@ -236,7 +236,7 @@ pub enum Health {
     /// All is well.
     #[serde(rename = "HEALTH_OK")]
     Ok,
-    /// Somebody should look; data are safe and served.
+    /// Needs attention; data are safe and served.
     #[serde(rename = "HEALTH_WARN")]
     Warn,
     /// Data are at risk or not served.

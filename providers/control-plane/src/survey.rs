@@ -83,8 +83,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
         Lookup::Found(_) => {
             is_taken = true;
             let message = format!(
-                "{key} exists already and isn't this ControlPlane's: delete it, or say in the ControlPlane that somebody \
-                 else runs it"
+                "{key} exists already and isn't this ControlPlane's: delete it, or name it in the ControlPlane as external"
             );
             (
                 Lookup::Missing,

@@ -18,7 +18,7 @@ const ODD_RABBITMQ: Rule = Rule::new(
     "an even number of RabbitMQ members has no majority when it is split: make replicas odd, for instance 3",
 );
 
-/// Databases, message bus and caches of a control plane. Each may be one that somebody else runs.
+/// Databases, message bus and caches of a control plane. Each may be external: not managed by the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Infrastructure {
@@ -51,7 +51,7 @@ pub struct Mariadb {
     /// MaxScale before the members, which sends writes to one and reads to all. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_scale: Option<MaxScale>,
-    /// A server that somebody else runs. None is made then, and every other field here counts for nothing.
+    /// An external server. With it, none is created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalDatabase>,
 }
@@ -89,7 +89,7 @@ impl Default for MaxScale {
     }
 }
 
-/// A database server that somebody else runs.
+/// An external database server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalDatabase {
     /// Name or address of the server.
@@ -121,7 +121,7 @@ pub struct Rabbitmq {
     /// CPU and memory of each member.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    /// External members. With them, none are created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalBus>,
 }
@@ -138,7 +138,7 @@ impl Default for Rabbitmq {
     }
 }
 
-/// A message bus that somebody else runs.
+/// An external message bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalBus {
     /// Its members, each host:port.
@@ -161,7 +161,7 @@ pub struct Valkey {
     /// CPU and memory of each member.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    /// External members. With them, none are created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalCache>,
 }
@@ -187,7 +187,7 @@ pub struct Memcached {
     pub replicas: u32,
     /// Size of each member's cache, for instance 1Gi.
     pub memory: Size,
-    /// Members that somebody else runs. None is made then, and every other field here counts for nothing.
+    /// External members. With them, none are created, and all other fields are ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalCache>,
 }
@@ -202,7 +202,7 @@ impl Default for Memcached {
     }
 }
 
-/// A cache that somebody else runs.
+/// An external cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalCache {
     /// Its members, each host:port.

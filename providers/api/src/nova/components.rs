@@ -8,7 +8,7 @@ use crate::{
     rule::Rule,
 };
 
-const SOMEBODY_TO_ASK: Rule = Rule::new(
+const URL_OF_SCHEDULER: Rule = Rule::new(
     "!has(self.enabled) || !self.enabled || has(self.endpoint)",
     "externalScheduler is enabled without an endpoint: give the URL to ask, or switch it off",
 );
@@ -23,7 +23,7 @@ pub struct Scheduler {
     /// CPU and memory of each replica.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
-    /// Somebody else who puts the hosts in order. It is an option of SAP's Nova: the image must be marked with fork.
+    /// An external scheduler, which orders the hosts. It is an option of SAP's Nova: the image must be marked with fork.
     pub external_scheduler: ExternalScheduler,
 }
 
@@ -37,12 +37,12 @@ impl Default for Scheduler {
     }
 }
 
-/// Somebody else who puts the hosts in order, for instance Cortex.
+/// An external scheduler, which orders the hosts, for instance Cortex.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(extend("x-kubernetes-validations" = [SOMEBODY_TO_ASK]))]
+#[schemars(extend("x-kubernetes-validations" = [URL_OF_SCHEDULER]))]
 pub struct ExternalScheduler {
-    /// Whether it is asked.
+    /// Whether Nova asks it.
     pub enabled: bool,
     /// URL to ask.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,7 @@ pub struct Cache {
     /// The Memcached StatefulSet, in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_ref: Option<NamedRef>,
-    /// Members of a Memcached that somebody else runs, each host:port.
+    /// Members of an external Memcached, each host:port.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(min = 1, max = 16))]
     pub servers: Vec<HostPort>,

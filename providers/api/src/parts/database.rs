@@ -30,11 +30,11 @@ pub struct Database {
     /// The database server, made by its own operator, in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_ref: Option<NamedRef>,
-    /// Name or address of a database server that somebody else runs.
+    /// Name or address of an external database server.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253), regex(pattern = HOST))]
     pub host: Option<String>,
-    /// Port of a database server that somebody else runs. Without it the server's usual one.
+    /// Port of an external database server. Without it the server's usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65535))]
     pub port: Option<u16>,

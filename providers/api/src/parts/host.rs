@@ -1,4 +1,4 @@
-//! Servers that somebody else runs.
+//! External servers.
 
 use std::{fmt, str::FromStr};
 

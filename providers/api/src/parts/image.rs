@@ -34,7 +34,7 @@ pub struct Image {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 8))]
     pub pull_secrets: Vec<NamedRef>,
-    /// Whose code the image carries, where it isn't upstream's. Some options exist in a fork only.
+    /// The fork that the image contains, where it isn't upstream's code. Some options exist in a fork only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<Fork>,
 }

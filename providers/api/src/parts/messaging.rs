@@ -26,7 +26,7 @@ pub struct Messaging {
     /// The RabbitmqCluster, in the same namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_ref: Option<NamedRef>,
-    /// Members of a RabbitMQ that somebody else runs, each host:port.
+    /// Members of an external RabbitMQ, each host:port.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(min = 1, max = 16))]
     pub hosts: Vec<HostPort>,

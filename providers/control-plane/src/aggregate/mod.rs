@@ -56,7 +56,7 @@ impl Composer for SecretAggregateComposer {
     }
 }
 
-/// A Secret that somebody else made is never overwritten.
+/// A Secret of another owner is never overwritten.
 fn target_is_free(
     subject: &Subject<SecretAggregateSpec>,
     observed: &ObservedState<'_>,
@@ -71,7 +71,7 @@ fn target_is_free(
         Lookup::Found(_) => Err(Progress::failed(
             Reason::NameTaken,
             format!(
-                "there is a Secret {name} that was made by somebody else: name another target, or delete that Secret"
+                "the Secret {name} exists and has another owner: name another target, or delete that Secret"
             ),
         )),
         Lookup::Unknown(message) => Err(Progress::Unknown { message }),
