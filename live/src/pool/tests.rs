@@ -20,7 +20,8 @@ fn share(name: &str, weight: u32) -> Arc<Value> {
 fn objects() -> Objects {
     let node = |name: &str, lease: &str| {
         let mut node = object("v1", "Node", name, json!({}));
-        Arc::make_mut(&mut node)["metadata"]["labels"]["c5c3.io/control-plane"] = json!(lease);
+        Arc::make_mut(&mut node)["metadata"]["labels"]["c5c3.node-restriction.kubernetes.io/control-plane"] =
+            json!(lease);
         node
     };
     let pool = "hypervisor.c5c3.io/v1alpha1";

@@ -13,11 +13,11 @@ use crate::assignment::{self, Domain, Lease, State};
 /// Label of nodes that are hypervisors.
 pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 /// Label of a leased node: the control plane.
-pub const LEASE: &str = "c5c3.io/control-plane";
+pub const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
 /// Label of a node whose lease ends: the phase.
-pub const PHASE: &str = "c5c3.io/lease-phase";
+pub const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 /// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
-pub const SINCE: &str = "c5c3.io/lease-since";
+pub const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 /// How a moment is written in a label.
 pub const MOMENT: &str = "%Y%m%dT%H%M%SZ";
 /// Label of a node that is drained though it isn't cordoned.

@@ -19,7 +19,11 @@ fn label(cluster: &Cluster, node: &str, label: &str) -> Option<String> {
 }
 
 fn phase(cluster: &Cluster, node: &str) -> Option<String> {
-    label(cluster, node, "c5c3.io/lease-phase")
+    label(
+        cluster,
+        node,
+        "c5c3.node-restriction.kubernetes.io/lease-phase",
+    )
 }
 
 fn cordon(cluster: &mut Cluster, node: &str, is_cordoned: bool) {
@@ -30,7 +34,11 @@ fn cordon(cluster: &mut Cluster, node: &str, is_cordoned: bool) {
 
 /// What Nova reports of the present drain of a node.
 fn report(cluster: &mut Cluster, node: &str, state: &str, instances: u32) {
-    let since = label(cluster, node, "c5c3.io/lease-since");
+    let since = label(
+        cluster,
+        node,
+        "c5c3.node-restriction.kubernetes.io/lease-since",
+    );
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["computeServices"] =
             json!([{ "name": node, "since": since, "state": state, "instances": instances }]);
@@ -165,7 +173,7 @@ fn agents_leave_nodes_that_are_released() {
     assert_eq!(
         terms,
         Some(&json!({ "nodeSelectorTerms": [{ "matchExpressions": [
-            { "key": "c5c3.io/lease-phase", "operator": "NotIn", "values": ["Releasing", "Wiping"] },
+            { "key": "c5c3.node-restriction.kubernetes.io/lease-phase", "operator": "NotIn", "values": ["Releasing", "Wiping"] },
         ] }] }))
     );
 }
@@ -336,7 +344,13 @@ fn drain_goes_on_where_it_was_after_a_kill() {
                 pod(&mut cluster, "wipe", node, wipe);
                 seen.push((node, phase));
             }
-            let since = |node: &str| label(&cluster, node, "c5c3.io/lease-since");
+            let since = |node: &str| {
+                label(
+                    &cluster,
+                    node,
+                    "c5c3.node-restriction.kubernetes.io/lease-since",
+                )
+            };
             let service = |node: &str| json!({ "name": node, "since": since(node).unwrap_or("-".to_owned()), "state": "Removed", "instances": 0 });
             let services = json!([service("node-a"), service("node-b")]);
             cluster.edit(&share_key("prod"), |share| {

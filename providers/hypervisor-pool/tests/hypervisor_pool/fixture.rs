@@ -155,7 +155,8 @@ pub fn condition_of(cluster: &Cluster, key: &Key, type_: &str) -> [String; 3] {
 
 pub fn lease(cluster: &Cluster, node: &str) -> Option<String> {
     let node = cluster.get(&Key::of::<Node>("", node))?;
-    let lease = node.pointer("/metadata/labels/c5c3.io~1control-plane")?;
+    let lease =
+        node.pointer("/metadata/labels/c5c3.node-restriction.kubernetes.io~1control-plane")?;
     lease.as_str().map(str::to_owned)
 }
 

@@ -87,8 +87,7 @@ fn pool_reports_minima_that_exceed_it_and_leases_without_share() {
     share["spec"]["minHosts"] = json!(5);
     cluster.put(&share_key("staging"), &share);
     put_node(&mut cluster, "node-d", "10.0.0.4");
-    let labels =
-        json!({ "node-role.kubernetes.io/hypervisor": "", "c5c3.io/control-plane": "gone" });
+    let labels = json!({ "node-role.kubernetes.io/hypervisor": "", "c5c3.node-restriction.kubernetes.io/control-plane": "gone" });
     put::<Node>(
         &mut cluster,
         "",
@@ -113,7 +112,7 @@ fn pool_reports_minima_that_exceed_it_and_leases_without_share() {
             "False",
             "LeaseWithoutShare",
             "no HypervisorShare is for the control plane of the nodes node-d (gone): create it again or, where no server is \
-             left on a node, remove the node's label c5c3.io/control-plane"
+             left on a node, remove the node's label c5c3.node-restriction.kubernetes.io/control-plane"
         ]
         .map(str::to_owned)
     );
