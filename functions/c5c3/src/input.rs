@@ -59,6 +59,9 @@ pub struct TenantAccessPreset {
     /// The provider configuration that reaches the management cluster itself.
     #[serde(default = "management")]
     pub provider_config: String,
+    /// Whether a claim gets an administrator of its cloud if it asks for one.
+    #[serde(default)]
+    pub allow_admin: bool,
 }
 
 fn site() -> String {
@@ -77,9 +80,27 @@ pub struct SizePreset {
     pub cortex: Option<CortexPreset>,
     /// The part of every hypervisor pool.
     pub share: SharePreset,
+    /// The most that a claim may store in each storage pool.
+    #[serde(default)]
+    pub storage: StorageLimits,
     /// What the namespace's ResourceQuota allows, by resource, where it isn't what follows from the fields above.
     #[serde(default)]
     pub quota: BTreeMap<String, Quantity>,
+}
+
+/// The most that a claim may store in each storage pool, in GB (10^9 bytes), by purpose. What isn't given has no limit.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StorageLimits {
+    /// Of volumes. A claim's own quota counts where it is lower.
+    #[serde(rename = "volumesGB")]
+    pub volumes: Option<u64>,
+    /// Of images.
+    #[serde(rename = "imagesGB")]
+    pub images: Option<u64>,
+    /// Of ephemeral disks.
+    #[serde(rename = "ephemeralGB")]
+    pub ephemeral: Option<u64>,
 }
 
 /// Cortex of one size.

@@ -63,8 +63,8 @@ impl Recipe<'_> {
             Rbd::Images => claim.image_pool.compression,
             Rbd::Ephemeral => Compression::None,
         };
-        let quota = (purpose == Rbd::Volumes && claim.volume_pool.quota_gb > 0).then(|| Quotas {
-            max_size: format!("{}G", claim.volume_pool.quota_gb),
+        let quota = self.quota_gb(purpose)?.map(|quota| Quotas {
+            max_size: format!("{quota}G"),
         });
         let pool = |storage: &Storage| {
             let mut pool = storage.pool(purpose.replication(&self.cluster.spec));
@@ -86,6 +86,18 @@ impl Recipe<'_> {
             composed,
             waiting,
         )
+    }
+
+    /// The most that a pool may hold in GB: what the site allows, and for volumes what the claim asks for where that is less.
+    pub fn quota_gb(&self, purpose: Rbd) -> Result<Option<u64>, Fatal> {
+        let limits = &self.presets.size(self.cluster.spec.size)?.storage;
+        let asked = self.cluster.spec.storage.ceph.volume_pool.quota_gb;
+        let (limit, asked) = match purpose {
+            Rbd::Volumes => (limits.volumes, Some(asked).filter(|quota| *quota > 0)),
+            Rbd::Images => (limits.images, None),
+            Rbd::Ephemeral => (limits.ephemeral, None),
+        };
+        Ok(limit.into_iter().chain(asked).min())
     }
 
     fn client(

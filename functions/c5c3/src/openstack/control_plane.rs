@@ -107,7 +107,7 @@ impl Recipe<'_> {
             storage: Some(self.storage(storages, composed)),
             infrastructure: preset.infrastructure.clone(),
             backup: self.presets.backup.clone(),
-            services: Some(self.services(&preset.services)),
+            services: Some(self.services(&preset.services)?),
             cortex: cortex.map(|cortex| CortexComponent {
                 enabled: true,
                 replicas: preset.cortex.as_ref().map(|preset| preset.replicas),
@@ -177,7 +177,16 @@ impl Recipe<'_> {
     }
 
     /// The preset's services, switched as the claim says.
-    fn services(&self, preset: &ControlPlaneServices) -> ControlPlaneServices {
+    ///
+    /// # Errors
+    /// The preset has one place for the backups of all claims, which each tenant could read and delete.
+    fn services(&self, preset: &ControlPlaneServices) -> Result<ControlPlaneServices, Fatal> {
+        if preset.cinder.backup.is_some() {
+            return Err(Fatal::new(
+                "the Composition's input sets services.cinder.backup, one place for the volumes of all claims, where each could \
+                 read and delete those of others: remove it",
+            ));
+        }
         let wanted = &self.cluster.spec.services;
         let mut services = preset.clone();
         services.keystone.service.enabled = true;
@@ -188,7 +197,7 @@ impl Recipe<'_> {
         services.cinder.enabled = wanted.cinder;
         services.octavia.get_or_insert_default().enabled = wanted.octavia;
         services.manila.get_or_insert_default().enabled = wanted.manila;
-        services
+        Ok(services)
     }
 
     fn global(&self, composed: &Composed<'_>) -> Global {

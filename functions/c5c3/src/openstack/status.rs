@@ -289,10 +289,8 @@ impl Recipe<'_> {
     /// pool. None until a pool reports.
     fn available_bytes(&self) -> Option<u64> {
         let claim = &self.cluster.spec.storage.ceph.volume_pool;
-        let limit = match claim.quota_gb {
-            0 => f64::INFINITY,
-            quota => quota as f64 * 1e9,
-        };
+        let quota = self.quota_gb(Rbd::Volumes).ok().flatten();
+        let limit = quota.map_or(f64::INFINITY, |quota| quota as f64 * 1e9);
         let free = self.site.storages.iter().filter_map(|pool| {
             let capacity = pool.composite.as_ref()?.status.capacity.as_ref()?;
             let raw: Quantity = capacity.available.as_deref()?.parse().ok()?;

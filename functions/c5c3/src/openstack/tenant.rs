@@ -40,12 +40,22 @@ pub struct Tenant {
 impl Recipe<'_> {
     /// What the tenant's first user may do. A site that hands out no clouds.yaml any more keeps the users that there are.
     pub fn access(&self, composed: &Composed<'_>) -> Option<TenantAccess> {
-        let was_wanted = || {
+        if self.presets.tenant_access.is_none() {
             let last: Option<LastAccess> = composed.last_wanted(CONTROL_PLANE);
-            last.is_some_and(|last| last.access.is_some())
-        };
-        let is_wanted = self.presets.tenant_access.is_some() || was_wanted();
-        is_wanted.then(|| self.cluster.spec.access.unwrap_or_default())
+            return last?.access;
+        }
+        Some(match self.is_admin_refused() {
+            true => TenantAccess::Domain,
+            false => self.cluster.spec.access.unwrap_or_default(),
+        })
+    }
+
+    /// Whether the claim asks for an administrator, and the site allows none: an administrator of a cloud tells its
+    /// hypervisors which services to call.
+    fn is_admin_refused(&self) -> bool {
+        let preset = self.presets.tenant_access.as_ref();
+        self.cluster.spec.access == Some(TenantAccess::Admin)
+            && preset.is_some_and(|preset| !preset.allow_admin)
     }
 
     /// Wants the path of the clouds.yaml, where the site hands it out: its end once its beginning works, so that nothing is
@@ -105,6 +115,13 @@ impl Recipe<'_> {
         response: &mut Response,
     ) -> Option<Connection> {
         let (holds, reason, message) = match tenant {
+            Some(_) if self.is_admin_refused() => (
+                false,
+                Reason::Unsupported,
+                "this site gives tenants no administrator of their cloud, and the user manages a domain: remove spec.access, or \
+                 ask the platform team for tenantAccess.allowAdmin in the Composition's input"
+                    .to_owned(),
+            ),
             Some(Tenant { waiting, .. }) => match waiting {
                 Some(waiting) => (false, Reason::Waiting, format!("waiting for {waiting}")),
                 None => (true, Reason::Ready, String::new()),

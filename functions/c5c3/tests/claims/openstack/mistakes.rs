@@ -38,6 +38,18 @@ fn a_mistake_in_the_claim_is_one_sentence(
 }
 
 #[test]
+fn one_place_for_the_backups_of_all_claims_is_refused() {
+    let mut call = call("customer-b-staging");
+    let place = json!({"s3": {"endpoint": "https://s3.example.com", "bucket": "volumes", "secretRef": {"name": "s3"}}});
+    call.input.as_mut().unwrap()["sizes"]["small"]["services"]["cinder"]["backup"] = place;
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("the Composition's input sets services.cinder.backup"),
+        "{fatal}"
+    );
+}
+
+#[test]
 fn a_name_whose_namespace_is_too_long_is_refused() {
     let mut call = call("customer-b-staging");
     call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!("n".repeat(128));

@@ -93,6 +93,33 @@ fn a_ceiling_below_what_the_pool_has_promised_counts_at_once() {
     assert_eq!(part(&call.run()), [Some(1), Some(2), Some(2)]);
 }
 
+#[rstest]
+#[case::no_limit(json!({}), 0, [None, None, None])]
+#[case::of_the_claim(json!({}), 50, [Some("50G"), None, None])]
+#[case::of_the_site(json!({"volumesGB": 100, "imagesGB": 10, "ephemeralGB": 20}), 0,
+    [Some("100G"), Some("10G"), Some("20G")])]
+#[case::the_lower_one(json!({"volumesGB": 100}), 50, [Some("50G"), None, None])]
+#[case::never_more_than_the_site_allows(json!({"volumesGB": 100}), 5000, [Some("100G"), None, None])]
+fn pools_hold_what_the_site_allows(
+    #[case] limits: Value,
+    #[case] asked: u64,
+    #[case] expected: [Option<&str>; 3],
+) {
+    let mut call = call("customer-a-prod").admitted();
+    call.composite["spec"]["storage"]["ceph"]["volumePool"]["quotaGB"] = json!(asked);
+    let size = call.composite["spec"]["size"].as_str().unwrap().to_owned();
+    call.input.as_mut().unwrap()["sizes"][size]["storage"] = limits;
+    let (_, outcome) = call.running();
+    let quota = |pool: &str| {
+        let manifest = outcome.manifest(&format!("{pool}-st-pool-a"));
+        manifest["spec"]["quotas"]["maxSize"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let quotas = ["volumes", "images", "ephemeral"].map(quota);
+    assert_eq!(quotas.each_ref().map(Option::as_deref), expected);
+}
+
 #[test]
 fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
     let request = |shares: Value| {

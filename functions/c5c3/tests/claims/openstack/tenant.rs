@@ -155,9 +155,28 @@ fn site_that_hands_out_nothing_creates_no_user_and_says_so_to_whoever_asks() {
 }
 
 #[test]
+fn site_that_allows_no_administrator_gives_a_manager_and_says_so() {
+    let mut call = claimed();
+    call.composite["spec"]["access"] = json!("Admin");
+    let (_, outcome) = run(call, connected);
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["access"],
+        "Domain"
+    );
+    let (status, reason, message) = &outcome.conditions["ConnectionReady"];
+    assert_eq!([status, reason], ["False", "Unsupported"]);
+    assert!(message.contains("tenantAccess.allowAdmin"), "{message}");
+    assert_eq!(
+        outcome.status["connection"]["secretName"], "customer-b-staging-clouds",
+        "the manager's clouds.yaml arrives"
+    );
+}
+
+#[test]
 fn administrator_is_asked_for_by_the_claim_and_stays_when_the_site_changes() {
     let mut call = claimed();
     call.composite["spec"]["access"] = json!("Admin");
+    call.input.as_mut().unwrap()["tenantAccess"]["allowAdmin"] = json!(true);
     let (mut call, outcome) = run(call, connected);
     let access = |outcome: &Outcome| outcome.manifest("control-plane")["spec"]["access"].clone();
     assert_eq!(access(&outcome), "Admin");
