@@ -14,6 +14,8 @@ use crate::assignment::{self, Domain, Lease, State};
 pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 /// Label of a leased node: the control plane.
 pub const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
+/// Label of a node that an earlier version leased. Its servers belong to that control plane until a person says so in [`LEASE`].
+const FORMER_LEASE: &str = "c5c3.io/control-plane";
 /// Label of a node whose lease ends: the phase.
 pub const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 /// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
@@ -141,9 +143,12 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
         let value = node.metadata.labels.get(name);
         value.cloned().unwrap_or_default()
     };
+    let labels = &node.metadata.labels;
+    let was_leased = labels.contains_key(FORMER_LEASE) && lease(node).is_none();
     let is_leaving = !is_hypervisor(node)
+        || was_leased
         || node.body.spec.unschedulable
-        || node.metadata.labels.contains_key(MAINTENANCE)
+        || labels.contains_key(MAINTENANCE)
         || node.metadata.deletion_timestamp.is_some();
     assignment::Node {
         name: node.metadata.name.clone(),

@@ -60,7 +60,7 @@ fn share_without_free_nodes_says_what_it_is_due() {
 }
 
 #[test]
-fn nodes_that_are_cordoned_or_not_ready_are_not_leased() {
+fn nodes_that_are_cordoned_not_ready_or_formerly_leased_are_not_leased() {
     let mut cluster = cluster();
     let node =
         |cluster: &mut Cluster, name: &str, node: &Value| put::<Node>(cluster, "", name, node);
@@ -75,8 +75,13 @@ fn nodes_that_are_cordoned_or_not_ready_are_not_leased() {
     cordoned["spec"] = json!({ "unschedulable": true });
     node(&mut cluster, "node-d", &cordoned);
     put_node(&mut cluster, "node-e", "10.0.0.5");
+    put_node(&mut cluster, "node-f", "10.0.0.6");
+    let mut formerly = cluster.get(&Key::of::<Node>("", "node-f")).unwrap().clone();
+    formerly["metadata"]["labels"]["c5c3.io/control-plane"] = json!("staging");
+    node(&mut cluster, "node-f", &formerly);
     settle(&mut cluster, "prod");
     assert_eq!(leases(&cluster), planes(["prod", "", "", "prod"]));
+    assert_eq!(lease(&cluster, "node-f"), None);
 }
 
 #[test]
