@@ -8,7 +8,7 @@ use futures::StreamExt;
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{info, warn};
 
@@ -22,6 +22,9 @@ use crate::state::{Change, Pod, PodName, State};
 /// these labels causes no loop.
 const SWEEP: Duration = Duration::from_secs(30);
 
+/// How long a change may take. Without a limit, an API server that doesn't answer would stop all changes.
+const PATIENCE: Duration = Duration::from_secs(15);
+
 /// How many pods are changed at once, and how many wait.
 const AT_ONCE: usize = 8;
 const WAITING: usize = 256;
@@ -30,7 +33,16 @@ const WAITING: usize = 256;
 pub async fn follow(shared: &Shared) {
     let (send, changes) = mpsc::channel::<Change>(WAITING);
     let work = ReceiverStream::new(changes).for_each_concurrent(AT_ONCE, |change| async move {
-        shared.apply(Source::Controller, &change).await;
+        if timeout(PATIENCE, shared.apply(Source::Controller, &change))
+            .await
+            .is_err()
+        {
+            let (namespace, pod) = (&change.pod.namespace, &change.pod.name);
+            warn!(
+                namespace,
+                pod, "the API server doesn't answer; the pod is labelled later"
+            );
+        }
     });
     let watch = async {
         let mut seen = pin!(cluster::watch(&shared.client));

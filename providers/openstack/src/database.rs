@@ -46,9 +46,9 @@ pub struct DatabaseServer {
 }
 
 impl Database {
-    /// Resolves a database of a service by its suffix: one of [`crate::ServiceDefinition::databases`], or that of a cell. Database, user and
-    /// grant are created in a server of this cluster, but not in an external server. A database and its user are kept when the
-    /// service is deleted.
+    /// Resolves a database of a service by its suffix: one of [`crate::ServiceDefinition::databases`], or that of a cell.
+    /// Database, user and grant are created in a server of this cluster, but not in an external server. A database and its
+    /// user are kept when the service is deleted.
     pub fn resolve(
         service: &Service<'_>,
         suffix: &str,
