@@ -78,7 +78,7 @@ impl Review {
         let binding = request.object.as_ref().filter(|_| !request.dry_run)?;
         let target = &binding.target;
         let is_node = ["", "Node"].contains(&target.kind.as_str());
-        let is_named = !request.namespace.is_empty() && !request.name.is_empty();
+        let is_named = is_name(&request.namespace) && is_name(&request.name);
         (is_node && is_named).then(|| Bound {
             pod: PodName {
                 namespace: request.namespace.clone(),
@@ -100,6 +100,16 @@ impl Review {
             },
         }
     }
+}
+
+/// Whether an object may have this name. Names become parts of a URL, and whoever reaches the webhook chooses them.
+fn is_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.len() <= 253
+        && text.bytes().next().is_some_and(is_letter)
+        && text
+            .bytes()
+            .all(|byte| is_letter(byte) || byte == b'-' || byte == b'.')
 }
 
 #[cfg(test)]
@@ -139,6 +149,27 @@ mod tests {
                 "response": {"uid": "review", "allowed": true},
             })
         );
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_in_the_api_change_nothing() {
+        for name in [
+            "",
+            "web/status",
+            "web?x=y",
+            "..",
+            "../..",
+            "web#",
+            "WEB",
+            "%2e",
+        ] {
+            assert_eq!(
+                review(|request| request["name"] = json!(name)).bound(),
+                None
+            );
+            let namespace = |request: &mut Value| request["namespace"] = json!(name);
+            assert_eq!(review(namespace).bound(), None, "{name}");
+        }
     }
 
     #[test]
