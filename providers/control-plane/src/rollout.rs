@@ -10,7 +10,7 @@ use provider_openstack::table::Tags;
 
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
-use crate::survey::Survey;
+use crate::survey::{Sight, Survey};
 
 /// How long a phase may take.
 pub const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
@@ -75,7 +75,7 @@ impl View<'_> {
     /// Nothing runs yet: every node simply gets the wanted release.
     fn install(&self) -> Rollout {
         let release = self.wanted.release;
-        let waits = self.waits_for(release, |_| true);
+        let waits = self.waits_for(self.wanted, |_| true);
         let progress = match &waits {
             None => Progress::Ready,
             Some(message) => {
@@ -93,23 +93,36 @@ impl View<'_> {
         }
     }
 
-    /// One release for every node.
+    /// One release for every node that can run it.
     fn all(&self, tags: &'static Tags) -> BTreeMap<Node, &'static Tags> {
         let steps = self.recipe.graph.steps();
-        steps.map(|step| (step.node, tags)).collect()
+        steps
+            .map(|step| (step.node, self.reachable(step.node, tags)))
+            .collect()
+    }
+
+    /// The release of a node that is to have another: its own, where its databases have come to a later one.
+    fn reachable(&self, node: Node, tags: &'static Tags) -> &'static Tags {
+        let runs = self.survey.get(&node).and_then(Sight::release);
+        match runs {
+            Some(runs) if runs.release > tags.release => runs,
+            _ => tags,
+        }
     }
 
     /// The first of some nodes that doesn't run with a release yet.
-    fn waits_for(&self, release: Release, belongs: impl Fn(&Step) -> bool) -> Option<String> {
-        let release = release.to_string();
+    fn waits_for(&self, tags: &'static Tags, belongs: impl Fn(&Step) -> bool) -> Option<String> {
         let mut steps = self.recipe.graph.steps().filter(|step| belongs(step));
-        steps.find_map(|step| match self.survey.get(&step.node) {
-            Some(sight) if sight.serves(&release) => None,
-            Some(sight) if sight.progress.is_ready() => {
-                Some(format!("{} doesn't run {release} yet", step.title()))
+        steps.find_map(|step| {
+            let release = self.reachable(step.node, tags).release.to_string();
+            match self.survey.get(&step.node) {
+                Some(sight) if sight.serves(&release) => None,
+                Some(sight) if sight.progress.is_ready() => {
+                    Some(format!("{} doesn't run {release} yet", step.title()))
+                }
+                Some(sight) => Some(sight.message().to_owned()),
+                None => Some(format!("{} isn't there yet", step.title())),
             }
-            Some(sight) => Some(sight.message().to_owned()),
-            None => Some(format!("{} isn't there yet", step.title())),
         })
     }
 }
@@ -129,7 +142,7 @@ impl Change<'_> {
         let returning = phase == UpdatePhase::RollingBack
             || is_under_way(phase)
                 && update.as_ref().map(|update| &update.release) != Some(&wanted.to_string());
-        if returning && let Some(message) = self.view.waits_for(good, |_| true) {
+        if returning && let Some(message) = self.view.waits_for(self.good, |_| true) {
             return self.roll_back(update, &message);
         }
         if wanted == good {
@@ -211,7 +224,7 @@ impl Change<'_> {
 
     /// What a phase waits for.
     fn waits_in(&self, phase: UpdatePhase) -> Option<String> {
-        let (good, wanted) = (self.good.release, self.view.wanted.release);
+        let (good, wanted) = (self.good, self.view.wanted);
         match phase {
             UpdatePhase::Validating => self.view.waits_for(good, |_| true),
             UpdatePhase::UpdatingInfra => self.view.waits_for(wanted, |step| step.phase == 1),
@@ -244,8 +257,8 @@ impl Change<'_> {
         };
         let good = self.good.release;
         Some(format!(
-            "the change to OpenStack {wanted} failed in {phase:?}: {why}. Everything returns to {good}; mend the cause and \
-             change the spec to try again"
+            "the change to OpenStack {wanted} failed in {phase:?}: {why}. Everything whose database can returns to {good}; mend \
+             the cause and change the spec to try again"
         ))
     }
 
@@ -259,7 +272,7 @@ impl Change<'_> {
                 phase >= UpdatePhase::UpdatingServices
                     && self
                         .view
-                        .waits_for(wanted.release, |other| (4..turn).contains(&other.phase))
+                        .waits_for(wanted, |other| (4..turn).contains(&other.phase))
                         .is_none()
             }
         };
@@ -270,7 +283,10 @@ impl Change<'_> {
                 let has = sight.is_some_and(|sight| sight.text("/spec/release") == Some(&text));
                 (
                     step.node,
-                    if has || turn(step) { wanted } else { self.good },
+                    match has || turn(step) {
+                        true => wanted,
+                        false => self.view.reachable(step.node, self.good),
+                    },
                 )
             })
             .collect()

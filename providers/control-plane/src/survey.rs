@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
+use provider_openstack::Release;
+use provider_openstack::table::Tags;
 use serde_json::Value;
 
 use crate::graph::{Node, Step};
@@ -46,6 +48,11 @@ impl Sight {
             Lookup::Found(object) => object.pointer(pointer)?.as_str(),
             Lookup::Missing | Lookup::Unknown(_) => None,
         }
+    }
+
+    /// The release that its databases have come to, where it has one.
+    pub fn release(&self) -> Option<&'static Tags> {
+        Release::tags(self.text("/status/release")?).ok()
     }
 
     /// Whether it is ready, and with this release: wanted, and, where it says so, running.

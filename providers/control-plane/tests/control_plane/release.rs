@@ -133,11 +133,12 @@ fn what_has_changed_does_not_change_back_while_something_is_unready() {
     assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
 }
 
+/// Databases can't go back: what has come to a release stays with it.
 #[rstest]
 #[case::keystone(Node::Keystone)]
 #[case::glance(Node::Glance)]
 #[case::cinder(Node::Cinder)]
-fn a_phase_that_takes_too_long_brings_all_back(#[case] slow: Node) {
+fn a_phase_that_takes_too_long_brings_back_what_can_go_back(#[case] slow: Node) {
     let mut stage = running("2025.2");
     wants(&mut stage, "2026.1");
     stage.held.insert(slow);
@@ -157,7 +158,21 @@ fn a_phase_that_takes_too_long_brings_all_back(#[case] slow: Node) {
         "{:#}",
         stage.status()
     );
-    assert!(all(&stage, "2025.2"));
+    let came = |node: &Node| stage.object(*node).unwrap()["status"]["release"] == "2026.1";
+    let nodes = [Node::Keystone].into_iter().chain(SERVICES);
+    let done: Vec<Node> = nodes.filter(came).collect();
+    assert!(!done.is_empty() && !done.contains(&slow), "{done:?}");
+    let returned = |stage: &Stage| {
+        let mut releases = releases(stage).into_iter();
+        releases.all(|(node, has)| {
+            has == if done.contains(&node) {
+                "2026.1"
+            } else {
+                "2025.2"
+            }
+        })
+    };
+    assert!(returned(&stage), "{:?}", releases(&stage));
     let (status, reason, message) = stage.condition("UpToDate");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "RollingBack"));
     assert!(
@@ -174,7 +189,7 @@ fn a_phase_that_takes_too_long_brings_all_back(#[case] slow: Node) {
 
     stage.cluster.wait(TIMEOUT * 10);
     stage.play();
-    assert!(all(&stage, "2025.2"), "it isn't tried again by itself");
+    assert!(returned(&stage), "it isn't tried again by itself");
 
     stage.want(|spec| spec["global"] = json!({ "network": { "mtu": 9000 } }));
     stage.play();
