@@ -108,7 +108,10 @@ pub static GRAPH: [Step; 14] = [
         needs: &[],
         uses: &[],
         condition: INFRASTRUCTURE,
-        objects: &[(RabbitmqCluster::KIND, RABBITMQ)],
+        objects: &[
+            (RabbitmqCluster::KIND, RABBITMQ),
+            (PodDisruptionBudget::KIND, RABBITMQ),
+        ],
         dependency: None,
     },
     Step {

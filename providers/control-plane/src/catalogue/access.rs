@@ -13,7 +13,9 @@ use provider_openstack::KEYSTONE;
 
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
-use crate::credentials::{CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Sealed, Site, deliver, hold};
+use crate::credentials::{
+    CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Sealed, Site, VOLUMES, deliver, hold,
+};
 use crate::manifest::korc::{ApplicationCredential, Made};
 use crate::services::ADMIN_CREDENTIALS;
 
@@ -145,19 +147,11 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         project: ADMIN,
     };
     let first = site.clouds(&[(CLOUD, login)])?;
-    let bootstrap = deliver(
-        korc.recipe,
-        korc.observed,
-        korc.desired,
-        BOOTSTRAP,
-        first.clone(),
-    )?;
+    let bootstrap = deliver(korc.recipe, korc.observed, korc.desired, BOOTSTRAP, first)?;
+    let both = |login| site.clouds(&[(CLOUD, login), (VOLUMES, login)]);
     let values = match &own {
-        Own::There { id, secret } => {
-            let login = Login::ApplicationCredential { id, secret };
-            site.clouds(&[(CLOUD, login)])?
-        }
-        Own::Absent(_) => first,
+        Own::There { id, secret } => both(Login::ApplicationCredential { id, secret })?,
+        Own::Absent(_) => both(login)?,
         Own::Unknown(message) => {
             hold(korc.recipe, korc.desired, CLOUDS);
             let message = message.clone();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Recipe;
 use crate::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
-use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed};
+use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
 
 /// The project in the domain Default that service users work in.
 pub(super) const PROJECT: &str = "service";
@@ -51,6 +51,18 @@ impl<'a> Korc<'a> {
             observed,
             desired,
             cloud: cloud.unwrap_or_else(own),
+        }
+    }
+
+    /// The cloud that K-ORC uses Cinder by. Of a clouds.yaml that users bring, it is the one that they name.
+    pub(super) fn volumes(&self) -> CloudCredentialsRef {
+        let cloud = self.cloud.clone();
+        match self.recipe.korc.cloud_credentials_ref {
+            Some(_) => cloud,
+            None => CloudCredentialsRef {
+                cloud_name: VOLUMES.to_owned(),
+                ..cloud
+            },
         }
     }
 

@@ -62,7 +62,7 @@ pub fn compose(
             }],
             is_public: true,
         };
-        let body = Made::new(&korc.cloud, type_).detached();
+        let body = Made::new(&korc.volumes(), type_).detached();
         all.push(korc.want(pool, &body, turn)?.progress);
     }
     let progress = first_unready(all);

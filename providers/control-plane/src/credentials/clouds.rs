@@ -15,6 +15,9 @@ pub(crate) const CLOUDS_YAML: &str = "clouds.yaml";
 pub(crate) const CA: &str = "cacert";
 /// What the one cloud, or the first, is called.
 pub(crate) const CLOUD: &str = "openstack";
+/// The cloud that K-ORC uses Cinder by. K-ORC reads the catalogue of a cloud once and keeps it for half the life of a token, so Cinder must
+/// be in it when the cloud is first used.
+pub(crate) const VOLUMES: &str = "volumes";
 /// The domain of Keystone's first user and of the services' users.
 pub(crate) const DEFAULT: &str = "Default";
 
@@ -31,6 +34,7 @@ pub(crate) struct Site {
 }
 
 /// How somebody authenticates.
+#[derive(Clone, Copy)]
 pub(crate) enum Login<'a> {
     /// With a password, in a project of the user's domain.
     Password {
@@ -61,6 +65,9 @@ struct Cloud<'a> {
     region_name: &'a str,
     endpoint_type: &'a str,
     identity_api_version: u8,
+    /// Distinguishes the cloud for K-ORC, which knows clouds by their content and not by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume_api_version: Option<u8>,
 }
 
 #[derive(Serialize)]
@@ -97,7 +104,7 @@ impl Site {
         let clouds = logins.iter();
         let clouds = Clouds {
             clouds: clouds
-                .map(|(name, login)| (*name, self.cloud(login)))
+                .map(|(name, login)| (*name, self.cloud(name, login)))
                 .collect(),
         };
         // The error would quote what it could not write.
@@ -110,7 +117,7 @@ impl Site {
         Ok(values)
     }
 
-    fn cloud<'a>(&'a self, login: &'a Login<'_>) -> Cloud<'a> {
+    fn cloud<'a>(&'a self, name: &str, login: &'a Login<'_>) -> Cloud<'a> {
         let auth_url = &self.auth_url;
         let (auth_type, auth) = match login {
             Login::Password {
@@ -158,6 +165,7 @@ impl Site {
             region_name: &self.region,
             endpoint_type: self.interface,
             identity_api_version: 3,
+            volume_api_version: (name == VOLUMES).then_some(3),
         }
     }
 }

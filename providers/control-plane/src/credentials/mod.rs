@@ -8,7 +8,7 @@ mod sealed;
 mod standing;
 mod users;
 
-pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site};
+pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
 pub(crate) use delivery::{deliver, hold};
 pub(crate) use rotations::Rotations;
 pub(crate) use sealed::{Line, Sealed};

@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
     SeccompProfile, Service, ServicePort, ServiceSpec, TCPSocketAction,
 };
-use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
@@ -68,15 +67,7 @@ impl Recipe<'_> {
             ..Service::default()
         };
         desired.apply(namespace, MEMCACHED, &service);
-        let budget = PodDisruptionBudget {
-            metadata,
-            spec: Some(PodDisruptionBudgetSpec {
-                max_unavailable: Some(IntOrString::Int(1)),
-                selector: Some(placement::selector(&labels)),
-                ..PodDisruptionBudgetSpec::default()
-            }),
-            ..PodDisruptionBudget::default()
-        };
+        let budget = placement::budget(metadata, &labels);
         desired.apply(namespace, MEMCACHED, &budget);
     }
 

@@ -9,7 +9,9 @@ use k8s_openapi::api::core::v1::{
     PodAffinityTerm, PodAntiAffinity, Toleration, TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 /// The failure domains that are spread over where nothing is said, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
@@ -101,6 +103,19 @@ pub fn selector(labels: &BTreeMap<String, String>) -> LabelSelector {
     LabelSelector {
         match_labels: Some(labels.clone()),
         ..LabelSelector::default()
+    }
+}
+
+/// At most one of some pods is evicted at a time.
+pub fn budget(metadata: ObjectMeta, labels: &BTreeMap<String, String>) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata,
+        spec: Some(PodDisruptionBudgetSpec {
+            max_unavailable: Some(IntOrString::Int(1)),
+            selector: Some(selector(labels)),
+            ..PodDisruptionBudgetSpec::default()
+        }),
+        ..PodDisruptionBudget::default()
     }
 }
 

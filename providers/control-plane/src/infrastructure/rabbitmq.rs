@@ -62,6 +62,9 @@ impl Recipe<'_> {
         };
         let cluster = RabbitmqCluster { metadata, spec };
         desired.apply(self.namespace(), RABBITMQ, &cluster);
+        // Its operator composes none. A second member that is evicted would stop the third, which is then a minority.
+        let budget = placement::budget(ObjectMeta::default(), &labels);
+        desired.apply(self.namespace(), RABBITMQ, &budget);
     }
 
     /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.
