@@ -34,8 +34,9 @@ pub fn secret(
     })
 }
 
-/// A Secret that users create, with every key that operators read.
-pub fn of_a_user(namespace: &str, name: &str) -> Value {
+/// A Secret that users create, with every key that operators read. The user of Ceph may be given.
+pub fn of_a_user(namespace: &str, name: &str, ceph_user: Option<&str>) -> Value {
+    let ceph_user = ceph_user.unwrap_or(USER);
     let drawn = [
         "password",
         "application_credential_id",
@@ -51,9 +52,9 @@ pub fn of_a_user(namespace: &str, name: &str) -> Value {
     let key = placeholder(&format!("{namespace}/{name}"), &GeneratedValue::Key(32));
     let known = [
         ("username", USER.to_owned()),
-        ("userID", USER.to_owned()),
-        ("ceph.conf", "[global]\n".to_owned()),
-        ("keyring", format!("[client.{USER}]\n\tkey = {key}\n")),
+        ("userID", ceph_user.to_owned()),
+        ("ceph.conf", "[global]\nmon_host = 192.0.2.1\n".to_owned()),
+        ("keyring", format!("[client.{ceph_user}]\n\tkey = {key}\n")),
     ];
     let known = known.map(|(key, text)| (key, GeneratedValue::Text(text)));
     let values = drawn.into_iter().chain(known);

@@ -234,7 +234,8 @@ impl<'a> Run<'a> {
                 break;
             }
             for key in missing {
-                let secret = placeholder::of_a_user(&key.namespace, &key.name);
+                let secret =
+                    placeholder::of_a_user(&key.namespace, &key.name, ceph_user(&self.store, &key));
                 self.store
                     .apply(&key.cluster, Manifest::try_from(secret)?, None);
                 assumed.push(key);
@@ -272,4 +273,23 @@ fn uid(composite: &Manifest, claim: &Manifest, store: &Store) -> String {
         ("", recorded) => recorded.to_owned(),
         (given, _) => given.to_owned(),
     }
+}
+
+/// The user of Ceph whose key a resource in its namespace expects in a Secret.
+fn ceph_user<'s>(store: &'s Store, secret: &Key) -> Option<&'s str> {
+    fn find<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+        match value {
+            Value::Object(fields) => {
+                let is_it = value["cephSecretRef"]["name"] == name;
+                let user = fields.get("user").and_then(Value::as_str);
+                user.filter(|_| is_it)
+                    .or_else(|| fields.values().find_map(|value| find(value, name)))
+            }
+            Value::Array(values) => values.iter().find_map(|value| find(value, name)),
+            _ => None,
+        }
+    }
+    let beside = |key: &Key| (&key.cluster, &key.namespace) == (&secret.cluster, &secret.namespace);
+    let mut manifests = store.iter().filter(|(key, _)| beside(key));
+    manifests.find_map(|(_, manifest)| find(manifest.value(), &secret.name))
 }

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use kube::core::DynamicObject;
+use serde_json::Value;
 
 use crate::cloud::Cloud;
 use crate::eventually;
@@ -82,6 +83,26 @@ impl Ceph {
     pub fn images(&self, pool: &str) -> Result<Vec<String>> {
         let names = self.run(&["rbd", "ls", pool])?;
         Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    /// The parent of an image that is a clone, as `pool/image@snapshot`; nothing for another.
+    ///
+    /// # Errors
+    /// When there is no such image.
+    pub fn parent(&self, pool: &str, image: &str) -> Result<String> {
+        let info = self.run(&[
+            "rbd",
+            "info",
+            "--format",
+            "json",
+            &format!("{pool}/{image}"),
+        ])?;
+        let info: Value = serde_json::from_str(&info)?;
+        let part = |name: &str| info["parent"][name].as_str().unwrap_or_default();
+        Ok(match info["parent"].is_null() {
+            true => String::new(),
+            false => format!("{}/{}@{}", part("pool"), part("image"), part("snapshot")),
+        })
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {

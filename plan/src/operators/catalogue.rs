@@ -59,10 +59,15 @@ pub fn of_external_secrets(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value
     let name = spec["target"]["name"].as_str().unwrap_or(manifest.name());
     let brought = spec["data"].as_array().into_iter().flatten();
     let brought = brought.filter_map(|entry| entry["secretKey"].as_str());
-    let rendered = spec["target"]["template"]["data"].as_object();
-    let rendered = rendered.into_iter().flatten().map(|(key, _)| key.as_str());
-    let keys: BTreeMap<String, GeneratedValue> = match rendered.clone().next() {
-        Some(_) => rendered.map(drawn).collect(),
+    let templates = spec["target"]["template"]["data"].as_object();
+    let keys: BTreeMap<String, GeneratedValue> = match templates {
+        Some(templates) => {
+            let templates = templates.iter();
+            let render = |text: &Value| render(text.as_str().unwrap_or_default(), name);
+            let texts =
+                templates.map(|(key, text)| (key.clone(), GeneratedValue::Text(render(text))));
+            texts.collect()
+        }
         None => brought.map(drawn).collect(),
     };
     vec![placeholder::secret(
@@ -71,6 +76,17 @@ pub fn of_external_secrets(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value
         BTreeMap::new(),
         &keys,
     )]
+}
+
+/// A template with a placeholder for each value.
+fn render(template: &str, secret: &str) -> String {
+    let mut parts = template.split("{{");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for (value, rest) in parts.filter_map(|part| part.split_once("}}")) {
+        text += &placeholder::identifier(&format!("{secret} {}", value.trim()));
+        text += rest;
+    }
+    text
 }
 
 fn drawn(key: &str) -> (String, GeneratedValue) {

@@ -214,5 +214,5 @@ fn secrets_that_travel_to_hypervisors_are_composed_by_operators() {
         }
         sources += 1;
     }
-    assert_eq!(sources, 3);
+    assert_eq!(sources, 4);
 }

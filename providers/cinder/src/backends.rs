@@ -1,9 +1,10 @@
 //! Backends: pools in Ceph, each with its own configuration, key and programs.
 
 use c5c3_api::cinder::{self, BackendStatus, CinderSpec};
+use c5c3_api::hypervisor::CEPH_KEY;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Service,
+    AgentSecret, Awaited, CINDER_VOLUME, Config, Extra, Files, Jobs, Options, Pods, Pool, Service,
     ServiceContext, progress, reached, said, sum, uuid,
 };
 
@@ -47,7 +48,7 @@ pub fn resolve<'a>(
         let pool = Pool::resolve(service, &field, &spec.rbd, observed);
         Ok(Backend {
             options: Extra::of_section(service, &config::BACKEND, listed, &spec.options)?,
-            pool: pool.and_then(named),
+            pool: pool.and_then(usable),
             uuid: spec.secret_uuid.clone().unwrap_or_else(derived),
             spec,
         })
@@ -77,19 +78,10 @@ fn check(service: &Service<'_>, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Checks that Ceph's user can be a part of a file's name, where os-brick looks for its key.
-fn named(pool: Pool) -> Awaited<Pool> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    match pool.user.bytes().all(is_plain) {
-        true => Ok(pool),
-        false => Err(Progress::failed(
-            Reason::InvalidSecret,
-            format!(
-                "Ceph's user is {}: choose one of letters, digits, -, _ and .",
-                pool.user
-            ),
-        )),
-    }
+/// Checks that os-brick, which looks for the key by the user's name, and hypervisors can be given it.
+fn usable(pool: Pool) -> Awaited<Pool> {
+    pool.key()?;
+    pool.plainly_named()
 }
 
 impl Backend<'_> {
@@ -150,6 +142,33 @@ impl Backend<'_> {
         let name = &self.spec.name;
         let keyring = format!("{name}.client.{}.keyring", pool.user);
         pool.files(CEPH, &format!("{name}.conf"), &keyring, files);
+    }
+}
+
+/// Composes the Secret with the keys by which servers use the volumes. The keys of backends that aren't ready or were removed stay:
+/// without them, hypervisors can't start servers with such volumes.
+pub fn publish(
+    service: &Service<'_>,
+    backends: &[Backend<'_>],
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let secret = AgentSecret::of(service, "compute");
+    let Ok(mut files) = secret.published(observed) else {
+        return secret.keep(desired);
+    };
+    for backend in backends {
+        if let Ok(key) = backend
+            .pool
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(Pool::key)
+        {
+            files.secret(&format!("{CEPH_KEY}{}", backend.uuid), key);
+        }
+    }
+    if !files.is_empty() {
+        secret.apply(&files, desired);
     }
 }
 

@@ -144,19 +144,16 @@ impl Facts<'_> {
             .section("nova")
             .set("region_name", self.access.region())
             .set("interface", "internal");
-        match service.release < GLANCE_SECTION {
-            true => {
-                if let Some(path) = self.access.authority(service, files) {
-                    let section = config.section("DEFAULT");
-                    section.set("glance_ca_certificates_file", path);
-                }
-            }
-            false => {
-                let section = config.section("glance");
-                self.access.authenticate(service, section, files);
-                if service.release >= GLANCE_REGION {
-                    section.set("region_name", self.access.region());
-                }
+        // Cinder verifies Glance's certificate by this option, also where the section glance has its own.
+        if let Some(path) = self.access.authority(service, files) {
+            let section = config.section("DEFAULT");
+            section.set("glance_ca_certificates_file", path);
+        }
+        if service.release >= GLANCE_SECTION {
+            let section = config.section("glance");
+            self.access.authenticate(service, section, files);
+            if service.release >= GLANCE_REGION {
+                section.set("region_name", self.access.region());
             }
         }
         // The helpers run as the pod's own user, without capabilities. Volumes in Ceph need none.

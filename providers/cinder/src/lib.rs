@@ -79,6 +79,7 @@ impl Composer for Cinder {
         });
         let status = context.run(progress(&database), workload, observed, desired)?;
         desired.conditions.set("MessagingReady", &progress(&bus));
+        backends::publish(&service, &backends, observed, desired);
         let pools = backends::connected(&backends, backup.as_ref(), &context.jobs, desired);
         if spec.backends.is_empty() {
             let nowhere = Progress::waiting(

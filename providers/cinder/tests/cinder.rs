@@ -198,6 +198,42 @@ fn backend_without_a_key_leaves_the_others_alone() {
     // Backups would lack the key of some volumes.
     assert!(!volumes.contains_key("cinder-backup"));
     assert_eq!(condition(&cluster, "APIReady"), ready());
+    assert_eq!(hypervisor_keys(&cluster), ["cinder-a-s3cret"]);
+}
+
+/// The keys by which servers use the volumes.
+fn hypervisor_keys(cluster: &Cluster) -> Vec<String> {
+    let secret = cluster.get::<Secret>("cinder-compute");
+    let data = secret.and_then(|secret| secret["data"].as_object());
+    let names = data.into_iter().flat_map(|data| data.keys());
+    let names = names.filter(|name| name.starts_with("ceph-key-"));
+    let mut keys: Vec<String> = names
+        .filter_map(|name| cluster.value("cinder-compute", name))
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn hypervisors_keep_the_keys_of_volumes_that_servers_may_have() {
+    let mut cluster = running();
+    let secret = cluster.get::<Secret>("cinder-compute").unwrap();
+    assert_eq!(secret["metadata"]["labels"]["c5c3.io/agents"], "cinder");
+    let both = ["cinder-a-s3cret", "cinder-b-s3cret"];
+    assert_eq!(hypervisor_keys(&cluster), both);
+    cluster.delete::<Secret>("ceph-cinder-st-pool-b");
+    cluster.settle(&CINDER, "cinder");
+    assert_eq!(hypervisor_keys(&cluster), both);
+    // libvirt finds the key of each backend under the UUID that Cinder tells Nova.
+    let status = &cluster.get::<Custom<CinderSpec>>("cinder").unwrap()["status"]["backends"];
+    let uuid = status[0]["secretUuid"].as_str().unwrap();
+    let key = cluster.value("cinder-compute", &format!("ceph-key-{uuid}"));
+    assert_eq!(key.as_deref(), Some("cinder-a-s3cret"));
+    change(&mut cluster, |cinder| {
+        let backends = cinder["spec"]["backends"].as_array_mut();
+        backends.unwrap().truncate(1);
+    });
+    assert_eq!(hypervisor_keys(&cluster), both);
 }
 
 #[test]

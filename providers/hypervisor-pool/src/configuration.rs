@@ -1,11 +1,12 @@
-//! Configuration of the agents: Secrets that the operators of OVN, Neutron and Nova write beside a control plane, and their
-//! copies beside the agents.
+//! Configuration of the agents: Secrets that the operators of OVN, Neutron, Nova and Cinder write beside a control plane, and
+//! their copies beside the agents.
 //!
 //! Where control plane and nodes are in different clusters, External Secrets bring the Secrets, and nothing is copied.
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::{AGENTS, CELL, HypervisorShareSpec};
+use c5c3_api::cinder::CinderSpec;
+use c5c3_api::hypervisor::{AGENTS, CELL, CEPH_KEY, HypervisorShareSpec};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
@@ -21,13 +22,17 @@ use provider_openstack::{Awaited, digest};
 pub const RELEASE: &str = "release";
 
 /// The kinds whose operators write such Secrets, by the label's value.
-pub const OWNERS: [(&str, ResourceKind); 3] = [
+pub const OWNERS: [(&str, ResourceKind); 4] = [
     ("ovn", Custom::<OvnClusterSpec>::KIND),
     ("neutron", Custom::<NeutronSpec>::KIND),
     ("nova", Custom::<NovaSpec>::KIND),
+    ("cinder", Custom::<CinderSpec>::KIND),
 ];
 
-/// The configuration of the agents of OVN, Neutron or Nova.
+/// Secrets with keys of Ceph's users, which libvirt sees, if they exist.
+pub const CEPH_KEYS: [&str; 2] = ["ceph-nova", "ceph-cinder"];
+
+/// The configuration of the agents of OVN, Neutron or Nova, and keys of Ceph's users.
 #[derive(Clone)]
 pub struct Configuration {
     /// The name of its copy.
@@ -37,7 +42,8 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// The configuration that an operator, of `ovn`, `neutron` or `nova`, wrote in a namespace; for one cell, if one is given.
+    /// The configuration that an operator, of `ovn`, `neutron`, `nova` or `cinder`, wrote in a namespace; for one cell, if one is
+    /// given.
     ///
     /// # Errors
     /// There is none yet, or there are several, or it can't be read.
@@ -135,20 +141,47 @@ impl Configuration {
     }
 
     fn files(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
-        self.values.iter().filter(|(key, _)| *key != RELEASE)
+        let is_file = |key: &str| key != RELEASE && !key.starts_with(CEPH_KEY);
+        self.values.iter().filter(move |(key, _)| is_file(key))
     }
 
-    /// Copies its files into the agents' namespace.
+    /// Copies its files into the agents' namespace, and the keys of Ceph's users into a Secret of their own.
     pub fn copy(&self, namespace: &str, desired: &mut DesiredState) {
-        let data = self.files();
-        let data = data.map(|(key, value)| (key.clone(), ByteString(value.clone())));
-        let secret = Secret {
-            data: Some(data.collect()),
-            type_: Some("Opaque".to_owned()),
-            ..Secret::default()
-        };
-        desired.apply(namespace, self.name, &secret);
+        let keys = self.values.iter();
+        let keys = data(keys.filter(|(key, _)| key.starts_with(CEPH_KEY)));
+        for (name, data) in [
+            (self.name.to_owned(), data(self.files())),
+            (format!("ceph-{}", self.name), keys),
+        ] {
+            if data.is_empty() {
+                // Servers outlive what they need the keys for.
+                if CEPH_KEYS.contains(&name.as_str()) {
+                    desired.keep(Key::of::<Secret>(namespace, &name));
+                }
+                continue;
+            }
+            let secret = Secret {
+                data: Some(data),
+                type_: Some("Opaque".to_owned()),
+                ..Secret::default()
+            };
+            desired.apply(namespace, &name, &secret);
+        }
     }
+
+    /// Leaves what was copied of a name as it is.
+    pub fn keep(name: &str, namespace: &str, desired: &mut DesiredState) {
+        for name in [name.to_owned(), format!("ceph-{name}")] {
+            desired.keep(Key::of::<Secret>(namespace, &name));
+        }
+    }
+}
+
+fn data<'v>(
+    values: impl Iterator<Item = (&'v String, &'v Vec<u8>)>,
+) -> BTreeMap<String, ByteString> {
+    let data = values.map(|(key, value)| (key.clone(), ByteString(value.clone())));
+    data.collect()
 }
 
 /// Whether an operator composed a Secret for a resource that exists. Other Secrets never reach a hypervisor, whatever their labels.

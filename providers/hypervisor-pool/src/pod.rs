@@ -9,8 +9,9 @@ use k8s_openapi::api::core::v1::{
     Affinity, Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
     EnvVarSource, ExecAction, HostAlias, HostPathVolumeSource, NodeAffinity, NodeSelector,
     NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, PodSecurityContext, PodSpec,
-    PodTemplateSpec, Probe, ResourceRequirements, SeccompProfile, SecretVolumeSource,
-    SecurityContext, Toleration, Volume, VolumeMount,
+    PodTemplateSpec, Probe, ProjectedVolumeSource, ResourceRequirements, SeccompProfile,
+    SecretProjection, SecretVolumeSource, SecurityContext, Toleration, Volume, VolumeMount,
+    VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
@@ -189,19 +190,29 @@ fn security(rights: Rights) -> SecurityContext {
     }
 }
 
-/// The container that checks what a node must have: some of `tun`, `kvm`, `openvswitch` and `interface`.
-pub fn requirements(image: &str, needed: &[&str], tunnel_interface: &str) -> Container {
+/// The container that checks what a node must have, some of `tun`, `kvm`, `openvswitch` and `interface`, and that it has nothing of
+/// another lease: a node may come back whose Node was deleted. It needs the volumes `dev` and `nova`.
+pub fn requirements(
+    image: &str,
+    needed: &[&str],
+    tunnel_interface: &str,
+    lease: &str,
+) -> Container {
     let script = include_str!("scripts/requirements.sh");
     Container {
         env: Some(vec![
             variable("REQUIREMENTS", &needed.join(" ")),
+            variable("LEASE", lease),
             variable("TUNNEL_INTERFACE", tunnel_interface),
         ]),
         resources: Some(resources("10m", "16Mi", "64Mi")),
-        volume_mounts: Some(vec![VolumeMount {
-            read_only: Some(true),
-            ..mount("dev", "/host/dev")
-        }]),
+        volume_mounts: Some(vec![
+            VolumeMount {
+                read_only: Some(true),
+                ..mount("dev", "/host/dev")
+            },
+            mount("nova", "/host/nova"),
+        ]),
         ..container(REQUIREMENTS, image, script, Rights::Capabilities(&[]))
     }
 }
@@ -305,6 +316,27 @@ pub fn secret(name: &str, secret: &str) -> Volume {
             secret_name: Some(secret.to_owned()),
             default_mode: Some(0o440),
             ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+/// Some Secrets in one folder, as far as they exist. Only root and its group may read the files.
+pub fn secrets(name: &str, secrets: &[&str]) -> Volume {
+    let sources = secrets.iter().map(|&secret| VolumeProjection {
+        secret: Some(SecretProjection {
+            name: secret.to_owned(),
+            optional: Some(true),
+            ..SecretProjection::default()
+        }),
+        ..VolumeProjection::default()
+    });
+    Volume {
+        name: name.to_owned(),
+        projected: Some(ProjectedVolumeSource {
+            sources: Some(sources.collect()),
+            default_mode: Some(0o440),
+            ..ProjectedVolumeSource::default()
         }),
         ..Volume::default()
     }

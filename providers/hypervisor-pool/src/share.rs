@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, HostAlias, Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, HostAlias, Namespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Failure, Key, Lookup, ObservedState, Reason, Subject};
+use provider_composer::{
+    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Subject,
+};
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
@@ -88,11 +90,23 @@ impl<'a> Share<'a> {
         let ovn = find("ovn", None);
         let neutron = find("neutron", None);
         let nova = find("nova", Some(spec.cell()));
-        for (name, configuration) in [("ovn", &ovn), ("neutron", &neutron), ("nova", &nova)] {
+        let cinder = find("cinder", None);
+        for (name, configuration) in [
+            ("ovn", &ovn),
+            ("neutron", &neutron),
+            ("nova", &nova),
+            ("cinder", &cinder),
+        ] {
             match configuration {
                 Ok(configuration) => configuration.copy(&self.namespace, desired),
-                Err(_) => desired.keep(Key::of::<Secret>(&self.namespace, name)),
+                Err(_) => Configuration::keep(name, &self.namespace, desired),
             }
+        }
+        // Not every control plane has volumes.
+        if !matches!(cinder, Err(Progress::Waiting { .. })) {
+            desired
+                .conditions
+                .set("VolumeKeysReady", &progress(&cinder));
         }
         self.certificate(desired);
         let files = libvirt::configuration(settings.issuer_ref.is_some());
@@ -103,14 +117,16 @@ impl<'a> Share<'a> {
             .flatten()
             .map(|(_, text)| text.as_str())
             .collect();
-        let libvirt = agents::libvirt(settings, images, &texts);
+        let uid = self.subject.metadata.uid.as_deref().unwrap_or_default();
+        let lease = format!("{} {uid}", self.subject.name());
+        let libvirt = agents::libvirt(settings, images, &lease, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
         desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
         let composed: [(&str, &str, Awaited<Agent>); 5] = [
             (
                 "openvswitch",
                 "OpenVSwitchReady",
-                Ok(agents::open_vswitch(settings, images)),
+                Ok(agents::open_vswitch(settings, images, &lease)),
             ),
             (
                 "ovn-controller",

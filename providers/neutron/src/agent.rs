@@ -1,18 +1,15 @@
 //! What hypervisors need to run neutron-ovn-agent: a Secret, which the hypervisor-pool operator hands to nodes.
 
-use std::collections::BTreeMap;
-
-use c5c3_api::hypervisor::AGENTS;
 use c5c3_api::nova::NovaSpec;
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Custom, DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Custom, DesiredState, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
+    AgentSecret, Awaited, Config, Files, NEUTRON, NOVA, NOVA_METADATA, Service, Values, authority,
 };
 
 use crate::ovn::{ClientFiles, Ovn};
 
+/// The component, by which the Secret is named.
+const COMPONENT: &str = "agent";
 /// The configuration file of the agent.
 const CONFIG: &str = "neutron-ovn-agent.ini";
 /// The folder of the agent's own files on a node.
@@ -79,27 +76,12 @@ pub fn publish(
     if let Some(Some(authority)) = &metadata.tls {
         files.text(AUTHORITY, authority);
     }
-    let mut values = files.contents(desired);
-    values.insert("release".to_owned(), service.release.to_string());
-    let data = values.into_iter();
-    let data: BTreeMap<String, ByteString> = data
-        .map(|(name, value)| (name, ByteString(value.into_bytes())))
-        .collect();
-    let secret = Secret {
-        metadata: service.labelled("agent", AGENTS, NEUTRON.name),
-        data: Some(data),
-        type_: Some("Opaque".to_owned()),
-        ..Secret::default()
-    };
-    desired.apply(service.namespace, &service.named("agent"), &secret);
+    AgentSecret::of(service, COMPONENT).apply(&files, desired);
 }
 
 /// Leaves the Secret as it is.
 pub fn keep(service: &Service<'_>, desired: &mut DesiredState) {
-    desired.keep(Key::of::<Secret>(
-        service.namespace,
-        &service.named("agent"),
-    ));
+    AgentSecret::of(service, COMPONENT).keep(desired);
 }
 
 /// The configuration of the agent, but for the node's own name.

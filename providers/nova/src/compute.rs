@@ -1,12 +1,8 @@
 //! What hypervisors need to run nova-compute: a Secret for each cell, which the hypervisor-pool operator hands to nodes.
 
-use std::collections::BTreeMap;
-
-use c5c3_api::hypervisor::{AGENTS, CELL};
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key};
-use provider_openstack::{Config, Files, Messaging, NOVA, Service};
+use c5c3_api::hypervisor::CELL;
+use provider_composer::DesiredState;
+use provider_openstack::{AgentSecret, Config, Files, Messaging, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
 use crate::options;
@@ -18,38 +14,27 @@ const PRIVILEGED: [&str; 3] = [
     "privsep_osbrick",
 ];
 
-/// The name of a cell's Secret.
-pub fn name(service: &Service<'_>, cell: &str) -> String {
-    service.named(&format!("{cell}-compute"))
+fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
+    AgentSecret::of(service, format!("{cell}-compute")).label(CELL, cell)
 }
 
-/// Composes the Secret of a cell.
+/// Composes the Secret of a cell. Without the key of the pool with servers' disks it stays as it is.
 pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut DesiredState) {
-    let service = facts.service;
-    let mut files = Files::default();
-    let config = nova_conf(facts, cell, bus, &mut files);
-    files.config(CONFIG, &config);
-    let mut values = files.contents(desired);
-    values.insert("release".to_owned(), service.release.to_string());
-    let mut metadata = service.labelled(&format!("{cell}-compute"), AGENTS, NOVA.name);
-    let labels = metadata.labels.get_or_insert_default();
-    labels.insert(CELL.to_owned(), cell.to_owned());
-    let data = values.into_iter();
-    let data: BTreeMap<String, ByteString> = data
-        .map(|(name, value)| (name, ByteString(value.into_bytes())))
-        .collect();
-    let secret = Secret {
-        metadata,
-        data: Some(data),
-        type_: Some("Opaque".to_owned()),
-        ..Secret::default()
+    let Ok(ephemeral) = facts.ephemeral else {
+        return keep(facts.service, cell, desired);
     };
-    desired.apply(service.namespace, &name(service, cell), &secret);
+    let mut files = Files::default();
+    let mut config = nova_conf(facts, cell, bus, &mut files);
+    if let Some(ephemeral) = ephemeral {
+        ephemeral.configure(config.section("libvirt"), &mut files);
+    }
+    files.config(CONFIG, &config);
+    secret(facts.service, cell).apply(&files, desired);
 }
 
 /// Leaves the Secret of a cell as it is.
 pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
-    desired.keep(Key::of::<Secret>(service.namespace, &name(service, cell)));
+    secret(service, cell).keep(desired);
 }
 
 /// The configuration of nova-compute. The node adds `host` and `my_ip` in a second file, and `virt_type` where it has no KVM.

@@ -1,10 +1,11 @@
 //! nova.conf of each part of Nova, section by section.
 
+use crate::ephemeral::Ephemeral;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts::CacheBackend;
 use provider_openstack::{
-    CERTIFICATE, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess, Messaging, NOVA,
-    NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
+    Awaited, CERTIFICATE, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess, Messaging,
+    NOVA, NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
 };
 
 /// The configuration file.
@@ -55,6 +56,8 @@ pub struct Facts<'a> {
     pub access: &'a KeystoneAccess,
     /// Members of the cache, if there is one.
     pub cache: &'a [String],
+    /// The pool in Ceph with the disks of servers, if they aren't on the hosts.
+    pub ephemeral: &'a Awaited<Option<Ephemeral>>,
     /// Certificates that those of all its database servers are signed by.
     pub authorities: String,
 }

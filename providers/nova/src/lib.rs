@@ -4,6 +4,7 @@ mod cells;
 mod compute;
 mod config;
 mod databases;
+mod ephemeral;
 mod options;
 mod pods;
 mod recipe;
@@ -66,6 +67,8 @@ impl Composer for Nova {
         let access = KeystoneAccess::resolve(&service, &spec.keystone, observed, desired);
         let cache = servers(&service, spec, observed);
         let metadata = metadata(&service, observed, desired);
+        let disks = ephemeral::decide(&service, spec, status);
+        let ephemeral = ephemeral::resolve(disks, &service, spec, observed);
         if let Ok(databases) = &databases {
             cells::distinct(
                 [("apiDatabase", &databases.api), ("cell0", &databases.cell0)],
@@ -96,6 +99,7 @@ impl Composer for Nova {
                 spec,
                 access,
                 cache,
+                ephemeral: &ephemeral,
                 authorities: databases::authorities(databases, &cells),
             };
             let control = Control {
@@ -113,9 +117,11 @@ impl Composer for Nova {
         let service_status = context.run(progress(&databases), workload, observed, desired)?;
         nova.external_scheduler(desired);
         nova.unsupported(desired);
+        ephemeral::report(disks, &service, spec, &ephemeral, desired);
         let cells = nova.report(desired);
         Ok(NovaStatus {
             service: service_status,
+            disks: Some(disks),
             cells,
         })
     }

@@ -60,16 +60,6 @@ impl Recipe<'_> {
                 ),
             );
         }
-        if let Some(ephemeral) = &spec.ephemeral {
-            report(
-                "EphemeralStorageReady",
-                format!(
-                    "this version keeps ephemeral disks on the hosts and doesn't use the pool {}: remove ephemeral, or boot \
-                     servers from volumes",
-                    ephemeral.pool
-                ),
-            );
-        }
         let elsewhere = spec.cells.iter().skip(1).filter_map(|cell| {
             let pool = &cell.compute_ref.as_ref()?.name;
             Some(format!(

@@ -385,22 +385,85 @@ fn fields_without_effect_are_reported() {
     change(&mut cluster, |spec| {
         spec["cells"][1]["computeRef"] = json!({ "name": "hv-pool-b" });
         spec["aggregates"] = json!([{ "name": "hv-pool-a" }, { "name": "hv-pool-b" }]);
-        spec["ephemeral"] =
-            json!({ "pool": "prod-ephemeral", "cephSecretRef": { "name": "ceph" } });
         spec["serviceAuth"] = json!({
             "placementServiceUserRef": { "name": "placement" },
             "cinderServiceUserRef": { "name": "volumes" },
         });
     });
     cluster.settle(&NOVA, "nova");
-    let reported = [
-        "AggregatesReady",
-        "EphemeralStorageReady",
-        "CellHostsAssigned",
-        "ServiceAuthReady",
-    ]
-    .map(|type_| cluster.condition(&NOVA, "nova", type_));
+    let reported = ["AggregatesReady", "CellHostsAssigned", "ServiceAuthReady"]
+        .map(|type_| cluster.condition(&NOVA, "nova", type_));
     insta::assert_yaml_snapshot!(reported);
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+#[test]
+fn disks_of_servers_are_in_a_pool_in_ceph() {
+    let mut cluster = running();
+    let before = cluster.get::<Secret>("nova-cell1-compute").cloned();
+    change(&mut cluster, |spec| {
+        spec["ephemeral"] =
+            json!({ "pool": "prod-ephemeral", "cephSecretRef": { "name": "ceph" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    let reason = cluster.condition(&NOVA, "nova", "EphemeralStorageReady").1;
+    assert_eq!(reason, "Unsupported", "servers have disks on the hosts");
+    let compute = |cluster: &Cluster| cluster.get::<Secret>("nova-cell1-compute").cloned();
+    assert_eq!(compute(&cluster), before);
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+    cluster.change::<Custom<NovaSpec>>("nova", |nova| {
+        nova["status"]["disks"] = json!("Ceph");
+    });
+    cluster.settle(&NOVA, "nova");
+    let condition = cluster.condition(&NOVA, "nova", "EphemeralStorageReady");
+    assert_eq!(
+        condition.2,
+        "waits for Secret ceph with Ceph's configuration and key"
+    );
+    assert_eq!(
+        cluster.get::<Secret>("nova-cell1-compute").cloned(),
+        before,
+        "nova-compute keeps its configuration until the pool is known"
+    );
+    // nova-compute is root on nodes: it loads nothing that the Secret names.
+    let conf = "[global]\nmon host = [v2:192.0.2.1:3300,v1:192.0.2.1:6789]\nms_client_mode = secure\nlog_file = /etc/evil\n\
+                plugin_dir = /var/lib/nova/instances\nms_mon_client_mode = secure;include /etc/shadow`\n";
+    cluster.secret(
+        "ceph",
+        &[
+            ("userID", "prod-nova"),
+            (
+                "keyring",
+                "[client.other]\nkey = other\n[client.prod-nova]\n\tkey = AQ==\n",
+            ),
+            ("ceph.conf", conf),
+        ],
+    );
+    cluster.settle(&NOVA, "nova");
+    let file = |name: &str| cluster.value("nova-cell1-compute", name);
+    let uuid = "4a893e2d-2b0e-8be5-b6c8-6993ad907170";
+    let config = file("nova.conf").unwrap();
+    for line in [
+        "images_type = rbd",
+        "images_rbd_pool = prod-ephemeral",
+        "images_rbd_ceph_conf = /etc/nova/config/ceph.conf",
+        "rbd_user = prod-nova",
+        &format!("rbd_secret_uuid = {uuid}"),
+    ] {
+        assert!(config.lines().any(|own| own == line), "{line}: {config}");
+    }
+    assert_eq!(file(&format!("ceph-key-{uuid}")).as_deref(), Some("AQ=="));
+    assert_eq!(
+        file("ceph.keyring").as_deref(),
+        Some("[client.prod-nova]\nkey = AQ==\n")
+    );
+    assert_eq!(
+        file("ceph.conf").as_deref(),
+        Some(
+            "[global]\nmon_host = [v2:192.0.2.1:3300,v1:192.0.2.1:6789]\nms_client_mode = secure\n\n[client.prod-nova]\n\
+             keyring = /etc/nova/config/ceph.keyring\n"
+        )
+    );
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
 }
 

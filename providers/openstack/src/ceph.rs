@@ -1,5 +1,7 @@
 //! Pools in Ceph: who uses them, and whether they can be reached, as a pod sees it that runs what the service runs.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::parts::Rbd;
 use provider_composer::{DesiredState, ObservedState, Progress, Reason};
 
@@ -11,6 +13,17 @@ use crate::pod::{Program, Source};
 use crate::secret::Values;
 use crate::service::Service;
 
+/// How a part of a keyring begins, up to the user's name.
+const PART: &str = "[client.";
+/// Options that say where Ceph is and how connections to it are protected. Others name files and libraries to load.
+const CONNECTION: [&str; 6] = [
+    "fsid",
+    "mon_host",
+    "ms_client_mode",
+    "ms_cluster_mode",
+    "ms_mon_client_mode",
+    "ms_service_mode",
+];
 /// The task that looks.
 const CEPH: &str = "ceph";
 
@@ -94,6 +107,66 @@ impl Pool {
         files.secret(keyring, &self.keyring);
     }
 
+    /// Checks that its user can be a part of a file's name and of a section's.
+    ///
+    /// # Errors
+    /// It has other characters.
+    pub fn plainly_named(self) -> Awaited<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        match self.user.bytes().all(is_plain) {
+            true => Ok(self),
+            false => Err(Progress::failed(
+                Reason::InvalidSecret,
+                format!(
+                    "Ceph's user is {}: choose one of letters, digits, -, _ and .",
+                    self.user
+                ),
+            )),
+        }
+    }
+
+    /// How Ceph is reached, and nothing else of its configuration: for processes that are root on nodes, which must not load what
+    /// the author of a Secret names.
+    ///
+    /// # Errors
+    /// It doesn't say where the monitors are.
+    pub fn connection(&self) -> Awaited<Self> {
+        let lines = self.conf.lines().filter_map(connection);
+        let options: BTreeMap<String, &str> = lines.collect();
+        if !options.contains_key("mon_host") {
+            return Err(Progress::failed(
+                Reason::InvalidSecret,
+                format!(
+                    "the ceph.conf in Secret {} has no mon_host: add the addresses of the monitors in one line",
+                    self.secret
+                ),
+            ));
+        }
+        let lines = options.iter();
+        let lines = lines.map(|(name, value)| format!("{name} = {value}\n"));
+        Ok(Self {
+            conf: format!("[global]\n{}", lines.collect::<String>()),
+            keyring: format!("[client.{}]\nkey = {}\n", self.user, self.key()?),
+            ..self.clone()
+        })
+    }
+
+    /// The user's key, as libvirt takes it.
+    ///
+    /// # Errors
+    /// The keyring has no key of the user.
+    pub fn key(&self) -> Awaited<&str> {
+        key_of(&self.user, &self.keyring).ok_or_else(|| {
+            Progress::failed(
+                Reason::InvalidSecret,
+                format!(
+                    "the keyring in Secret {0} has no key of client.{1}: put in what `ceph auth get client.{1}` prints",
+                    self.secret, self.user
+                ),
+            )
+        })
+    }
+
     /// Looks whether its user can open it.
     fn look(&self) -> Task {
         let program = Program::default()
@@ -132,13 +205,32 @@ pub fn reached<'p>(
     each.collect()
 }
 
+/// The option in a line of Ceph's configuration, if it says how Ceph is reached. Words of its name may be separated by spaces.
+fn connection(line: &str) -> Option<(String, &str)> {
+    let (name, value) = line.split_once('=')?;
+    let (name, value) = (name.trim().replace([' ', '-'], "_"), value.trim());
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b" .,:;/-[]".contains(&byte);
+    let is_taken = CONNECTION.contains(&name.as_str()) && value.bytes().all(is_plain);
+    is_taken.then_some((name, value))
+}
+
 /// Whether there is a key in each part of a keyring, where there are parts
 /// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
 fn has_key(keyring: &str) -> bool {
-    let key = |line: &str| {
+    let mut parts = keyring.split(PART).skip(1);
+    parts.all(|part| key_in(part).is_some())
+}
+
+/// The key of a user in a keyring.
+fn key_of<'k>(user: &str, keyring: &'k str) -> Option<&'k str> {
+    let mut parts = keyring.split(PART).skip(1);
+    parts.find_map(|part| key_in(part.strip_prefix(user)?.strip_prefix(']')?))
+}
+
+/// The key in a part of a keyring.
+fn key_in(part: &str) -> Option<&str> {
+    part.lines().find_map(|line| {
         let (name, value) = line.split_once('=')?;
-        (name.trim() == "key" && !value.trim().is_empty()).then_some(())
-    };
-    let mut parts = keyring.split("[client.").skip(1);
-    parts.all(|part| part.lines().any(|line| key(line).is_some()))
+        Some(value.trim()).filter(|value| name.trim() == "key" && !value.is_empty())
+    })
 }

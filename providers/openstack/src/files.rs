@@ -70,6 +70,11 @@ impl Files {
         self.secret = true;
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
     /// Returns the files by name, for an object that isn't mounted by the service's own pods. A configuration file that isn't valid
     /// fails the reconcile.
     pub fn contents(&self, desired: &mut DesiredState) -> BTreeMap<String, String> {

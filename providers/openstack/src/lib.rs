@@ -5,6 +5,7 @@
 //! prerequisite isn't ready, running components stay unchanged.
 
 mod access;
+mod agents;
 mod autoscaling;
 mod awaited;
 mod bucket;
@@ -44,6 +45,7 @@ mod uwsgi;
 mod volume;
 
 pub use access::KeystoneAccess;
+pub use agents::AgentSecret;
 pub use awaited::{All, Awaited, all, holds, progress, said, sum};
 pub use bucket::Bucket;
 pub use cache::{cache, configure as configure_cache};

@@ -7,6 +7,7 @@ mod claim;
 mod messaging;
 mod path;
 mod servers;
+mod volumes;
 
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
 use serde_json::json;
@@ -42,6 +43,8 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("placement", "2025.2"),
         Need::Service("neutron", "2025.2"),
         Need::Service("nova", "2025.2"),
+        Need::Service("cinder", "2025.2"),
+        Need::Ceph,
         Need::Ovn,
         Need::Libvirt,
         Need::Guest,

@@ -1,19 +1,19 @@
-//! Servers on two hypervisors, from a ControlPlane of six services.
+//! Servers on two hypervisors, from a ControlPlane of seven services.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use lab::{
-    Cloud, Cluster, Context, Fabric, Hypervisor, Image, Kind, Operator, Result, ensure, eventually,
-    is, kind, minutes,
+    Ceph, Cloud, Cluster, Context, Fabric, Hypervisor, Image, Kind, Operator, Result, ensure,
+    eventually, is, kind, minutes,
 };
 
-use super::{CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, issuer, path};
+use super::{CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, issuer, path, volumes};
 
 const POD: Kind = kind("v1", "Pod");
-const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
+pub(super) const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 const AGENTS: &str = "agents-production";
-const OPERATORS: [&str; 8] = [
+const OPERATORS: [&str; 9] = [
     "c5c3",
     "keystone",
     "glance",
@@ -21,6 +21,7 @@ const OPERATORS: [&str; 8] = [
     "ovn",
     "neutron",
     "nova",
+    "cinder",
     "hypervisor-pool",
 ];
 
@@ -36,8 +37,16 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
         Image::ovn()?,
         Image::libvirt()?,
         Image::guest()?,
+        Image::ceph()?,
     ];
-    for service in ["keystone", "glance", "placement", "neutron", "nova"] {
+    for service in [
+        "keystone",
+        "glance",
+        "placement",
+        "neutron",
+        "nova",
+        "cinder",
+    ] {
         images.push(Image::of_service(service, "2025.2")?);
     }
     lab::on_a_bare_machine(async move |machine| {
@@ -59,13 +68,13 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
         for (name, size, user) in [
             ("databases", "1Gi", DATABASE_USER),
             ("messages", "2Gi", MESSAGING_USER),
-            ("images", "20Gi", SERVICE_USER),
             ("northbound", "10Gi", SERVICE_USER),
             ("southbound", "10Gi", SERVICE_USER),
         ] {
             cloud.volume(name, size, user).await?;
         }
 
+        let ceph = volumes::ceph(&cloud).await?;
         let started = Instant::now();
         cloud.cluster.apply(include_str!("servers.yaml")).await?;
         issuer(&cloud, machine.authority().identity()).await?;
@@ -93,8 +102,11 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
                 .await?
                 .run(&uplink)?;
         }
-        work(&cloud, &fabric, &first).await?;
+        work(&cloud, &ceph, &fabric, &first).await?;
         console_logs_are_limited(&cloud, &first).await?;
+        volumes::disks(&cloud, &ceph, [&first, &second]).await?;
+        let usages = tenant(&cloud, "delete").await?;
+        ensure!(usages.trim() == UNUSED, "{usages}");
         nothing_is_left(&cloud, &[first, second]).await?;
         println!("all was done after {} s", started.elapsed().as_secs());
         cloud.roles_suffice()
@@ -102,14 +114,14 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
 }
 
 /// Runs a task of a tenant, and returns what it prints.
-async fn tenant(cloud: &Cloud, task: &str) -> Result<String> {
+pub(super) async fn tenant(cloud: &Cloud, task: &str) -> Result<String> {
     let manifest = include_str!("tenant.yaml").replace("TASK", task);
     cloud.cluster.apply(&manifest).await?;
     cloud.says(task).await
 }
 
 /// What a tenant does with two servers.
-async fn work(cloud: &Cloud, fabric: &Fabric, hypervisor: &Hypervisor) -> Result<()> {
+async fn work(cloud: &Cloud, ceph: &Ceph, fabric: &Fabric, hypervisor: &Hypervisor) -> Result<()> {
     cloud
         .give("tenant", "tenant.py", include_str!("tenant.py"))
         .await?;
@@ -130,6 +142,7 @@ async fn work(cloud: &Cloud, fabric: &Fabric, hypervisor: &Hypervisor) -> Result
     let name = fabric.run(&["curl", "--silent", &format!("http://{address}/")])?;
     ensure!(name.trim() == "hypervisor-1.novalocal", "{name}");
     agents_restart(cloud, fabric, hypervisor, address).await?;
+    volumes::work(cloud, ceph).await?;
     tenant(cloud, "block").await?;
     let protocol = tenant(cloud, "display").await?;
     ensure!(protocol.trim() == "RFB 003.008", "{protocol}");
@@ -233,7 +246,11 @@ async fn nothing_is_left(cloud: &Cloud, hypervisors: &[Hypervisor]) -> Result<()
 }
 
 /// A container of an agent's pod on a hypervisor.
-async fn agent(cloud: &Cloud, hypervisor: &Hypervisor, agent: &str) -> Result<lab::Container> {
+pub(super) async fn agent(
+    cloud: &Cloud,
+    hypervisor: &Hypervisor,
+    agent: &str,
+) -> Result<lab::Container> {
     let pod = pod(&cloud.cluster, hypervisor, agent).await?;
     cloud.node.container(&pod).await
 }

@@ -28,7 +28,8 @@ LOGIN = session.Session(
     ),
     verify=AUTHORITY,
 )
-# Each server asks the other one by HTTP every second, and writes to its console what it learns.
+# Each server asks the other one by HTTP every second, and writes to its console what it learns. On a volume without content it
+# writes its name, and it reads what is on one with content.
 USER_DATA = """#!/bin/sh
 echo "guest: user data runs"
 (
@@ -37,6 +38,20 @@ echo "guest: user data runs"
         if [ "$(timeout 2 wget -q -O - http://PEER/)" = NAME ]; then now="reaches NAME"; else now="doesn't reach NAME"; fi
         if [ "$now" != "$last" ]; then echo "guest: $now"; last=$now; fi
         sleep 1
+    done
+) > /dev/ttyS0 2> /dev/null &
+(
+    while :; do
+        until [ -b /dev/vdb ]; do sleep 0.2; done
+        content=$(dd if=/dev/vdb bs=512 count=1 | tr -d '\\0')
+        if [ -z "$content" ]; then
+            echo "written by $(cat /www/index.html)" | dd of=/dev/vdb bs=512 conv=sync; sync
+            echo "guest: volume is written"
+        else
+            echo "guest: volume has: $content"
+        fi
+        while [ -b /dev/vdb ]; do sleep 0.2; done
+        echo "guest: volume is gone"
     done
 ) > /dev/ttyS0 2> /dev/null &
 """
@@ -51,6 +66,7 @@ def client(service_type, **more):
 NOVA = client("compute", default_microversion="2.79")
 NEUTRON = client("network")
 GLANCE = client("image")
+CINDER = client("block-storage", default_microversion="3.60")
 PLACEMENT = client("placement", default_microversion="1.10")
 
 
@@ -166,6 +182,80 @@ def outside():
     create(NEUTRON, "/v2.0/security-group-rules", "security_group_rule", **http, **rule)
 
 
+def volume(**wanted):
+    """Creates a volume of the default type, and waits until servers can use it."""
+    id = create(CINDER, "/volumes", "volume", size=1, **wanted)["id"]
+    until(f"volume {id} is available", 90, lambda: has_status("volumes", "volume", id, "available"))
+    return id
+
+
+def has_status(path, kind, id, wanted):
+    status = CINDER.get(f"/{path}/{id}").json()[kind]["status"]
+    if status.startswith("error"):
+        messages = CINDER.get("/messages").json()["messages"]
+        sys.exit(f"{kind} {id} is {status}: {[message['user_message'] for message in messages]}")
+    return status == wanted
+
+
+def attached(server, volume, line):
+    """Attaches a volume until the server says what it does with it."""
+    before = console(server).count(line)
+    create(NOVA, f"/servers/{server}/os-volume_attachments", "volumeAttachment", volumeId=volume)
+    until(f"the server says {line!r}, but:\n{console(server)}", 90, lambda: console(server).count(line) > before)
+    until(f"volume {volume} is in use", 60, lambda: has_status("volumes", "volume", volume, "in-use"))
+    NOVA.delete(f"/servers/{server}/os-volume_attachments/{volume}")
+    until(f"volume {volume} is detached", 90, lambda: has_status("volumes", "volume", volume, "available"))
+
+
+def volumes():
+    """A volume goes from server to server, and what is on it to a snapshot and a backup, and from there to other volumes."""
+    started = time.monotonic()
+    first, second = (named(NOVA, "/servers", "servers", host)["id"] for host in HOSTS)
+    image = named(GLANCE, "/v2/images", "images", "disk")["id"]
+    cloned = volume(name="cloned", imageRef=image)
+    empty = volume(name="empty")
+    attached(first, empty, "guest: volume is written")
+    written = f"guest: volume has: written by {HOSTS[0]}.novalocal"
+    attached(second, empty, written)
+    took = {"written": round(time.monotonic() - started, 1)}
+    snapshot = create(CINDER, "/snapshots", "snapshot", volume_id=empty)["id"]
+    until("the snapshot is available", 60, lambda: has_status("snapshots", "snapshot", snapshot, "available"))
+    attached(second, volume(name="copy", snapshot_id=snapshot), written)
+    backup = create(CINDER, "/backups", "backup", volume_id=empty)["id"]
+    until("the backup is available", 120, lambda: has_status("backups", "backup", backup, "available"))
+    restored = create(CINDER, f"/backups/{backup}/restore", "restore", name="restored")["volume_id"]
+    until("the backup is restored", 120, lambda: has_status("volumes", "volume", restored, "available"))
+    attached(second, restored, written)
+    took["copied"] = round(time.monotonic() - started, 1)
+    print(json.dumps({"cloned": cloned, "image": image, "seconds": took}))
+
+
+def no_volumes():
+    """Deletes all volumes with what was made of them."""
+    for path in ("backups", "snapshots", "volumes"):
+        for one in CINDER.get(f"/{path}").json()[path]:
+            # A volume with clones is deleted after them.
+            until(f"{path} {one['id']} is deleted", 60, lambda: CINDER.delete(f"/{path}/{one['id']}", raise_exc=False).ok)
+        until(f"all {path} are gone", 90, lambda: not CINDER.get(f"/{path}").json()[path])
+
+
+def disk():
+    """Boots a server whose disk is where nova-compute keeps disks now."""
+    images = {name: named(GLANCE, "/v2/images", "images", name)["id"] for name in ("kernel", "ramdisk", "disk")}
+    flavor = next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == "small")
+    network = named(NEUTRON, "/v2.0/networks", "networks", "inside")["id"]
+    until("both hosts are up", 60, lambda: len(up()) == 2)
+    started = time.monotonic()
+    server = create(
+        NOVA, "/servers", "server", name="disk", imageRef=images["disk"], flavorRef=flavor["id"],
+        networks=[{"uuid": network}],
+    )["id"]
+    until("the server is active", 120, lambda: is_active(server))
+    says(server, "guest: ready")
+    seconds = round(time.monotonic() - started, 1)
+    print(json.dumps({"server": server, "image": images["disk"], "seconds": seconds}))
+
+
 def block():
     """Takes the second server out of the security group."""
     first, second = (named(NOVA, "/servers/detail", "servers", host)["id"] for host in HOSTS)
@@ -207,12 +297,13 @@ def delete():
     for ip in NEUTRON.get("/v2.0/floatingips").json()["floatingips"]:
         NEUTRON.delete(f"/v2.0/floatingips/{ip['id']}")
     for host in HOSTS:
-        NEUTRON.delete(f"/v2.0/ports/{named(NEUTRON, '/v2.0/ports', 'ports', host)['id']}")
+        for port in NEUTRON.get(f"/v2.0/ports?name={host}").json()["ports"]:
+            NEUTRON.delete(f"/v2.0/ports/{port['id']}")
     providers = PLACEMENT.get("/resource_providers").json()["resource_providers"]
     for provider in sorted(providers, key=lambda provider: provider["name"]):
         usages = PLACEMENT.get(f"/resource_providers/{provider['uuid']}/usages").json()["usages"]
         print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
 
 
-TASKS = (boot, outside, block, display, delete)
-{task.__name__: task for task in TASKS}[sys.argv[1]]()
+TASKS = (boot, outside, volumes, no_volumes, block, display, delete, disk)
+{task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

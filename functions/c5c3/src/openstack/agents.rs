@@ -78,7 +78,7 @@ impl Recipe<'_> {
         Ok(waiting)
     }
 
-    /// What the operators of Nova, Neutron and OVN write for agents of this claim's ControlPlane.
+    /// What the operators of Nova, Cinder, Neutron and OVN write for agents of this claim's ControlPlane.
     fn sources(&self) -> Vec<Source> {
         let services = &self.cluster.spec.services;
         let source = |name: String, labels: &[_]| Source {
@@ -90,6 +90,9 @@ impl Recipe<'_> {
         }
         let compute = format!("nova-{FIRST_CELL}-compute");
         let mut sources = vec![source(compute, &[(AGENTS, "nova"), (CELL, FIRST_CELL)])];
+        if services.cinder {
+            sources.push(source("cinder-compute".to_owned(), &[(AGENTS, "cinder")]));
+        }
         if services.neutron {
             sources.push(source("neutron-agent".to_owned(), &[(AGENTS, "neutron")]));
             sources.push(source("ovn-chassis".to_owned(), &[(AGENTS, "ovn")]));

@@ -15,5 +15,7 @@ pub use self::{
 pub const AGENTS: &str = "c5c3.io/agents";
 /// Label of such a Secret of Nova: the cell.
 pub const CELL: &str = "c5c3.io/cell";
+/// Prefix of the keys of such Secrets that have the key of a user of Ceph. The rest is the UUID by which libvirt knows it.
+pub const CEPH_KEY: &str = "ceph-key-";
 /// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
 pub const FIRST_CELL: &str = "cell1";

@@ -17,7 +17,7 @@ pub use self::{
     components::{Compute, ExternalScheduler, Scheduler, ServiceAuth},
     database::NovaDatabase,
     deleted_rows::DeletedRows,
-    status::{CellStatus, NovaStatus},
+    status::{CellStatus, Disks, NovaStatus},
 };
 use crate::{
     custom_resource::CustomResource,
@@ -66,7 +66,8 @@ pub struct NovaSpec {
     /// What becomes of rows that Nova has marked as deleted.
     #[serde(skip_serializing_if = "is_default")]
     pub deleted_rows: DeletedRows,
-    /// Where ephemeral disks are kept. Without it on the hosts.
+    /// The pool with the disks of servers that don't boot from a volume. Without it they are on the hosts. It counts when Nova is
+    /// installed; `status.disks` has what was decided then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<Rbd>,
     /// What every service has.

@@ -12,9 +12,21 @@ pub struct NovaStatus {
     /// What is observed of every service.
     #[serde(flatten)]
     pub service: ServiceStatus,
+    /// Where the disks of servers are. It is decided when Nova is installed: servers would lose disks that are elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disks: Option<Disks>,
     /// The cells.
     #[serde(skip_serializing_if = "is_default")]
     pub cells: Vec<CellStatus>,
+}
+
+/// Where the disks of servers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Disks {
+    /// On the hosts.
+    Hosts,
+    /// In the pool `ephemeral` in Ceph.
+    Ceph,
 }
 
 /// The observed cell.

@@ -5,18 +5,23 @@ use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use provider_openstack::{Awaited, digest};
 
 use super::{CERTIFICATE, LIBVIRT, PROVIDERS, most, run_openvswitch, with_mount};
-use crate::configuration::Configuration;
+use crate::configuration::{CEPH_KEYS, Configuration};
 use crate::images;
 use crate::pod::{
     Agent, Rights, config_map, container, host_folder, mount, node_folder, node_variables, probe,
-    requirements, resources, scratch, secret, variable,
+    requirements, resources, scratch, secret, secrets, variable,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.
 const QEMU_GROUP: i64 = 64055;
 
 /// libvirt: starts and stops servers. Servers run in control groups of their own, and outlive its pods.
-pub fn libvirt(settings: &Agents, images: &AgentImages, configuration: &[&str]) -> Agent {
+pub fn libvirt(
+    settings: &Agents,
+    images: &AgentImages,
+    lease: &str,
+    configuration: &[&str],
+) -> Agent {
     let image = images::libvirt(images);
     let encrypted = settings.issuer_ref.is_some();
     // Starts processes in control groups of the node, gives them devices of the node, and reads all of their memory.
@@ -27,6 +32,7 @@ pub fn libvirt(settings: &Agents, images: &AgentImages, configuration: &[&str]) 
         readiness_probe: Some(probe(&["virsh", "--connect", "qemu:///system", "version"])),
         volume_mounts: Some(vec![
             mount("config", "/etc/libvirt/config"),
+            mount("ceph", "/etc/libvirt/keys/ceph"),
             mount("definitions", "/etc/libvirt/qemu"),
             mount("run-libvirt", "/run/libvirt"),
             mount("libvirt", "/var/lib/libvirt"),
@@ -49,6 +55,7 @@ pub fn libvirt(settings: &Agents, images: &AgentImages, configuration: &[&str]) 
     let mut volumes = vec![
         node_folder("dev", "/dev"),
         config_map("config", LIBVIRT),
+        secrets("ceph", &CEPH_KEYS),
         host_folder("definitions", "/var/lib/libvirt/definitions"),
         host_folder("run-libvirt", "/run/libvirt"),
         host_folder("libvirt", "/var/lib/libvirt"),
@@ -65,7 +72,7 @@ pub fn libvirt(settings: &Agents, images: &AgentImages, configuration: &[&str]) 
     let mut needed = vec!["tun"];
     needed.extend(Some("kvm").filter(|_| settings.virtualization == Virtualization::Kvm));
     Agent {
-        requirements: Some(requirements(&image, &needed, "")),
+        requirements: Some(requirements(&image, &needed, "", lease)),
         containers: vec![daemon],
         volumes,
         host_pid: true,

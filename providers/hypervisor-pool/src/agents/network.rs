@@ -16,7 +16,7 @@ use crate::pod::{
 /// Open vSwitch: the switch on each node, whoever programs it.
 ///
 /// One node at a time: with the datapath in user space traffic stops while it restarts.
-pub fn open_vswitch(settings: &Agents, images: &AgentImages) -> Agent {
+pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Agent {
     let image = &images::open_vswitch(images);
     let (interface, datapath) = (tunnel_interface(settings), datapath(settings));
     let common = |command: &[&str]| Container {
@@ -68,11 +68,12 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages) -> Agent {
     needed.extend(Some("openvswitch").filter(|_| settings.datapath == Datapath::System));
     needed.extend(Some("interface").filter(|_| !interface.is_empty()));
     Agent {
-        requirements: Some(requirements(image, &needed, interface)),
+        requirements: Some(requirements(image, &needed, interface, lease)),
         containers: vec![database, switch],
         volumes: vec![
             node_folder("dev", "/dev"),
             host_folder("net", "/dev/net"),
+            host_folder("nova", "/var/lib/nova"),
             run_openvswitch(),
             host_folder("openvswitch", "/var/lib/openvswitch"),
             scratch("tmp"),

@@ -5,6 +5,36 @@ while sleep 10; do
         while read -r blocks log; do [ "$blocks" -le 32768 ] || truncate --size=0 "$log"; done
 done &
 
+# libvirt keeps keys of Ceph's users in memory, so that they are defined again after it was restarted, and when one changes. Servers,
+# which are another user's, must not read the files. nova-compute waits for keys, because it may start servers at once. A renewed
+# certificate is loaded without a restart.
+chmod 700 /etc/libvirt/keys
+defined=/run/libvirt/ceph-keys-defined
+rm -f "$defined"
+known=
+define() {
+    for file in /etc/libvirt/keys/ceph/ceph-key-*; do
+        uuid=${file##*/ceph-key-}
+        case $uuid in *[!0-9a-f-]*) continue ;; esac
+        virsh --quiet --connect qemu:///system secret-define /dev/stdin <<END || return
+<secret ephemeral="yes" private="yes"><uuid>$uuid</uuid><usage type="ceph"><name>$uuid</name></usage></secret>
+END
+        virsh --quiet --connect qemu:///system secret-set-value "$uuid" --file "$file" || return
+    done
+}
+certificate=/etc/libvirt/tls/tls.crt
+loaded=$(sha256sum "$certificate" 2> /dev/null || true)
+while sleep 2; do
+    renewed=$(sha256sum "$certificate" 2> /dev/null || true)
+    if [ "$renewed" != "$loaded" ] && virt-admin --quiet server-update-tls libvirtd; then
+        loaded=$renewed
+    fi
+    sums=$(sha256sum /etc/libvirt/keys/ceph/* 2> /dev/null || true)
+    if [ ! -e "$defined" ] || [ "$sums" != "$known" ]; then
+        if define; then known=$sums; touch "$defined"; fi
+    fi
+done &
+
 # Kubernetes kills what is in the control groups of a pod that ends. QEMU is in those of libvirtd, so libvirtd leaves them first
 # for groups beside Kubernetes' own; then servers outlive the pod, whose process namespace is the node's.
 leave() {
@@ -14,6 +44,10 @@ leave() {
         if [ -e "$1/$file" ] && [ ! -e /sys/fs/cgroup/cgroup.controllers ]; then
             cat "$1/../$file" > "$1/$file"
         fi
+    done
+    # The share of the processors that servers get beside pods, whose group has a weight by the number of processors.
+    for file in cpu.weight=10000 cpu.shares=262144; do
+        if [ -e "$1/${file%=*}" ]; then echo "${file#*=}" > "$1/${file%=*}" || echo "servers have no part of the processors of their own" >&2; fi
     done
     # This process. Kubernetes takes two dollar signs in a command for one.
     echo 0 > "$1/cgroup.procs"

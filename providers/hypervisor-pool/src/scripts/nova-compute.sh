@@ -10,6 +10,6 @@ live_migration_with_native_tls = $LIVE_MIGRATION
 processname = nova-compute
 END
 mkdir -p /var/lib/nova/instances
-until [ -S /run/libvirt/libvirt-sock ] && [ -S /run/openvswitch/db.sock ]; do sleep 1; done
+until [ -S /run/libvirt/libvirt-sock ] && [ -S /run/openvswitch/db.sock ] && [ -e /run/libvirt/ceph-keys-defined ]; do sleep 1; done
 touch /run/agent/started
 exec nova-compute --config-file /etc/nova/config/nova.conf --config-file /run/agent/node.conf

@@ -29,6 +29,8 @@ option ovn-bridge-datapath-type "$DATAPATH"
 option ovn-bridge-mappings "$mappings"
 option ovn-cms-options "$CHASSIS_OPTIONS"
 option ovn-monitor-all true
+# The default of five seconds ends connections while a large database is compacted or recomputed.
+option ovn-remote-probe-interval 60000
 # A new process writes all flows before it removes those of the last one.
 option ovn-ofctrl-wait-before-clear 8000
 # Flows of a newer northd may mean nothing to this program: it keeps those that it has until it is upgraded.

@@ -3,6 +3,14 @@ fail() {
     echo "$1" | tee /dev/termination-log
     exit 1
 }
+# What is on the node belongs to the share that leased it last, until the node is wiped.
+if [ -e /host/nova/lease ]; then
+    read -r lease < /host/nova/lease || true
+    [ "$lease" = "$LEASE" ] ||
+        fail "the node has files of the share $lease, which may be servers of another control plane: install the node anew, or delete what is in /var/lib/nova, /var/lib/libvirt and /var/lib/openvswitch"
+else
+    echo "$LEASE" > /host/nova/lease
+fi
 for requirement in $REQUIREMENTS; do
     case $requirement in
         tun)

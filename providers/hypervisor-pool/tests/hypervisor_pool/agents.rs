@@ -1,5 +1,7 @@
 //! What runs on leased nodes.
 
+use std::process::Command;
+
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::Key;
@@ -100,6 +102,41 @@ fn share_names_nodes_that_lack_something() {
         ]
         .map(str::to_owned)
     );
+}
+
+/// A node may come back with another control plane's servers, when its Node was deleted.
+#[test]
+fn node_with_files_of_another_lease_runs_no_agents() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let folder = std::env::temp_dir().join(format!("lease-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("nova")).unwrap();
+    let check = |agent: &str, lease: &str| {
+        let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
+        let container = set.unwrap()["spec"]["template"]["spec"]["initContainers"][0].clone();
+        let script = container["command"][2].as_str().unwrap();
+        let script = script
+            .replace("/host", folder.to_str().unwrap())
+            .replace("/dev/termination-log", "/dev/null");
+        let output = Command::new("sh")
+            .args(["-euc", &script])
+            .env("REQUIREMENTS", "")
+            .env("LEASE", lease)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        (output.status.success(), said)
+    };
+    for agent in ["openvswitch", "libvirt"] {
+        assert_eq!(check(agent, "prod 1"), (true, String::new()), "{agent}");
+        let (passes, why) = check(agent, "other 2");
+        assert!(!passes, "{agent}");
+        assert!(
+            why.starts_with("the node has files of the share prod 1,"),
+            "{why}"
+        );
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -57,6 +57,54 @@ fn share_takes_the_configuration_of_its_cell_alone() {
     );
 }
 
+/// libvirt's pods see the keys of Ceph's users, and nova-compute's don't.
+#[test]
+fn keys_of_ceph_are_for_libvirt_alone_and_outlive_cinder() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let (nova, cinder) = ("ceph-key-1a", "ceph-key-2b");
+    put_secret(
+        &mut cluster,
+        "nova-cell1-compute",
+        json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" }),
+        json!({ "nova.conf": "YQ==", nova: "Yg==", "release": "MjAyNS4y" }),
+    );
+    put_secret(
+        &mut cluster,
+        "cinder-compute",
+        json!({ "c5c3.io/agents": "cinder" }),
+        json!({ cinder: "Yw==", "release": "MjAyNS4y" }),
+    );
+    settle(&mut cluster, "prod");
+    let data = |cluster: &Cluster, name: &str| {
+        let secret = cluster.get(&Key::of::<Secret>("agents-prod", name));
+        secret.map(|secret| secret["data"].clone())
+    };
+    let copied = |cluster: &Cluster| {
+        ["nova", "ceph-nova", "cinder", "ceph-cinder"].map(|name| data(cluster, name))
+    };
+    let expected = [
+        Some(json!({ "nova.conf": "YQ==" })),
+        Some(json!({ nova: "Yg==" })),
+        None,
+        Some(json!({ cinder: "Yw==" })),
+    ];
+    assert_eq!(copied(&cluster), expected);
+    assert_eq!(condition(&cluster, "prod", "VolumeKeysReady")[0], "True");
+    let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", "libvirt"));
+    let volumes = set.unwrap()["spec"]["template"]["spec"]["volumes"].clone();
+    let volumes = volumes.as_array().unwrap();
+    let keys = volumes.iter().find(|volume| volume["name"] == "ceph");
+    let secret = |name: &str| json!({ "secret": { "name": name, "optional": true } });
+    assert_eq!(
+        keys.unwrap()["projected"]["sources"],
+        json!([secret("ceph-nova"), secret("ceph-cinder")])
+    );
+    cluster.delete(&Key::of::<Secret>("openstack-prod", "cinder-compute"));
+    settle(&mut cluster, "prod");
+    assert_eq!(copied(&cluster), expected);
+}
+
 /// The owner of a control plane writes its Nova, Neutron and OVNCluster, and with them what is in these Secrets.
 #[test]
 fn control_plane_names_no_image_for_nodes() {

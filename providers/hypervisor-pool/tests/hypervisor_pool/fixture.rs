@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use c5c3_api::cinder::CinderSpec;
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
@@ -15,10 +16,11 @@ use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
-pub const OWNERS: [(&str, ResourceKind); 3] = [
+pub const OWNERS: [(&str, ResourceKind); 4] = [
     ("ovn", Custom::<OvnClusterSpec>::KIND),
     ("neutron", Custom::<NeutronSpec>::KIND),
     ("nova", Custom::<NovaSpec>::KIND),
+    ("cinder", Custom::<CinderSpec>::KIND),
 ];
 pub const AGENTS: [&str; 5] = [
     "openvswitch",

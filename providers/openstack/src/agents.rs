@@ -1,0 +1,86 @@
+//! Secrets for the agents on hypervisors, which the hypervisor-pool-operator copies to where the agents run.
+
+use c5c3_api::hypervisor::AGENTS;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress};
+
+use crate::awaited::Awaited;
+use crate::files::Files;
+use crate::service::Service;
+
+/// The key with the release, which is no file.
+const RELEASE: &str = "release";
+
+/// The Secret `<service>-<component>`, with the files of an agent and the release that it runs.
+pub struct AgentSecret<'a> {
+    service: &'a Service<'a>,
+    component: String,
+    labels: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> AgentSecret<'a> {
+    /// The Secret of a component.
+    pub fn of(service: &'a Service<'a>, component: impl Into<String>) -> Self {
+        Self {
+            service,
+            component: component.into(),
+            labels: vec![(AGENTS, service.definition.name)],
+        }
+    }
+
+    /// Adds a label that tells it from others of the service.
+    #[must_use]
+    pub fn label(mut self, label: &'a str, value: &'a str) -> Self {
+        self.labels.push((label, value));
+        self
+    }
+
+    /// Composes it. A configuration file that isn't valid fails the reconcile.
+    pub fn apply(&self, files: &Files, desired: &mut DesiredState) {
+        let mut values = files.contents(desired);
+        values.insert(RELEASE.to_owned(), self.service.release.to_string());
+        let mut metadata = self.service.metadata(&self.component);
+        let labels = self.labels.iter();
+        let labels = labels.map(|&(label, value)| (label.to_owned(), value.to_owned()));
+        metadata.labels.get_or_insert_default().extend(labels);
+        let data = values.into_iter();
+        let data = data.map(|(name, value)| (name, ByteString(value.into_bytes())));
+        let secret = Secret {
+            metadata,
+            data: Some(data.collect()),
+            type_: Some("Opaque".to_owned()),
+            ..Secret::default()
+        };
+        desired.apply(self.service.namespace, &self.name(), &secret);
+    }
+
+    /// The files that it has.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn published(&self, observed: &ObservedState<'_>) -> Awaited<Files> {
+        let mut files = Files::default();
+        match observed.get::<Secret>(self.service.namespace, &self.name()) {
+            Lookup::Found(found) => {
+                for (name, value) in found.body.data.unwrap_or_default() {
+                    if name != RELEASE {
+                        files.secret(&name, String::from_utf8_lossy(&value.0));
+                    }
+                }
+                Ok(files)
+            }
+            Lookup::Missing => Ok(files),
+            Lookup::Unknown(message) => Err(Progress::Unknown { message }),
+        }
+    }
+
+    /// Leaves it as it is.
+    pub fn keep(&self, desired: &mut DesiredState) {
+        desired.keep(Key::of::<Secret>(self.service.namespace, &self.name()));
+    }
+
+    fn name(&self) -> String {
+        self.service.named(&self.component)
+    }
+}
