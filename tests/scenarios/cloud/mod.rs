@@ -36,7 +36,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
     ]]),
-    scenario!(Gate alone, 720 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, &[
+    scenario!(Gate alone, 840 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, &[
         Need::Tool(Tool::CertManager),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),

@@ -158,7 +158,7 @@ def up():
 def is_active(id):
     server = NOVA.get(f"/servers/{id}").json()["server"]
     if server["status"] == "ERROR":
-        sys.exit(json.dumps(server["fault"]))
+        sys.exit(json.dumps(server.get("fault")))
     return server["status"] == "ACTIVE"
 
 
