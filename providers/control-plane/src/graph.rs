@@ -272,6 +272,11 @@ impl Step {
         each.map(move |(kind, name)| Key::new(*kind, namespace, name))
     }
 
+    /// Whether a control plane is ready without it: Nova schedules without Cortex, which no operator of this version runs.
+    pub fn is_optional(&self) -> bool {
+        self.node == Node::Cortex
+    }
+
     /// How a sentence calls it: `Keystone keystone`.
     pub fn title(&self) -> String {
         match self.objects.first() {

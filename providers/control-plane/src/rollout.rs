@@ -112,7 +112,8 @@ impl View<'_> {
 
     /// The first of some nodes that doesn't run with a release yet.
     fn waits_for(&self, tags: &'static Tags, belongs: impl Fn(&Step) -> bool) -> Option<String> {
-        let mut steps = self.recipe.graph.steps().filter(|step| belongs(step));
+        let steps = self.recipe.graph.steps();
+        let mut steps = steps.filter(|step| !step.is_optional() && belongs(step));
         steps.find_map(|step| {
             let release = self.reachable(step.node, tags).release.to_string();
             match self.survey.get(&step.node) {

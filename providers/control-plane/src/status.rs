@@ -24,7 +24,8 @@ pub fn write(
     conditions: &mut Conditions,
 ) -> ControlPlaneStatus {
     let sum = |belongs: &dyn Fn(&Step) -> bool| {
-        let steps = recipe.graph.steps().filter(|step| belongs(step));
+        let steps = recipe.graph.steps();
+        let steps = steps.filter(|step| !step.is_optional() && belongs(step));
         let mut each = steps.filter_map(|step| survey.get(&step.node));
         let unready = each.find(|sight| !sight.progress.is_ready());
         unready.map_or(Progress::Ready, |sight| sight.progress.clone())
@@ -40,7 +41,12 @@ pub fn write(
     }
     conditions.set("ServicesReady", &sum(&|step| step.phase >= SERVICES));
     for step in recipe.graph.steps().filter(|step| step.phase >= SERVICES) {
-        conditions.set(step.condition, &sum(&|other| other.node == step.node));
+        let progress = survey.get(&step.node).map(|sight| &sight.progress);
+        let progress = progress.unwrap_or(&Progress::Ready);
+        match step.is_optional() {
+            true => conditions.note(step.condition, progress),
+            false => conditions.set(step.condition, progress),
+        }
     }
     conditions.set("UpToDate", &rollout.progress);
     ControlPlaneStatus {

@@ -88,6 +88,21 @@ fn infrastructure_exists_only_while_a_service_uses_it() {
 }
 
 #[test]
+fn control_plane_is_ready_without_cortex() {
+    let mut stage = Stage::new(json!({ "cortex": { "enabled": true } }));
+    stage.held.insert(Node::Cortex);
+    stage.play();
+    assert_eq!(stage.condition("Ready").0, "True", "{:#}", stage.status());
+    assert_eq!(stage.condition("ServicesReady").0, "True");
+    assert_eq!(stage.condition("CortexReady").0, "False");
+    assert!(stage.nodes().contains(&Node::Cortex));
+    // Another operator may run it.
+    stage.held.clear();
+    stage.play();
+    assert_eq!(stage.condition("CortexReady").0, "True");
+}
+
+#[test]
 fn all_becomes_ready() {
     let stage = Stage::running(everything());
     assert_eq!(stage.nodes(), all());
