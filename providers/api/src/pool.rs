@@ -193,6 +193,11 @@ impl VlanRange {
     pub fn last(self) -> u16 {
         self.last
     }
+
+    /// The VLANs that are in both ranges, if there are any.
+    pub fn intersection(self, other: Self) -> Option<Self> {
+        Self::new(self.first.max(other.first), self.last.min(other.last))
+    }
 }
 
 impl FromStr for VlanRange {

@@ -1,12 +1,15 @@
 //! Namespace and ControlPlane, in the control plane cluster.
 
-use c5c3_api::Cidr;
+use std::collections::BTreeMap;
+
 use c5c3_api::control_plane::{
     CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, ControlPlaneNetwork,
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, ControlPlaneTls, CortexComponent,
     Global, HypervisorAccess, IssuerKind, IssuerRef, NamedRef, Storage as ControlPlaneStorage,
     Switch,
 };
+use c5c3_api::hypervisor::HypervisorShareStatus;
+use c5c3_api::{Cidr, PhysicalNetwork};
 use function_protocol::Fatal;
 use serde::Deserialize;
 
@@ -220,6 +223,7 @@ impl Recipe<'_> {
             },
             network: ControlPlaneNetwork {
                 external_network: claim.network.external_network.clone(),
+                physical_networks: self.physical_networks(composed),
                 mtu: claim.network.mtu,
                 hypervisor_access: self.hypervisor_access(&networks),
                 hypervisor_networks: networks,
@@ -243,6 +247,40 @@ impl Recipe<'_> {
             let last: ControlPlaneSpec = composed.last_wanted(CONTROL_PLANE)?;
             last.global.network.hypervisor_networks
         })
+    }
+
+    /// The physical networks of the claim's hypervisors, with the VLANs that are its own in all pools. While a share doesn't report
+    /// them, all stay as they are: Neutron would refuse networks that exist.
+    fn physical_networks(&self, composed: &Composed<'_>) -> Vec<PhysicalNetwork> {
+        let last = composed.last_wanted::<ControlPlaneSpec>(CONTROL_PLANE);
+        let mut networks: BTreeMap<String, PhysicalNetwork> = BTreeMap::new();
+        for pool in &self.site.hypervisors {
+            let share =
+                composed.observation::<HypervisorShareStatus>(&shares::resource(pool.name.name()));
+            let expected = pool.composite.as_ref().map_or(1, |composite| {
+                composite.spec.network.physical_networks.len()
+            });
+            let reported = share.status.physical_networks;
+            if reported.len() < expected
+                && let Some(last) = &last
+            {
+                return last.global.network.physical_networks.clone();
+            }
+            for network in reported {
+                match networks.get_mut(&network.name) {
+                    Some(known) => {
+                        known.vlan_range = known
+                            .vlan_range
+                            .zip(network.vlan_range)
+                            .and_then(|(one, other)| one.intersection(other))
+                    }
+                    None => {
+                        networks.insert(network.name.clone(), network);
+                    }
+                }
+            }
+        }
+        networks.into_values().collect()
     }
 
     /// The load balancers for hypervisors, which need encrypted endpoints and limit who connects.

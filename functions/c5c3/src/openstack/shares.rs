@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
 use c5c3_api::control_plane::ControlPlaneStatus;
-use c5c3_api::hypervisor::{Aggregate, HypervisorShareSpec, HypervisorShareStatus};
+use c5c3_api::hypervisor::{Agents, Aggregate, HypervisorShareSpec, HypervisorShareStatus};
 use c5c3_api::parts::AgentEndpoint;
 use function_protocol::Fatal;
 
@@ -59,6 +59,10 @@ impl Recipe<'_> {
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,
+                        agents: Agents {
+                            gateway: !composite.spec.network.physical_networks.is_empty(),
+                            ..Agents::default()
+                        },
                         endpoints: self.agent_endpoints(&reported, &resource, composed),
                         ..HypervisorShareSpec::default()
                     };

@@ -71,8 +71,18 @@ fn agents_secrets_travel_whole_to_each_pool_with_their_labels(
 #[rstest]
 #[case::no_servers(json!({"nova": false, "cinder": false}), &[])]
 #[case::no_network(
-    json!({"nova": true, "neutron": false}),
+    json!({"nova": true, "neutron": false, "cinder": false}),
     &[NAMESPACE, PULL, PUSH]
+)]
+#[case::volumes(
+    json!({"nova": true, "neutron": false, "cinder": true}),
+    &[
+        NAMESPACE,
+        "pull-agents-cinder-compute-hv-pool-a",
+        PULL,
+        "push-agents-cinder-compute",
+        PUSH,
+    ]
 )]
 fn only_secrets_that_an_operator_writes_travel(#[case] services: Value, #[case] wanted: &[&str]) {
     let mut call = call("customer-b-staging");

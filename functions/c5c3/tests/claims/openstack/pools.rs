@@ -222,6 +222,46 @@ fn with_networks(mut call: Call) -> Call {
     call
 }
 
+/// Neutron knows the networks that the nodes of all pools reach, with the VLANs that are this claim's in each of them.
+#[test]
+fn control_plane_has_the_physical_networks_of_its_shares() {
+    let mut call = with_networks(call("customer-a-prod"));
+    let wired = json!([{"name": "physnet1", "bridge": "br-ex", "vlanRange": "1000-1999"}]);
+    let hypervisors = |pool: &&mut Value| text(pool, "/kind").contains("Hypervisor");
+    for pool in call.world.iter_mut().filter(hypervisors) {
+        pool["spec"]["network"]["physicalNetworks"] = wired.clone();
+    }
+    let first = call.run();
+    let networks = |outcome: &Outcome| {
+        outcome.manifest("control-plane")["spec"]["global"]["network"]["physicalNetworks"].clone()
+    };
+    assert_eq!(networks(&first), Value::Null, "no share reports one yet");
+    assert_eq!(
+        first.manifest("share-hv-pool-a")["spec"]["agents"],
+        json!({"gateway": true})
+    );
+    let part = |vlans: &str| json!([{"name": "physnet1", "bridge": "br-ex", "vlanRange": vlans}]);
+    let reported = |name: &str, manifest: &Value| {
+        let mut status = well(name, manifest);
+        match name {
+            "share-hv-pool-a" => status["physicalNetworks"] = part("1000-1099"),
+            "share-hv-pool-b" => status["physicalNetworks"] = part("1050-1149"),
+            _ => {}
+        }
+        status
+    };
+    let mut call = call.applied(&first, reported);
+    let second = call.run();
+    assert_eq!(networks(&second), part("1050-1099"));
+    // Neutron would refuse the networks that exist.
+    call = call.applied(&second, well);
+    assert_eq!(
+        networks(&call.run()),
+        part("1050-1099"),
+        "shares don't report them"
+    );
+}
+
 #[test]
 fn hypervisors_reach_their_control_plane_even_while_pools_are_not_read() {
     let call = with_networks(call("customer-a-prod"));

@@ -28,6 +28,7 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
         retained(&outcome),
         [
             "agents-namespace-hv-pool-b",
+            "pull-agents-cinder-compute-hv-pool-b",
             "pull-agents-neutron-agent-hv-pool-b",
             "pull-agents-nova-cell1-compute-hv-pool-b",
             "pull-agents-ovn-chassis-hv-pool-b",
