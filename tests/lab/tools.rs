@@ -332,3 +332,11 @@ impl Module {
 pub fn keystone() -> Result<PathBuf> {
     python::environment("keystone")
 }
+
+/// The folder of Tempest's Python programs, installed first if it isn't in the cache yet. They are those of its image for the release of [`keystone`].
+///
+/// # Errors
+/// When Python is missing or can't install them.
+pub fn tempest() -> Result<PathBuf> {
+    python::environment("tempest")
+}

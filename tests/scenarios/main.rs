@@ -18,6 +18,7 @@ mod package;
 mod plan;
 mod render;
 mod schemas;
+mod tempest;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     plan::SCENARIOS,
     render::SCENARIOS,
     schemas::SCENARIOS,
+    tempest::SCENARIOS,
 ];
 
 fn main() -> ExitCode {

@@ -75,7 +75,7 @@ const OPERATORS: [Operator; 12] = [
     Operator::new("the service's operator", SERVICES, services::service),
 ];
 
-const SERVICES: &[&str] = &["cortex.c5c3.io", "tempest.openstack.c5c3.io"];
+const SERVICES: &[&str] = &["cortex.c5c3.io"];
 
 impl Operator {
     const fn new(

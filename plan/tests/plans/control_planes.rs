@@ -121,8 +121,9 @@ fn secrets_of(plan: &Plan) -> Vec<(String, String)> {
         for (name, stored) in data.into_iter().flatten() {
             let ByteString(read) = serde_json::from_value(stored.clone()).unwrap();
             let read = String::from_utf8(read).unwrap();
-            // A user's name, an ID, an image and an address are no secrets, nor is all of a file one.
-            let is_public = ["release", "remote"].contains(&name.as_str());
+            // A user's name, an ID, an image, an address and a CA certificate are no secrets, nor is all of a file one.
+            let is_public =
+                ["release", "remote", "cacert", "keystone-ca.crt"].contains(&name.as_str());
             if read.len() > 20 && !read.contains('\n') && !name.ends_with("_id") && !is_public {
                 let key = format!("{name} of {}", applied.key);
                 let stored = stored.as_str().unwrap().to_owned();

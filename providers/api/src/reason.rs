@@ -169,6 +169,15 @@ reasons! {
         /// The image doesn't support a setting: use the image that the message names, or disable the setting.
         NotInImage,
     }
+    "A Tempest" {
+        /// Tests of the last run failed: `status.failures` names them, and the log of the run says why.
+        TestsFailed,
+        /// The last run ended without results; the message says why. It is tried again.
+        TestsNotRun,
+        /// The last run could not delete all that it had created in the cloud; the message names its domain in Keystone. The next run
+        /// tries again.
+        NotCleanedUp,
+    }
     "An OVNCluster or OVNChassis" {
         /// A node belongs to the only OVNCluster of its namespace: keep exactly one.
         NoCluster,

@@ -147,12 +147,38 @@ pub struct TempestStatus {
     /// How long the last run took, for instance 45m12s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_duration: Option<String>,
-    /// What the last run found.
+    /// What the last run found. Absent if it ended without results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<TestResults>,
+    /// Names of tests that failed in the last run, the first 20 in alphabetical order.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 20))]
+    pub failures: Vec<String>,
+    /// The last ten runs that had results, newest first.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 10))]
+    pub history: Vec<TestRun>,
+    /// A digest of what the last run tested: release, image, tests and options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tested: Option<String>,
     /// ID of the application credential that runs authenticate with. An older one is revoked only after that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_credential: Option<String>,
+}
+
+/// A run that had results.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestRun {
+    /// When it ended, RFC 3339.
+    #[schemars(extend("format" = "date-time"))]
+    pub finished: String,
+    /// How long it took, for instance 45m12s.
+    pub duration: String,
+    /// The release that was tested.
+    pub release: String,
+    /// What it found.
+    pub results: TestResults,
 }
 
 /// What a run found.

@@ -60,6 +60,21 @@ impl KeystoneAccess {
     ) -> Awaited<Self> {
         // Comes first, so that the key isn't pruned while something else is waited for.
         let tokens = TokenCache::resolve(service, observed, desired);
+        Ok(Self {
+            tokens: tokens?,
+            ..Self::of_client(service, access, observed)?
+        })
+    }
+
+    /// Resolves the access of a service that validates no tokens, but is a client of others only.
+    ///
+    /// # Errors
+    /// Keystone's address or the application credential doesn't exist yet.
+    pub fn of_client(
+        service: &Service<'_>,
+        access: &parts::KeystoneAccess,
+        observed: &ObservedState<'_>,
+    ) -> Awaited<Self> {
         let auth_url = match &access.auth_url {
             Some(url) => url.clone(),
             None => found(service, observed)?,
@@ -80,8 +95,13 @@ impl KeystoneAccess {
             region: access.region.clone(),
             id: values.required("application_credential_id")?.to_owned(),
             secret: values.required("application_credential_secret")?.to_owned(),
-            tokens: tokens?,
+            tokens: None,
         })
+    }
+
+    /// Keystone's URL with its version.
+    pub fn auth_url(&self) -> &str {
+        &self.auth_url
     }
 
     /// The region whose endpoints are used.

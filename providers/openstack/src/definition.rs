@@ -313,6 +313,23 @@ pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
     after: &["scheduler", "volume"],
 };
 
+/// Tests. It has no API, and isn't in the catalogue.
+pub const TEMPEST: ServiceDefinition = ServiceDefinition {
+    name: "tempest",
+    type_: "",
+    path: "",
+    folder: "/etc/tempest/config",
+    databases: &[],
+    buses: &[],
+    api: ComponentDefinition {
+        name: "run",
+        kind: ComponentKind::Daemon { probe: &[] },
+        condition: "TestsScheduled",
+        after: &[],
+    },
+    components: &[],
+};
+
 /// Every service with an API in the catalogue, Keystone first.
 pub static SERVICES: [&ServiceDefinition; 6] =
     [&KEYSTONE, &GLANCE, &PLACEMENT, &NOVA, &NEUTRON, &CINDER];

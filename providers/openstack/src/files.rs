@@ -84,10 +84,12 @@ impl Files {
         self.texts.clone()
     }
 
-    /// Applies the object, with the readiness check. A configuration file that isn't valid fails the reconcile.
+    /// Applies the object, with the readiness check if the service has a database. A configuration file that isn't valid fails the reconcile.
     pub fn compose(&self, service: &Service<'_>, desired: &mut DesiredState) -> Mounted {
         let mut texts = self.contents(desired);
-        texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
+        if !service.definition.databases.is_empty() {
+            texts.insert(READY.to_owned(), include_str!("ready.py").to_owned());
+        }
         let parts = texts
             .iter()
             .flat_map(|(name, text)| [name.as_str(), text.as_str()]);

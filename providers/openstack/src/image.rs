@@ -3,7 +3,8 @@
 use c5c3_api::parts::{Common, Image};
 use provider_composer::{Failure, Reason};
 
-use crate::release::{Release, table::REGISTRY};
+use crate::release::Release;
+use crate::release::table::{REGISTRY, TEMPEST};
 
 /// Returns the release of a service, from its resource or its image's tag.
 ///
@@ -11,7 +12,9 @@ use crate::release::{Release, table::REGISTRY};
 /// Neither has a release, they differ, or the release is unknown.
 pub fn release(service: &str, common: &Common) -> Result<Release, Failure> {
     let tagged = match (&common.image.tag, &common.image.digest) {
-        (Some(tag), None) => Release::of_tag(service, tag),
+        (Some(tag), None) if service != TEMPEST || common.release.is_none() => {
+            Release::of_tag(service, tag)
+        }
         _ => None,
     };
     let release = match (&common.release, tagged) {

@@ -1,5 +1,7 @@
 //! Tasks of a service that run once, as Jobs, or periodically, as CronJobs.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
@@ -56,6 +58,8 @@ pub struct Schedule {
     pub when: String,
     /// The program.
     pub program: Program,
+    /// Whether no run starts for now.
+    pub suspended: bool,
 }
 
 /// The observed Jobs of a service.
@@ -64,6 +68,10 @@ pub struct Jobs<'a> {
     now: Timestamp,
     /// Files that running Jobs may need.
     files: Vec<Key>,
+    /// CPU and memory of pods.
+    resources: ResourceRequirements,
+    /// Labels of pods, besides those of all Jobs.
+    labels: BTreeMap<String, String>,
     seen: Lookup<Vec<Live<Job>>>,
 }
 
@@ -79,7 +87,23 @@ impl<'a> Jobs<'a> {
             service,
             now: observed.now(),
             files: files::found(service, observed),
+            resources: ResourceRequirements::default(),
+            labels: BTreeMap::new(),
             seen: observed.list::<Job>(service.namespace, &labels),
+        }
+    }
+
+    /// Sets CPU and memory of pods, and labels by which they can be found.
+    #[must_use]
+    pub fn with_pods(
+        self,
+        resources: ResourceRequirements,
+        labels: BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            resources,
+            labels,
+            ..self
         }
     }
 
@@ -168,6 +192,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
+    /// Keeps the files that running Jobs may need.
+    pub fn keep_files(&self, desired: &mut DesiredState) {
+        for key in &self.files {
+            desired.keep(key.clone());
+        }
+    }
+
     fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
         let found = match &self.seen {
             Lookup::Found(jobs) => jobs.as_slice(),
@@ -182,9 +213,8 @@ impl<'a> Jobs<'a> {
 
     /// Keeps a running Job, with the files that it needs.
     fn waits(&self, job: &Live<Job>, desired: &mut DesiredState) -> Progress {
-        for key in self.files.iter().cloned().chain([self.key(job)]) {
-            desired.keep(key);
-        }
+        self.keep_files(desired);
+        desired.keep(self.key(job));
         let name = &job.metadata.name;
         Progress::waiting(
             Reason::WaitingFor("Job"),
@@ -244,6 +274,7 @@ impl<'a> Jobs<'a> {
                 schedule: schedule.when.clone(),
                 time_zone: Some("Etc/UTC".to_owned()),
                 concurrency_policy: Some("Forbid".to_owned()),
+                suspend: Some(true).filter(|_| schedule.suspended),
                 starting_deadline_seconds: Some(LATE),
                 successful_jobs_history_limit: Some(1),
                 failed_jobs_history_limit: Some(1),
@@ -251,7 +282,6 @@ impl<'a> Jobs<'a> {
                     metadata: None,
                     spec: Some(self.spec(schedule.name, &schedule.program)),
                 },
-                ..CronJobSpec::default()
             },
             status: None,
         };
@@ -285,13 +315,12 @@ impl<'a> Jobs<'a> {
     /// The spec of a Job of this name.
     fn spec(&self, name: &str, program: &Program) -> JobSpec {
         let service = (self.service, self.service.definition.name);
-        let mut pod = pod(service, program, ResourceRequirements::default());
+        let mut pod = pod(service, program, self.resources.clone());
         pod.restart_policy = Some("Never".to_owned());
         // Network policies select pods by the service's name. The Service also selects by instance, and must not select these.
-        let labels = std::collections::BTreeMap::from([
-            (NAME.to_owned(), self.service.definition.name.to_owned()),
-            (TASK.to_owned(), name.to_owned()),
-        ]);
+        let mut labels = self.labels.clone();
+        labels.insert(NAME.to_owned(), self.service.definition.name.to_owned());
+        labels.insert(TASK.to_owned(), name.to_owned());
         JobSpec {
             backoff_limit: Some(TRIES),
             active_deadline_seconds: Some(DEADLINE),

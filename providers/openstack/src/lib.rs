@@ -58,8 +58,9 @@ pub use definition::{
     CINDER, CINDER_BACKUP, CINDER_SCHEDULER, CINDER_VOLUME, ComponentDefinition, ComponentKind,
     GLANCE, KEYSTONE, NEUTRON, NEUTRON_OVN_MAINTENANCE_WORKER, NEUTRON_PERIODIC_WORKERS,
     NEUTRON_RPC_SERVER, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY, NOVA_SCHEDULER,
-    PLACEMENT, SERVICES, ServiceDefinition, keystone_credentials,
+    PLACEMENT, SERVICES, ServiceDefinition, TEMPEST, keystone_credentials,
 };
+pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::{digest, uuid};
 pub use extra::{Extra, Owned};
@@ -78,7 +79,7 @@ pub use release::{NoRelease, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use schedule::Cron;
 pub use secret::Values;
-pub use service::{Service, uses};
+pub use service::{Service, uses, uses_of_jobs};
 pub use tls::authority;
 pub use uwsgi::Workers;
 pub use volume::claim;

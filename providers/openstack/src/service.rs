@@ -189,13 +189,17 @@ impl<'a> Service<'a> {
     }
 }
 
-/// The kinds that the composers of all services use.
+/// The kinds that the composer of a service without an API uses, which only has Jobs.
+pub fn uses_of_jobs() -> Vec<Use> {
+    let composed = [Secret::KIND, ConfigMap::KIND, Job::KIND].map(Use::composes);
+    let read = dependency::KINDS.map(Use::reads);
+    composed.into_iter().chain(read).collect()
+}
+
+/// The kinds that the composers of all services with an API use.
 pub fn uses() -> Vec<Use> {
     let composed = [
-        Secret::KIND,
-        ConfigMap::KIND,
         Deployment::KIND,
-        Job::KIND,
         KubernetesService::KIND,
         NetworkPolicy::KIND,
         PodDisruptionBudget::KIND,
@@ -210,10 +214,8 @@ pub fn uses() -> Vec<Use> {
         Manifest::<prometheus::ServiceMonitor>::KIND,
     ];
     let read = [StatefulSet::KIND, Manifest::<mariadb::MariaDb>::KIND];
-    let read = read.into_iter().chain(dependency::KINDS).map(Use::reads);
-    composed
-        .into_iter()
-        .map(Use::composes)
-        .chain(read)
-        .collect()
+    let mut uses = uses_of_jobs();
+    uses.extend(composed.map(Use::composes));
+    uses.extend(read.map(Use::reads));
+    uses
 }

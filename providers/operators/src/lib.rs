@@ -9,6 +9,7 @@ use provider_neutron::Neutron;
 use provider_nova::Nova;
 use provider_ovn::{OvnChassis, OvnCluster};
 use provider_placement::Placement;
+use provider_tempest::Tempest;
 
 /// Every operator that there is.
 pub fn operators() -> Vec<Box<dyn Operator>> {
@@ -20,7 +21,7 @@ pub fn operators() -> Vec<Box<dyn Operator>> {
 
 /// The operators of a cluster of control planes: the c5c3-operator's own, then one for each OpenStack service.
 pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
-    let services: [Box<dyn Operator>; 8] = [
+    let services: [Box<dyn Operator>; 9] = [
         Box::new(Keystone),
         Box::new(Glance),
         Box::new(Placement),
@@ -29,6 +30,7 @@ pub fn control_plane_operators() -> Vec<Box<dyn Operator>> {
         Box::new(Cinder),
         Box::new(OvnCluster),
         Box::new(OvnChassis),
+        Box::new(Tempest),
     ];
     let mut all = provider_control_plane::operators();
     all.extend(services);
@@ -56,6 +58,7 @@ mod tests {
             "nova-operator",
             "cinder-operator",
             "ovn-operator",
+            "tempest-operator",
         ])));
     }
 }

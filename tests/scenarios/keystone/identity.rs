@@ -1,5 +1,7 @@
 //! Keystone's API, as a user of it.
 
+use std::collections::BTreeSet;
+
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
@@ -53,6 +55,46 @@ impl Identity {
             .await?;
         let id = found["users"][0]["id"].as_str();
         Ok(id.context("there is no such user")?.to_owned())
+    }
+
+    /// Creates something, and returns its ID.
+    pub async fn create(&self, kind: &str, body: Value) -> Result<String> {
+        let created = self
+            .ask(Method::POST, &format!("/{kind}"), Some(body))
+            .await?;
+        let created = created
+            .as_object()
+            .and_then(|created| created.values().next());
+        let id = created.and_then(|created| created["id"].as_str());
+        Ok(id.context("it has no ID")?.to_owned())
+    }
+
+    /// Creates an application credential with all that the first user may do, and returns its ID and secret.
+    pub async fn application_credential(&self, name: &str) -> Result<(String, String)> {
+        let path = format!(
+            "/users/{}/application_credentials",
+            self.user("admin").await?
+        );
+        let body = json!({ "application_credential": { "name": name } });
+        let created = self.ask(Method::POST, &path, Some(body)).await?;
+        let text = |field: &str| {
+            created["application_credential"][field]
+                .as_str()
+                .map(str::to_owned)
+        };
+        let id = text("id").context("it has no ID")?;
+        Ok((id, text("secret").context("it has no secret")?))
+    }
+
+    /// The names of all domains, projects, users, groups and roles.
+    pub async fn names(&self) -> Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for kind in ["domains", "projects", "users", "groups", "roles"] {
+            let found = self.ask(Method::GET, &format!("/{kind}"), None).await?;
+            let found = found[kind].as_array().context("there is no list")?;
+            names.extend(found.iter().map(|one| format!("{kind} {}", one["name"])));
+        }
+        Ok(names)
     }
 
     async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {

@@ -3,7 +3,7 @@
 
 mod catalogue;
 mod clock;
-mod identity;
+pub mod identity;
 
 use std::sync::Arc;
 

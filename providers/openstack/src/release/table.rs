@@ -20,12 +20,12 @@ pub struct Tags {
     pub neutron: &'static str,
     /// Cinder.
     pub cinder: &'static str,
-    /// Tempest: the version that was released with it.
+    /// Tempest: the version that was released with it or later.
     pub tempest: &'static str,
 }
 
 impl Tags {
-    /// The tag of a service's image, if it is a service of the catalogue.
+    /// The tag of a service's image.
     pub fn of(&self, service: &str) -> Option<&'static str> {
         match service {
             "keystone" => Some(self.keystone),
@@ -34,10 +34,15 @@ impl Tags {
             "nova" => Some(self.nova),
             "neutron" => Some(self.neutron),
             "cinder" => Some(self.cinder),
+            TEMPEST => Some(self.tempest),
             _ => None,
         }
     }
 }
+
+/// The service whose releases aren't bound to those of the others: each version tests all releases that are maintained
+/// (<https://docs.openstack.org/tempest/latest/stable_branch_support_policy.html>).
+pub const TEMPEST: &str = "tempest";
 
 /// The known releases, oldest first.
 pub const RELEASES: [Tags; 4] = [
@@ -59,7 +64,7 @@ pub const RELEASES: [Tags; 4] = [
         nova: "32.2.1",
         neutron: "27.0.4",
         cinder: "27.0.0",
-        tempest: "41.0.0",
+        tempest: "45.0.0",
     },
     Tags {
         release: Release::new(2026, 1),
@@ -69,7 +74,7 @@ pub const RELEASES: [Tags; 4] = [
         nova: "33.0.2",
         neutron: "28.0.2",
         cinder: "28.0.0",
-        tempest: "46.0.0",
+        tempest: "46.2.0",
     },
     Tags {
         release: Release::new(2026, 2),

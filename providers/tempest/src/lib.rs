@@ -1,0 +1,141 @@
+//! The tempest-operator's composer: tests of a control plane, on a schedule and once for each change of what is tested.
+
+mod config;
+mod report;
+mod runs;
+
+use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access};
+use c5c3_api::tempest::{TempestSpec, TempestStatus};
+use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::Pod;
+use provider_composer::{
+    Composer, DesiredState, Failure, ObservedState, Reason, Resource, Subject, Use,
+};
+use provider_openstack::{
+    Cron, Files, KeystoneAccess, Program, Service, Source, TEMPEST, dependencies, uses_of_jobs,
+};
+
+use runs::Runs;
+
+/// The folder of the application credential in a pod.
+const CREDENTIAL: &str = "/etc/tempest/credential";
+
+/// Composes Tempests.
+pub struct Tempest;
+
+impl Composer for Tempest {
+    type Spec = TempestSpec;
+    type Status = TempestStatus;
+    const OPERATOR: &'static str = "tempest-operator";
+
+    fn uses(&self) -> Vec<Use> {
+        let mut uses = uses_of_jobs();
+        uses.extend([Use::composes(CronJob::KIND), Use::reads(Pod::KIND)]);
+        uses
+    }
+
+    fn compose(
+        &self,
+        subject: &Subject<TempestSpec>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<TempestStatus, Failure> {
+        let spec = &subject.spec;
+        let common = common(spec);
+        let service = Service::of(&TEMPEST, &config::OWNED, subject, None, &common)?;
+        check(spec, observed)?;
+        let waits = dependencies(&service, Subject::<TempestSpec>::KIND, observed)?;
+        if !spec.depends_on.is_empty() {
+            desired.conditions.set("DependenciesReady", &waits);
+        }
+        let access = KeystoneAccess::of_client(&service, &keystone(spec), observed);
+        let runs = Runs::of(&service, subject, observed, desired);
+        let (once, id) = match &access {
+            Ok(access) => {
+                let program = program(spec, &service, &runs, access, desired);
+                let once = runs.run(spec, program, &waits, desired);
+                (once, Some(access.id()))
+            }
+            Err(awaited) => {
+                runs.keep(desired);
+                (awaited.clone(), None)
+            }
+        };
+        let scheduled = access.as_ref().err().unwrap_or(&waits);
+        desired.conditions.set("TestsScheduled", scheduled);
+        Ok(runs.report(id, once, desired))
+    }
+}
+
+/// What Tempest has in common with services that have an API.
+fn common(spec: &TempestSpec) -> Common {
+    Common {
+        release: spec.release.clone(),
+        image: spec.image.clone(),
+        topology: spec.topology.clone(),
+        extra_config: spec.extra_config.clone(),
+        depends_on: spec.depends_on.clone(),
+        ..Common::default()
+    }
+}
+
+/// How Tempest authenticates, with the default name of its Secret.
+fn keystone(spec: &TempestSpec) -> Access {
+    let given = &spec.keystone;
+    Access {
+        auth_url: given.auth_url.clone(),
+        region: given.region.clone(),
+        app_credential_ref: Some(AppCredentialRef {
+            secret_name: match &given.app_credential_ref {
+                Some(reference) => reference.name.clone(),
+                None => TEMPEST.keystone_credentials(),
+            },
+        }),
+    }
+}
+
+/// Checks what the schema can't.
+fn check(spec: &TempestSpec, observed: &ObservedState<'_>) -> Result<(), Failure> {
+    let schedule = Cron::of(&spec.schedule);
+    if schedule.is_some_and(|schedule| schedule.after(observed.now()).is_some()) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Reason::Invalid,
+        format!(
+            "schedule {:?} is never due: write minute, hour, day of the month, month and day of the week, for instance \
+             \"0 2 * * *\"",
+            spec.schedule.as_str()
+        ),
+    ))
+}
+
+/// The program of a run, with its files. The application credential is mounted as it is, so that each run has the present one.
+fn program(
+    spec: &TempestSpec,
+    service: &Service<'_>,
+    runs: &Runs<'_>,
+    access: &KeystoneAccess,
+    desired: &mut DesiredState,
+) -> Program {
+    let mut files = Files::default();
+    let conf = config::tempest_conf(service, runs.prefix(), access, &mut files);
+    files.config("tempest.conf", &conf);
+    files.text(
+        "tests.json",
+        config::choice(&spec.tests, runs.owner()).to_string(),
+    );
+    files.text("run.py", include_str!("run.py"));
+    let files = files.compose(service, desired);
+    let secret = keystone(spec).app_credential_ref;
+    let secret = secret.map(|reference| reference.secret_name);
+    let script = format!("{}/run.py", TEMPEST.folder);
+    Program::default()
+        .command(["python3".to_owned(), script])
+        .mount("config", TEMPEST.folder, files.source())
+        .mount(
+            "credential",
+            CREDENTIAL,
+            Source::Secret(secret.unwrap_or_default()),
+        )
+}

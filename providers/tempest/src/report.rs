@@ -1,0 +1,198 @@
+//! What runs report: the termination messages of their pods, and the status that follows from them.
+
+use c5c3_api::Condition;
+use c5c3_api::tempest::{TempestStatus, TestResults, TestRun};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
+use provider_composer::{Live, Progress, Reason};
+use provider_openstack::Service;
+use serde::Deserialize;
+
+/// How many names and runs a status has.
+const NAMES: usize = 20;
+const RUNS: usize = 10;
+/// The longest name or message, in characters.
+const LENGTH: usize = 1000;
+
+/// The condition of the last run's tests.
+pub const PASSED: &str = "TestsPassed";
+/// The condition of what the last run left behind.
+pub const CLEANED_UP: &str = "CleanedUp";
+
+/// What `run.py` writes.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Report {
+    passed: u32,
+    failed: u32,
+    skipped: u32,
+    failures: Vec<String>,
+    seconds: u32,
+    /// What the user has to correct.
+    refused: Option<String>,
+    /// Why there are no results.
+    error: Option<String>,
+    /// Whether nothing is left behind. None where nothing was created.
+    cleaned: Option<bool>,
+}
+
+/// A run that has ended.
+pub struct Run<'a> {
+    pod: &'a str,
+    finished: Timestamp,
+    report: Report,
+}
+
+impl<'a> Run<'a> {
+    /// The run of a pod, if it has ended.
+    pub fn of(pod: &'a Live<Pod>) -> Option<Self> {
+        let status = pod.body.status.as_ref()?;
+        let containers = status.container_statuses.as_deref().unwrap_or_default();
+        let mut ends = containers
+            .iter()
+            .filter_map(|container| container.state.as_ref()?.terminated.as_ref());
+        let end = ends.next()?;
+        Some(Self {
+            pod: &pod.metadata.name,
+            finished: end.finished_at.as_ref()?.0,
+            report: Report::of(end),
+        })
+    }
+
+    /// When it ended.
+    pub fn finished(&self) -> Timestamp {
+        self.finished
+    }
+
+    /// Takes the run as the last one.
+    pub fn record(&self, service: &Service<'_>, status: &mut TempestStatus) {
+        let finished = self.finished.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let duration = duration(self.report.seconds);
+        status.last_run = Some(finished.clone());
+        status.last_duration = Some(duration.clone());
+        let failures = self.report.failures.iter().take(NAMES);
+        status.failures = failures.map(|name| line(name)).collect();
+        status.results = Some(self.report.results()).filter(|_| self.report.ran());
+        if let Some(results) = status.results {
+            let run = TestRun {
+                finished,
+                duration,
+                release: service.release.to_string(),
+                results,
+            };
+            status.history.insert(0, run);
+            status.history.truncate(RUNS);
+        }
+    }
+
+    /// Whether its tests passed.
+    pub fn passed(&self, service: &Service<'_>) -> Progress {
+        let (report, logs) = (&self.report, self.logs(service));
+        if let Some(refused) = &report.refused {
+            return Progress::failed(Reason::Invalid, line(refused));
+        }
+        if !report.ran() {
+            let error = report.error.as_deref().unwrap_or("it says nothing");
+            let message = format!(
+                "the last run ended without results: {}; {logs}",
+                line(error)
+            );
+            return Progress::failing(Reason::TestsNotRun, message);
+        }
+        match (report.failed, report.failures.first()) {
+            (0, _) => Progress::Ready,
+            (failed, first) => Progress::failing(
+                Reason::TestsFailed,
+                format!(
+                    "{failed} of {} tests failed, for instance {}; {logs}",
+                    report.results().total_tests,
+                    line(first.map_or("one without a name", String::as_str))
+                ),
+            ),
+        }
+    }
+
+    /// Whether it left nothing behind. None where it doesn't say.
+    pub fn cleaned_up(&self, service: &Service<'_>, prefix: &str) -> Option<Progress> {
+        Some(match self.report.cleaned? {
+            true => Progress::Ready,
+            false => Progress::failing(
+                Reason::NotCleanedUp,
+                format!(
+                    "the last run could not delete the domain {prefix} and all that it created there; the next one tries again; {}",
+                    self.logs(service)
+                ),
+            ),
+        })
+    }
+
+    fn logs(&self, service: &Service<'_>) -> String {
+        format!("see `kubectl logs -n {} {}`", service.namespace, self.pod)
+    }
+}
+
+impl Report {
+    fn of(end: &ContainerStateTerminated) -> Self {
+        let message = end.message.as_deref().unwrap_or_default();
+        serde_json::from_str(message).unwrap_or_else(|_| {
+            let reason = end.reason.as_deref().unwrap_or("no reason given");
+            let code = end.exit_code;
+            Self {
+                error: Some(format!("its container ended with {code} ({reason})")),
+                ..Self::default()
+            }
+        })
+    }
+
+    fn results(&self) -> TestResults {
+        let (passed, failed, skipped) = (self.passed, self.failed, self.skipped);
+        TestResults {
+            passed_tests: passed,
+            failed_tests: failed,
+            skipped_tests: skipped,
+            total_tests: passed.saturating_add(failed).saturating_add(skipped),
+        }
+    }
+
+    /// Whether there are results.
+    fn ran(&self) -> bool {
+        self.results().total_tests > 0
+    }
+}
+
+/// The progress that a condition reported before.
+pub fn before(conditions: &[Condition], type_: &str) -> Option<Progress> {
+    let condition = conditions.iter().find(|other| other.type_ == type_)?;
+    Some(match condition.status.as_str() {
+        "True" => Progress::Ready,
+        _ => Progress::failing(Reason::reported(&condition.reason), &condition.message),
+    })
+}
+
+/// A duration such as 45m12s.
+fn duration(seconds: u32) -> String {
+    format!("{:#}", SignedDuration::from_secs(seconds.into())).replace(' ', "")
+}
+
+/// Text of one line and limited length: it comes from a program that runs tests.
+fn line(text: &str) -> String {
+    let shown = text.chars().map(|character| match character.is_control() {
+        true => ' ',
+        false => character,
+    });
+    shown.take(LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(0, "0s")]
+    #[case(2712, "45m12s")]
+    #[case(3600, "1h")]
+    #[case(21_605, "6h5s")]
+    fn duration_is_shown_by_its_units(#[case] seconds: u32, #[case] shown: &str) {
+        assert_eq!(duration(seconds), shown);
+    }
+}
