@@ -239,23 +239,6 @@ def no_volumes():
         until(f"all {path} are gone", 90, lambda: not CINDER.get(f"/{path}").json()[path])
 
 
-def disk():
-    """Boots a server whose disk is where nova-compute keeps disks now."""
-    images = {name: named(GLANCE, "/v2/images", "images", name)["id"] for name in ("kernel", "ramdisk", "disk")}
-    flavor = next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == "small")
-    network = named(NEUTRON, "/v2.0/networks", "networks", "inside")["id"]
-    until("both hosts are up", 60, lambda: len(up()) == 2)
-    started = time.monotonic()
-    server = create(
-        NOVA, "/servers", "server", name="disk", imageRef=images["disk"], flavorRef=flavor["id"],
-        networks=[{"uuid": network}],
-    )["id"]
-    until("the server is active", 120, lambda: is_active(server))
-    says(server, "guest: ready")
-    seconds = round(time.monotonic() - started, 1)
-    print(json.dumps({"server": server, "image": images["disk"], "seconds": seconds}))
-
-
 def block():
     """Takes the second server out of the security group."""
     first, second = (named(NOVA, "/servers/detail", "servers", host)["id"] for host in HOSTS)
@@ -305,5 +288,5 @@ def delete():
         print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
 
 
-TASKS = (boot, outside, volumes, no_volumes, block, display, delete, disk)
+TASKS = (boot, outside, volumes, no_volumes, block, display, delete)
 {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()
