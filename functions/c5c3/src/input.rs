@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, HypervisorAccess, Infrastructure};
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
-use c5c3_api::parts::{Quantity, Resources};
+use c5c3_api::parts::{Gateway, Ingress, Quantity, Resources};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -44,10 +44,25 @@ pub struct OpenStackPresets {
     pub secret_store: StoreRef,
     /// Load balancers at which hypervisors reach control planes. Without it no claim's agents can connect.
     pub hypervisor_access: Option<HypervisorAccess>,
+    /// How clients outside reach the APIs of control planes. Without it only pods of the control plane cluster do.
+    pub exposure: Option<ExposurePreset>,
     /// How tenants get the clouds.yaml of their control planes. Without it none gets one.
     pub tenant_access: Option<TenantAccessPreset>,
     /// What each size means.
     pub sizes: BTreeMap<Size, SizePreset>,
+}
+
+/// How clients outside reach the APIs of control planes: by a Gateway or by Ingresses.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExposurePreset {
+    /// The site's domain. An API is at `<service>.<claim>.<domain>`. `{controlPlaneCluster}` in it stands for the control plane
+    /// cluster, which a site with several needs: claims in two of them may have one name.
+    pub domain: String,
+    /// The Gateway that HTTPRoutes are attached to.
+    pub gateway: Option<Gateway>,
+    /// What the Ingresses say.
+    pub ingress: Option<Ingress>,
 }
 
 /// How tenants get the clouds.yaml of their control planes.

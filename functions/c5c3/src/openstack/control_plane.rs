@@ -200,6 +200,7 @@ impl Recipe<'_> {
         services.cinder.enabled = wanted.cinder;
         services.octavia.get_or_insert_default().enabled = wanted.octavia;
         services.manila.get_or_insert_default().enabled = wanted.manila;
+        self.expose(&mut services)?;
         Ok(services)
     }
 

@@ -5,6 +5,7 @@ mod agents;
 mod ceph;
 mod control_plane;
 mod deletion;
+mod exposure;
 mod keys;
 mod part;
 mod quota;

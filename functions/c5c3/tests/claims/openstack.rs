@@ -1,6 +1,7 @@
 //! OpenStackCluster: what comes out for whom.
 
 mod agents;
+mod exposure;
 mod mistakes;
 mod pools;
 mod retained;

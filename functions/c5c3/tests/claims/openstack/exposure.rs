@@ -1,0 +1,90 @@
+//! How clients outside reach a claim's APIs.
+
+use function_c5c3_fixtures::{Call, Outcome};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::call;
+
+const SERVICES: [&str; 6] = [
+    "cinder",
+    "glance",
+    "keystone",
+    "neutron",
+    "nova",
+    "placement",
+];
+
+fn exposed(exposure: Value) -> Call {
+    let mut call = call("customer-a-prod");
+    if let Some(input) = &mut call.input {
+        input["exposure"] = exposure;
+    }
+    call
+}
+
+fn services(outcome: &Outcome) -> Value {
+    outcome.manifest("control-plane")["spec"]["services"].clone()
+}
+
+#[test]
+fn every_api_has_a_host_name_of_the_claims_own() {
+    let gateway = json!({"name": "public", "namespace": "gateways"});
+    let outcome = exposed(json!({"domain": "cloud.example.com", "gateway": gateway})).run();
+    let services = services(&outcome);
+    for service in SERVICES {
+        assert_eq!(
+            services[service]["expose"],
+            json!({
+                "hostname": format!("{service}.customer-a-prod.cloud.example.com"),
+                "gateway": gateway,
+            })
+        );
+    }
+}
+
+#[test]
+fn claims_of_one_name_in_two_clusters_have_different_host_names() {
+    let ingress = json!({"className": "nginx"});
+    let domain = "{controlPlaneCluster}.example.com";
+    let outcome = exposed(json!({"domain": domain, "ingress": ingress})).run();
+    let keystone = &services(&outcome)["keystone"]["expose"];
+    assert_eq!(
+        keystone["hostname"],
+        "keystone.customer-a-prod.eu-de-1-control-plane.example.com"
+    );
+    assert_eq!(keystone["ingress"], ingress);
+}
+
+#[test]
+fn nothing_is_exposed_without_a_domain_of_the_site() {
+    let services = services(&call("customer-a-prod").run());
+    for service in SERVICES {
+        assert_eq!(services[service].get("expose"), None, "{service}");
+    }
+}
+
+#[rstest]
+#[case::no_way(json!({"domain": "example.com"}))]
+#[case::two_ways(json!({"domain": "example.com", "gateway": {"name": "a"}, "ingress": {}}))]
+#[case::no_domain(json!({"domain": "", "gateway": {"name": "a"}}))]
+#[case::text(json!({"domain": "Example.com/x", "gateway": {"name": "a"}}))]
+fn exposure_that_cannot_be_is_refused(#[case] exposure: Value) {
+    let fatal = exposed(exposure).run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("exposure of the Composition's input needs a domain"),
+        "{fatal}"
+    );
+}
+
+#[test]
+fn one_host_name_for_all_claims_is_refused() {
+    let mut call = call("customer-b-staging");
+    let expose = json!({"hostname": "identity.example.com", "gateway": {"name": "public"}});
+    call.input.as_mut().unwrap()["sizes"]["small"]["services"]["keystone"]["expose"] = expose;
+    let fatal = call.run().fatal.unwrap();
+    assert!(
+        fatal.starts_with("the Composition's input sets services.keystone.expose"),
+        "{fatal}"
+    );
+}
