@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cidr::{Cidr, Ranges},
+    hypervisor::{HostSettings, TUNNEL_OF_NETDEV},
     kind::{Column, Kind},
+    parts::is_default,
     pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
     rule::{self, Rule},
 };
@@ -52,6 +54,10 @@ pub struct HypervisorClusterSpec {
     /// Addresses of the cluster, and how its nodes are wired.
     #[serde(default)]
     pub network: Network,
+    /// How the nodes run servers and forward packets.
+    #[serde(skip_serializing_if = "is_default", default)]
+    #[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV]))]
+    pub agents: HostSettings,
 }
 
 fn default_workers() -> u32 {

@@ -60,6 +60,7 @@ impl Recipe<'_> {
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,
                         agents: Agents {
+                            hosts: composite.spec.agents.clone(),
                             gateway: !composite.spec.network.physical_networks.is_empty(),
                             ..Agents::default()
                         },

@@ -3,11 +3,13 @@
 mod pool;
 mod share;
 
+pub(crate) use share::TUNNEL_OF_NETDEV;
+
 pub use self::{
     pool::{AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, PoolShare},
     share::{
-        Agents, Aggregate, ComputeService, ComputeState, Datapath, HypervisorShareSpec,
-        HypervisorShareStatus, LeasePhase, ShareHost, Virtualization,
+        Agents, Aggregate, ComputeService, ComputeState, Datapath, HostSettings,
+        HypervisorShareSpec, HypervisorShareStatus, LeasePhase, ShareHost, Virtualization,
     },
 };
 

@@ -26,7 +26,8 @@ const OWN_ISSUER: Rule = Rule::new(
      ClusterIssuer signs for other namespaces too",
 );
 
-const TUNNEL_OF_NETDEV: Rule = Rule::new(
+/// A rule on [`HostSettings`].
+pub(crate) const TUNNEL_OF_NETDEV: Rule = Rule::new(
     "!has(self.datapath) || self.datapath != 'netdev' || has(self.tunnelInterface)",
     "with the datapath netdev tunnels can't end at an address of the kernel: set tunnelInterface to an interface with an address of its own",
 );
@@ -138,25 +139,34 @@ impl HypervisorShareSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV, OWN_ISSUER]))]
 pub struct Agents {
+    /// What the nodes of the pool are.
+    #[serde(flatten)]
+    pub hosts: HostSettings,
+    /// Whether traffic between virtual and physical networks may pass through the nodes. Only nodes with a bridge to a
+    /// physical network can.
+    #[serde(skip_serializing_if = "is_default")]
+    pub gateway: bool,
+    /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither
+    /// encrypted nor authenticated in the nodes' network, and live migration is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_ref: Option<IssuerRef>,
+}
+
+/// How the nodes of a pool run servers and forward packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HostSettings {
     /// How servers are run: kvm needs /dev/kvm on every node, qemu emulates a processor and is slow.
     #[serde(skip_serializing_if = "is_default")]
     pub virtualization: Virtualization,
     /// Where Open vSwitch forwards packets.
     #[serde(skip_serializing_if = "is_default")]
     pub datapath: Datapath,
-    /// Whether traffic between virtual and physical networks may pass through the nodes. Only nodes with a bridge to a
-    /// physical network can.
-    #[serde(skip_serializing_if = "is_default")]
-    pub gateway: bool,
     /// Network interface of every node whose address is the end of tunnels. Without it the node's internal address is. With
     /// the datapath netdev it is required, and becomes a port of the bridge br-tunnel, which takes over its address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 15), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
     pub tunnel_interface: Option<String>,
-    /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither
-    /// encrypted nor authenticated in the nodes' network, and live migration is off.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub issuer_ref: Option<IssuerRef>,
 }
 
 /// How servers are run.

@@ -70,7 +70,7 @@ pub fn libvirt(
         volumes.push(secret("tls", CERTIFICATE));
     }
     let mut needed = vec!["tun"];
-    needed.extend(Some("kvm").filter(|_| settings.virtualization == Virtualization::Kvm));
+    needed.extend(Some("kvm").filter(|_| settings.hosts.virtualization == Virtualization::Kvm));
     Agent {
         requirements: Some(requirements(&image, &needed, "", lease)),
         containers: vec![daemon],
@@ -162,7 +162,7 @@ pub fn nova_compute(
 }
 
 fn virtualization(settings: &Agents) -> &'static str {
-    match settings.virtualization {
+    match settings.hosts.virtualization {
         Virtualization::Kvm => "kvm",
         Virtualization::Qemu => "qemu",
     }

@@ -30,14 +30,18 @@ fn run_openvswitch() -> Volume {
 }
 
 fn datapath(settings: &Agents) -> &'static str {
-    match settings.datapath {
+    match settings.hosts.datapath {
         Datapath::System => "system",
         Datapath::Netdev => "netdev",
     }
 }
 
 fn tunnel_interface(settings: &Agents) -> &str {
-    settings.tunnel_interface.as_deref().unwrap_or_default()
+    settings
+        .hosts
+        .tunnel_interface
+        .as_deref()
+        .unwrap_or_default()
 }
 
 fn with_mount(mut container: Container, mount: VolumeMount) -> Container {

@@ -65,7 +65,7 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
     };
     let switch = with_mount(switch, mount("net", "/dev/net"));
     let mut needed = vec!["tun"];
-    needed.extend(Some("openvswitch").filter(|_| settings.datapath == Datapath::System));
+    needed.extend(Some("openvswitch").filter(|_| settings.hosts.datapath == Datapath::System));
     needed.extend(Some("interface").filter(|_| !interface.is_empty()));
     Agent {
         requirements: Some(requirements(image, &needed, interface, lease)),

@@ -222,7 +222,8 @@ fn with_networks(mut call: Call) -> Call {
     call
 }
 
-/// Neutron knows the networks that the nodes of all pools reach, with the VLANs that are this claim's in each of them.
+/// Neutron knows the networks that the nodes of all pools reach, with the VLANs that are this claim's in each of them. Agents have
+/// the settings of their pool.
 #[test]
 fn control_plane_has_the_physical_networks_of_its_shares() {
     let mut call = with_networks(call("customer-a-prod"));
@@ -230,6 +231,7 @@ fn control_plane_has_the_physical_networks_of_its_shares() {
     let hypervisors = |pool: &&mut Value| text(pool, "/kind").contains("Hypervisor");
     for pool in call.world.iter_mut().filter(hypervisors) {
         pool["spec"]["network"]["physicalNetworks"] = wired.clone();
+        pool["spec"]["agents"] = json!({"datapath": "netdev", "tunnelInterface": "bond0.10"});
     }
     let first = call.run();
     let networks = |outcome: &Outcome| {
@@ -238,7 +240,7 @@ fn control_plane_has_the_physical_networks_of_its_shares() {
     assert_eq!(networks(&first), Value::Null, "no share reports one yet");
     assert_eq!(
         first.manifest("share-hv-pool-a")["spec"]["agents"],
-        json!({"gateway": true})
+        json!({"datapath": "netdev", "tunnelInterface": "bond0.10", "gateway": true})
     );
     let part = |vlans: &str| json!([{"name": "physnet1", "bridge": "br-ex", "vlanRange": vlans}]);
     let reported = |name: &str, manifest: &Value| {
