@@ -118,6 +118,11 @@ impl<'a> Composed<'a> {
         self.request.observed().contains_key(name) && !self.foreign.contains_key(name)
     }
 
+    /// Whether the composite resource isn't stored in any cluster. Then all that it leads to is wanted at once, to be shown.
+    pub fn is_rendered(&self) -> bool {
+        self.owner.is_rendered()
+    }
+
     /// Whether no object wanted so far has another owner.
     pub fn owns_all(&self) -> bool {
         self.foreign.is_empty()

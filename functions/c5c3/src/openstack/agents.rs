@@ -4,14 +4,17 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::HypervisorClusterSpec;
+use c5c3_api::control_plane::ControlPlaneStatus;
 use c5c3_api::hypervisor::{AGENTS, CELL, FIRST_CELL};
 use function_protocol::Fatal;
 
 use super::Recipe;
 use super::control_plane::is_active;
+use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::observed::condition;
 use crate::pools::Named;
 
 /// How often External Secrets compares both sides. A rotated credential reaches the agents within two of these.
@@ -21,6 +24,8 @@ const REFRESH: &str = "5m0s";
 struct Source {
     /// Its name.
     name: String,
+    /// The ControlPlane's condition that holds once the Secret is there.
+    condition: &'static str,
     /// The labels by which the hypervisor-pool-operator finds it.
     labels: BTreeMap<&'static str, &'static str>,
 }
@@ -39,13 +44,23 @@ impl Recipe<'_> {
         let pools: Vec<_> = pools
             .filter(|pool| pool.name.name() != control_plane)
             .collect();
-        let sources = self.sources();
+        let status = composed
+            .observation::<ControlPlaneStatus>(CONTROL_PLANE)
+            .status;
+        let mut sources = Vec::new();
         let mut waiting = Vec::new();
-        for source in sources.iter().filter(|_| !pools.is_empty()) {
-            let push = self.push_source(source);
+        for source in self.sources().into_iter().filter(|_| !pools.is_empty()) {
+            let exists = condition(&status.conditions, source.condition)
+                .is_some_and(|condition| condition.status == "True");
+            let push = self.push_source(&source);
             let resource = format!("push-agents-{}", source.name);
-            let creation = self.site.creation_in_namespace();
-            waiting.extend(composed.travel(&resource, control_plane, push, creation)?);
+            let creation = self
+                .site
+                .creation_in_namespace()
+                .when(exists || composed.is_rendered());
+            let pushed = composed.travel(&resource, control_plane, push, creation)?;
+            waiting.extend(pushed.waiting);
+            sources.push((source, pushed.done));
         }
         for pool in pools {
             waiting.extend(self.pull_sources(pool, &sources, composed)?);
@@ -53,12 +68,12 @@ impl Recipe<'_> {
         Ok(waiting)
     }
 
-    /// Wants a namespace in a pool's cluster and, once it is this claim's, the Secrets in it. It stays while there is a share,
-    /// whose servers may run without Nova's API.
+    /// Wants a namespace in a pool's cluster and, once it is this claim's, those Secrets in it that are pushed. It stays while
+    /// there is a share, whose servers may run without Nova's API.
     fn pull_sources(
         &self,
         pool: &Named<HypervisorClusterSpec>,
-        sources: &[Source],
+        sources: &[(Source, bool)],
         composed: &mut Composed<'_>,
     ) -> Result<Vec<String>, Fatal> {
         let (cluster, creation) = (pool.name.name(), self.site.creation_in(pool));
@@ -70,10 +85,11 @@ impl Recipe<'_> {
         composed.object(&resource, cluster, manifest, creation, is_active)?;
         let creation = creation.when(composed.owns(&resource));
         let mut waiting = Vec::new();
-        for source in sources {
+        for (source, pushed) in sources {
             let pull = self.pull_source(source);
             let resource = format!("pull-agents-{}-{cluster}", source.name);
-            waiting.extend(composed.travel(&resource, cluster, pull, creation)?);
+            let pulled = composed.travel(&resource, cluster, pull, creation.when(*pushed))?;
+            waiting.extend(pulled.waiting);
         }
         Ok(waiting)
     }
@@ -81,21 +97,38 @@ impl Recipe<'_> {
     /// What the operators of Nova, Cinder, Neutron and OVN write for agents of this claim's ControlPlane.
     fn sources(&self) -> Vec<Source> {
         let services = &self.cluster.spec.services;
-        let source = |name: String, labels: &[_]| Source {
+        let source = |name: String, condition, labels: &[_]| Source {
             name,
+            condition,
             labels: labels.iter().copied().collect(),
         };
         if !services.nova {
             return Vec::new();
         }
         let compute = format!("nova-{FIRST_CELL}-compute");
-        let mut sources = vec![source(compute, &[(AGENTS, "nova"), (CELL, FIRST_CELL)])];
+        let mut sources = vec![source(
+            compute,
+            "NovaReady",
+            &[(AGENTS, "nova"), (CELL, FIRST_CELL)],
+        )];
         if services.cinder {
-            sources.push(source("cinder-compute".to_owned(), &[(AGENTS, "cinder")]));
+            sources.push(source(
+                "cinder-compute".to_owned(),
+                "CinderReady",
+                &[(AGENTS, "cinder")],
+            ));
         }
         if services.neutron {
-            sources.push(source("neutron-agent".to_owned(), &[(AGENTS, "neutron")]));
-            sources.push(source("ovn-chassis".to_owned(), &[(AGENTS, "ovn")]));
+            sources.push(source(
+                "neutron-agent".to_owned(),
+                "NeutronReady",
+                &[(AGENTS, "neutron")],
+            ));
+            sources.push(source(
+                "ovn-chassis".to_owned(),
+                "OVNReady",
+                &[(AGENTS, "ovn")],
+            ));
         }
         sources
     }

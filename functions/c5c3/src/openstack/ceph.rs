@@ -28,6 +28,12 @@ pub struct Ceph {
     pub waiting: Vec<String>,
 }
 
+/// Whether Rook has made what a composed resource wants, or would have when the claim is only rendered.
+pub fn is_ready(resource: &str, composed: &Composed<'_>) -> bool {
+    composed.is_rendered()
+        || judge(&composed.observation::<PhaseStatus>(resource)) == ResourceStatus::Ready
+}
+
 impl Recipe<'_> {
     /// Wants everything in Ceph.
     pub fn ceph(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<Ceph, Fatal> {

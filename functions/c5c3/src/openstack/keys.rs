@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use function_protocol::Fatal;
 
 use super::Recipe;
+use super::ceph;
 use super::wanted::{Client, Storage, Storages};
 use crate::composed::Composed;
 use crate::manifest::Manifest;
@@ -44,9 +45,10 @@ impl Recipe<'_> {
                 MONITORS,
             );
             let resource = format!("push-monitors-{cluster}");
-            waiting.extend(composed.travel(&resource, cluster, monitors, creation)?);
+            let monitors = composed.travel(&resource, cluster, monitors, creation)?;
+            waiting.extend(monitors.waiting);
             for client in &storage.clients {
-                waiting.extend(self.key(storage, *client, composed)?);
+                waiting.extend(self.key(storage, *client, monitors.done, composed)?);
             }
         }
         Ok(waiting)
@@ -56,6 +58,7 @@ impl Recipe<'_> {
         &self,
         storage: &Storage,
         client: Client,
+        has_monitors: bool,
         composed: &mut Composed<'_>,
     ) -> Result<Vec<String>, Fatal> {
         let (cluster, creation) = (&storage.cluster, storage.creation);
@@ -65,7 +68,8 @@ impl Recipe<'_> {
         let secret = format!("rook-ceph-client-{user}");
         let push = self.push_key(user.clone(), secret, user.clone(), path.clone(), "key");
         let resource = format!("push-{}-{cluster}", client.service());
-        let pushed = composed.travel(&resource, cluster, push, creation)?;
+        let is_made = ceph::is_ready(&client.resource(cluster), composed);
+        let pushed = composed.travel(&resource, cluster, push, creation.when(is_made))?;
 
         let name = secret_name(client, cluster);
         let spec = ExternalSecret {
@@ -90,8 +94,9 @@ impl Recipe<'_> {
         let pull = Manifest::new(&self.names.namespace(), name, spec);
         let resource = format!("pull-{}-{cluster}", client.service());
         let control_plane = self.site.control_plane.name.name();
+        let creation = creation.when(has_monitors && pushed.done);
         let pulled = composed.travel(&resource, control_plane, pull, creation)?;
-        Ok(pushed.into_iter().chain(pulled).collect())
+        Ok(pushed.waiting.into_iter().chain(pulled.waiting).collect())
     }
 
     fn key_path(&self, storage: &Storage, what: &str) -> String {

@@ -87,22 +87,20 @@ impl Recipe<'_> {
 
         let (secret, store, labels) = (name.clone(), &preset.secret_store, BTreeMap::new());
         let pull = ExternalSecret::whole(secret, path, store, REFRESH, "Owner", labels);
-        let is_pushed = pushes.is_none() && composed.owns(PUSH);
         let pull = Manifest::new(namespace, name.clone(), pull);
-        let creation = creation.when(is_pushed);
+        let creation = creation.when(pushes.done);
         let pulls = composed.travel(PULL, &preset.provider_config, pull, creation)?;
         let is_own = composed.owns(PULL);
-        let arrived = pulls.is_none() && is_own;
         let user = "the tenant's first user: see the condition AccessReady of the ControlPlane";
-        let waits = pulls.or(pushes).unwrap_or_else(|| user.to_owned());
+        let waits = pulls.waiting.or(pushes.waiting);
         let last = self.cluster.status.connection.clone();
-        Ok(Some(match arrived {
+        Ok(Some(match pulls.done {
             true => Tenant {
                 waiting: None,
                 connection: Some(Connection { secret_name: name }),
             },
             false => Tenant {
-                waiting: Some(waits),
+                waiting: Some(waits.unwrap_or_else(|| user.to_owned())),
                 connection: last.filter(|_| is_own),
             },
         }))

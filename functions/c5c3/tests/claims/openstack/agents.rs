@@ -136,12 +136,45 @@ fn secrets_are_pulled_into_a_namespace_of_the_claims_own() {
         !second.desired.contains_key(PULL),
         "before the pool's namespace"
     );
-    let third = call.applied(&second, well).run();
-    for name in agents(&third) {
-        let labels = &third.manifest(name)["metadata"]["labels"];
+    let (_, last) = call.running();
+    for name in agents(&last) {
+        let labels = &last.manifest(name)["metadata"]["labels"];
         assert_eq!(labels["c5c3.io/claim-uid"], UID, "{name}");
     }
-    assert!(third.desired.contains_key(PULL));
+    assert!(last.desired.contains_key(PULL));
+}
+
+/// External Secrets tries again after longer and longer pauses when there is nothing to push or to pull.
+#[test]
+fn secrets_are_pushed_once_they_are_written_and_pulled_once_they_are_pushed() {
+    let mut call = call("customer-b-staging").admitted();
+    let unwritten = |name: &str, manifest: &Value| match name {
+        "control-plane" => json!({}),
+        _ => well(name, manifest),
+    };
+    for _ in 0..4 {
+        let outcome = call.run();
+        assert!(!outcome.desired.contains_key(PUSH), "before Nova is Ready");
+        call = call.applied(&outcome, unwritten);
+    }
+    let outcome = call.run();
+    let unpushed = |name: &str, manifest: &Value| match name {
+        PUSH => json!({}),
+        _ => well(name, manifest),
+    };
+    call = call.applied(&outcome, unpushed);
+    let outcome = call.run();
+    assert!(outcome.desired.contains_key(PUSH));
+    call = call.applied(&outcome, unpushed);
+    let outcome = call.run();
+    assert!(!outcome.desired.contains_key(PULL), "before it is pushed");
+    let (_, _, message) = &outcome.conditions["HypervisorsReady"];
+    assert!(
+        message.contains("PushSecret nova-cell1-compute"),
+        "{message}"
+    );
+    call = call.applied(&outcome, well);
+    assert!(call.run().desired.contains_key(PULL));
 }
 
 #[rstest]
