@@ -16,7 +16,7 @@ const POD: &str = include_str!("node/ceph.yaml");
 /// What the pod is called.
 const NAME: &str = "ceph/ceph";
 
-/// A Ceph of one monitor and one OSD.
+/// A Ceph of one monitor, one manager and one OSD.
 pub struct Ceph {
     container: Container,
     monitors: String,
@@ -29,7 +29,7 @@ impl Ceph {
     /// When it isn't ready in time.
     pub async fn start(cloud: &Cloud) -> Result<Self> {
         cloud.cluster.apply(POD).await?;
-        eventually("Ceph has an OSD", minutes(2), async || {
+        eventually("Ceph has an OSD and a manager", minutes(2), async || {
             let pod: DynamicObject = cloud.cluster.get(kind("v1", "Pod"), NAME).await?;
             let ceph = Self {
                 container: cloud.node.container(NAME).await?,
@@ -40,6 +40,8 @@ impl Ceph {
             };
             let state = ceph.run(&["ceph", "--connect-timeout", "5", "osd", "stat"])?;
             ensure!(state.contains("1 up"), "{state}");
+            let manager = ceph.run(&["ceph", "--connect-timeout", "5", "mgr", "stat"])?;
+            ensure!(manager.contains("\"available\": true"), "{manager}");
             Ok(ceph)
         })
         .await

@@ -96,7 +96,7 @@ impl Crossplane {
         let cache = folder.join("cache");
         fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
         let (webhooks, health) = (machine.port(), machine.port());
-        let program = Program::new(release.tool().path()?)
+        let mut program = Program::new(release.tool().path()?)
             .arg("core")
             .arg("start")
             .arg("--debug")
@@ -111,6 +111,12 @@ impl Crossplane {
             .env("KUBECONFIG", management.kubeconfig_file())
             .env("POD_NAMESPACE", SYSTEM)
             .env("POD_SERVICE_ACCOUNT", "crossplane");
+        if release == Release::V2_4 {
+            // As docs/install.md says.
+            program = program
+                .flag("circuit-breaker-burst", "500")
+                .flag("circuit-breaker-refill-rate", "5");
+        }
         machine.start("crossplane", &program)?;
         eventually("Crossplane is ready", READY, async || {
             machine.check("crossplane")?;

@@ -42,9 +42,27 @@ impl Cluster {
     /// # Errors
     /// When they can't be had or aren't served in time.
     pub async fn install_external_secrets(&self) -> Result<()> {
-        let mut definitions =
-            read_folder(&Module::ExternalSecrets.folder()?.join("config/crds/bases"))?;
-        definitions.retain(|definition| definition.data["spec"]["group"] == "external-secrets.io");
+        self.install_of_external_secrets(|group, _| group == "external-secrets.io")
+            .await
+    }
+
+    /// Installs the kind in which External Secrets remembers what generators made, without which it doesn't start.
+    ///
+    /// # Errors
+    /// When it can't be had or isn't served in time.
+    pub(crate) async fn install_generator_state(&self) -> Result<()> {
+        self.install_of_external_secrets(|_, kind| kind == "GeneratorState")
+            .await
+    }
+
+    async fn install_of_external_secrets(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<()> {
+        let folder = Module::ExternalSecrets.folder()?.join("config/crds/bases");
+        let mut definitions = read_folder(&folder)?;
+        definitions.retain(|definition| {
+            let spec = &definition.data["spec"];
+            let (group, kind) = (spec["group"].as_str(), spec["names"]["kind"].as_str());
+            wanted(group.unwrap_or_default(), kind.unwrap_or_default())
+        });
         self.install_definitions(definitions).await
     }
 

@@ -152,6 +152,25 @@ impl Operator {
         Self::run(machine, "cert-manager", program, Readiness::Listens(health)).await
     }
 
+    /// Installs External Secrets' kinds that aren't there yet and starts it. Its webhooks aren't served.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn external_secrets(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        cluster.install_generator_state().await?;
+        let health = machine.port();
+        let program = Program::new(Tool::ExternalSecrets.path()?)
+            .flag("live-addr", loopback(health))
+            .flag("metrics-addr", loopback(machine.port()))
+            // A store that can't be used yet is tried again soon.
+            .flag("store-requeue-interval", "10s")
+            .flag("enable-cluster-external-secret-reconciler", "false")
+            .flag("enable-cluster-push-secret-reconciler", "false")
+            .env("KUBECONFIG", cluster.kubeconfig_file());
+        let name = format!("external-secrets-{}", cluster.name());
+        Self::run(machine, &name, program, Readiness::Listens(health)).await
+    }
+
     /// Installs one of our own operators by its chart, `<name>-operator`, with these values, and starts it under the role that
     /// the chart gives it. A process here stands for its pods. Its kinds must be installed.
     ///
@@ -224,16 +243,16 @@ impl Operator {
         .await
     }
 
-    /// Starts the scheduler of a cluster.
+    /// Starts the scheduler of a cluster, under a name of its process.
     ///
     /// # Errors
     /// When it can't be built or started.
-    pub fn scheduler(machine: &Machine, cluster: &Cluster) -> Result<()> {
+    pub fn scheduler(machine: &Machine, cluster: &Cluster, process: &str) -> Result<()> {
         let scheduler = Program::new(Tool::KubeScheduler.path()?)
             .flag("kubeconfig", cluster.kubeconfig_file())
             .flag("secure-port", "0")
             .flag("leader-elect", "false");
-        machine.start("kube-scheduler", &scheduler)
+        machine.start(process, &scheduler)
     }
 
     /// Its metrics.

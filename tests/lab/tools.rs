@@ -54,6 +54,8 @@ pub enum Tool {
     KOrc,
     /// cert-manager; see `tests/tools/cert-manager/cert-manager`.
     CertManager,
+    /// External Secrets.
+    ExternalSecrets,
     /// Dex, an identity provider that speaks OpenID Connect.
     Dex,
     /// Helm, which renders charts.
@@ -218,6 +220,13 @@ impl Tool {
                 folder: "cert-manager",
                 module: "github.com/cert-manager/cert-manager",
                 package: "./cert-manager",
+                variables: &[],
+            },
+            Tool::ExternalSecrets => Recipe {
+                name: "external-secrets",
+                folder: "external-secrets",
+                module: "github.com/external-secrets/external-secrets",
+                package: "github.com/external-secrets/external-secrets",
                 variables: &[],
             },
             Tool::Dex => Recipe {

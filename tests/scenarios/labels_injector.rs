@@ -71,7 +71,7 @@ fn pods_have_their_nodes_labels() -> Result<()> {
         );
         let injector = Operator::labels_injector(&machine, &injector, &folder, webhook).await?;
         node(&cluster, "zone-a").await?;
-        Operator::scheduler(&machine, &cluster)?;
+        Operator::scheduler(&machine, &cluster, "kube-scheduler")?;
 
         pod(&cluster, "first").await?;
         labelled(&cluster, "first", "zone-a").await?;

@@ -1,4 +1,5 @@
-# Makes a Ceph from nothing, at the pod's own address, and runs it: a monitor, and an OSD that keeps everything in memory.
+# Makes a Ceph from nothing, at the pod's own address, and runs it: a monitor, a manager, and an OSD that keeps
+# everything in memory.
 
 set -eu
 cat > /etc/ceph/ceph.conf <<CONF
@@ -24,6 +25,12 @@ monitor=/var/lib/ceph/mon/ceph-a
 mkdir -p "$monitor"
 ceph-mon --mkfs --id a --mon-data "$monitor" --keyring "$first"
 ceph-mon --foreground --id a --mon-data "$monitor" --log-to-stderr true &
+
+# Without a manager Ceph reports no capacity of pools, and nova-compute doesn't start.
+manager=/var/lib/ceph/mgr/ceph-a
+mkdir -p "$manager"
+ceph auth get-or-create mgr.a mon 'allow profile mgr' osd 'allow *' --out-file "$manager/keyring"
+ceph-mgr --foreground --id a --log-to-stderr true &
 
 disk=/var/lib/ceph/osd/ceph-0
 mkdir -p "$disk"

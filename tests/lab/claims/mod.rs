@@ -1,7 +1,7 @@
 //! A site on which claims are made: definitions and Compositions installed, kubeconfigs handed out.
 
-mod keys;
 mod operators;
+mod rook;
 
 use anyhow::{Result, bail, ensure};
 use kube::core::DynamicObject;
@@ -127,9 +127,13 @@ impl<'a> Site<'a> {
             .map(drop)
     }
 
-    /// Waits, with the foreign operators at work, until something holds.
+    /// Waits, with the foreign operators at work, until something holds. Pods take longer than what is simulated.
     pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-        eventually(what, minutes(8), async || {
+        let most = match self.ceph {
+            Some(_) => minutes(16),
+            None => minutes(8),
+        };
+        eventually(what, most, async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
             operators::work(self.lab, self.ceph.as_ref()).await?;

@@ -1,12 +1,15 @@
 //! What Gardener, Rook, External Secrets and our own operators would write: statuses, and nothing else.
 
-use anyhow::Result;
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result};
 use kube::ResourceExt;
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use super::{
-    BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, SHARE, keys,
+    BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, SHARE, rook, text,
 };
 use crate::ceph::Ceph;
 use crate::cluster::Cluster;
@@ -14,10 +17,11 @@ use crate::garden::SHOOT;
 use crate::lab::Lab;
 use crate::objects::{Kind, kind};
 
+const SERVICE: Kind = kind("v1", "Service");
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
 
-/// Gives every object that has no status yet the one of an operator for whom all went well. Where there is a Ceph, and our
-/// operators run, these have really done it.
+/// Gives every object that has no status yet the one of an operator for whom all went well. Where there is a Ceph, our operators
+/// and External Secrets run, and only Gardener and Rook are simulated, and load balancers.
 pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
     let shoot = json!({
         "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
@@ -29,8 +33,19 @@ pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
     let cluster = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
         "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
     first_status(&lab.storage, CEPH, "phase", cluster).await?;
-    let ready = json!({"conditions": [{"type": "Ready", "status": "True", "reason": "Ready",
-        "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+    match ceph {
+        Some(ceph) => {
+            rook::work(lab, ceph).await?;
+            balance(&lab.control_plane).await
+        }
+        None => all_else(lab).await,
+    }
+}
+
+/// What no operator really does here.
+async fn all_else(lab: &Lab) -> Result<()> {
+    let condition = |type_| json!({"type": type_, "status": "True", "reason": "Ready", "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let ready = json!({"conditions": [condition("Ready")]});
     for cluster in [&lab.hypervisor, &lab.control_plane, &lab.storage] {
         let mut share = ready.clone();
         let hosts = ["node-1", "node-2"].map(|name| json!({"name": name, "phase": "Leased"}));
@@ -39,33 +54,24 @@ pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
         first_status(cluster, SHARE, "conditions", share).await?;
         let pool = json!({"nodeCount": 50, "freeVcpus": 6400, "freeMemoryGB": 25600});
         first_status(cluster, POOL, "nodeCount", pool).await?;
-    }
-    for cluster in [&lab.hypervisor, &lab.storage] {
         first_status(cluster, EXTERNAL_SECRET, "conditions", ready.clone()).await?;
     }
-    first_status(&lab.control_plane, PUSH_SECRET, "conditions", ready.clone()).await?;
-    match ceph {
-        Some(ceph) => keys::work(lab, ceph, &ready).await,
-        None => all_else(lab, ready).await,
+    for cluster in [&lab.control_plane, &lab.storage] {
+        first_status(cluster, PUSH_SECRET, "conditions", ready.clone()).await?;
     }
-}
-
-/// What nobody really does.
-async fn all_else(lab: &Lab, ready: Value) -> Result<()> {
     for kind in [BLOCK_POOL, CEPH_CLIENT] {
         first_status(&lab.storage, kind, "phase", json!({"phase": "Ready"})).await?;
     }
-    first_status(&lab.storage, PUSH_SECRET, "conditions", ready.clone()).await?;
-    first_status(
-        &lab.control_plane,
-        EXTERNAL_SECRET,
-        "conditions",
-        ready.clone(),
-    )
-    .await?;
-    let mut control_plane = ready;
-    control_plane["endpoints"] = json!({
-        "keystone": "https://keystone.example.com", "nova": "https://nova.example.com",
+    let services = [
+        "Ready",
+        "OVNReady",
+        "NovaReady",
+        "NeutronReady",
+        "CinderReady",
+    ];
+    let control_plane = json!({
+        "conditions": services.map(condition),
+        "endpoints": {"keystone": "https://keystone.example.com", "nova": "https://nova.example.com"},
     });
     first_status(
         &lab.control_plane,
@@ -74,6 +80,28 @@ async fn all_else(lab: &Lab, ready: Value) -> Result<()> {
         control_plane,
     )
     .await
+}
+
+/// Gives every load balancer an address of its own. The node leads them to pods, since hypervisors send to it what is for other
+/// networks.
+async fn balance(cluster: &Cluster) -> Result<()> {
+    let mut services = cluster.list(SERVICE, "").await?;
+    services.retain(|service| service.data["spec"]["type"] == "LoadBalancer");
+    let address = |service: &DynamicObject| {
+        text(&service.data, "/status/loadBalancer/ingress/0/ip")
+            .parse()
+            .ok()
+    };
+    let used: BTreeSet<Ipv4Addr> = services.iter().filter_map(address).collect();
+    let mut free = (1..255)
+        .map(|number| Ipv4Addr::new(192, 0, 2, number))
+        .filter(|address| !used.contains(address));
+    for service in services.iter().filter(|service| address(service).is_none()) {
+        let address = free.next().context("all addresses are used")?;
+        let status = json!({"loadBalancer": {"ingress": [{"ip": address}]}});
+        report(cluster, SERVICE, service, status).await?;
+    }
+    Ok(())
 }
 
 async fn first_status(cluster: &Cluster, kind: Kind, field: &str, status: Value) -> Result<()> {

@@ -4,8 +4,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, ensure};
+use kube::core::DynamicObject;
 
 use super::Node;
+use crate::cluster::Cluster;
 use crate::objects::kind;
 
 /// A container of a pod that runs.
@@ -21,20 +23,29 @@ impl Node {
     /// # Errors
     /// When the pod isn't there or hasn't started.
     pub async fn container(&self, pod: &str) -> Result<Container> {
-        let found = self.cluster.get(kind("v1", "Pod"), pod).await?;
+        Container::of(&self.cluster, pod, |pod| self.init_of(pod)).await
+    }
+}
+
+impl Container {
+    /// The only container of a pod of a cluster, on the node whose programs are in the namespaces of the process that is returned.
+    pub(super) async fn of(
+        cluster: &Cluster,
+        pod: &str,
+        init: impl FnOnce(&DynamicObject) -> Result<String>,
+    ) -> Result<Self> {
+        let found = cluster.get(kind("v1", "Pod"), pod).await?;
         let id = &found.data["status"]["containerStatuses"][0]["containerID"];
         let id = id
             .as_str()
             .and_then(|id| id.strip_prefix("containerd://"))
             .with_context(|| format!("{pod} has no container yet: {}", found.data["status"]))?;
         Ok(Container {
-            init: self.init_of(&found)?,
+            init: init(&found)?,
             id: id.to_owned(),
         })
     }
-}
 
-impl Container {
     /// Runs a program in it, and gives what it prints.
     ///
     /// # Errors

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::configuration::Host;
 use super::fabric::{Fabric, output};
-use super::{ADDRESS, NODE, Node, READY};
+use super::{ADDRESS, Container, NODE, Node, READY};
+use crate::cluster::Cluster;
 use crate::eventually;
 use crate::machine::Machine;
 use crate::say::say;
@@ -24,36 +25,44 @@ const LABEL: &str = "node-role.kubernetes.io/hypervisor";
 /// Everything of it ends with it, even when the scenario is killed.
 pub struct Hypervisor {
     machine: Arc<Machine>,
+    cluster: Cluster,
     host: Host,
     init: String,
 }
 
 impl Node {
-    /// Adds a hypervisor to the cluster, `hypervisor-<number>`, counted from 1.
+    /// Adds a hypervisor to the cluster of this node or another one that it [serves](Self::serve), `hypervisor-<number>`,
+    /// counted from 1.
     ///
     /// # Errors
     /// When a part of it can't be started, or isn't ready in time.
-    pub async fn add_hypervisor(&self, fabric: &Fabric, number: u8) -> Result<Hypervisor> {
+    pub async fn add_hypervisor(
+        &self,
+        cluster: &Cluster,
+        fabric: &Fabric,
+        number: u8,
+    ) -> Result<Hypervisor> {
         let host = Host::hypervisor(self.machine.folder(), number)?;
         let init = self.confine(&host).await?;
         let hypervisor = Hypervisor {
             machine: self.machine.clone(),
+            cluster: cluster.clone(),
             host,
             init,
         };
         let host = &hypervisor.host;
         fabric.connect(host, &hypervisor.init, ADDRESS)?;
-        self.start_kubelet(host).await?;
-        self.start_proxy(host)?;
+        self.start_kubelet(host, cluster).await?;
+        self.start_proxy(host, cluster)?;
         eventually(&format!("{} is ready", host.name()), READY, async || {
-            self.runs(host).await
+            self.runs(host, cluster).await
         })
         .await?;
         let role = json!({
             "metadata": {"labels": {LABEL: ""}},
             "spec": {"taints": [{"key": LABEL, "effect": "NoSchedule"}]},
         });
-        self.cluster.edit(NODE, host.name(), role).await?;
+        cluster.edit(NODE, host.name(), role).await?;
         Ok(hypervisor)
     }
 }
@@ -62,6 +71,19 @@ impl Hypervisor {
     /// Its node's name.
     pub fn name(&self) -> &str {
         self.host.name()
+    }
+
+    /// The cluster that it is a node of.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The only container of a pod on it.
+    ///
+    /// # Errors
+    /// When the pod isn't there or hasn't started.
+    pub async fn container(&self, pod: &str) -> Result<Container> {
+        Container::of(&self.cluster, pod, |_| Ok(self.init.clone())).await
     }
 
     /// Its address for tunnels to other hypervisors, the one that `underlay` has.

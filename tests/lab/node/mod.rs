@@ -48,6 +48,9 @@ const CONFINE: &str = include_str!("confine.sh");
 const NODE: Kind = kind("v1", "Node");
 const SERVICE_ACCOUNT: Kind = kind("v1", "ServiceAccount");
 
+/// The process of the first cluster's scheduler.
+const SCHEDULER: &str = "kube-scheduler";
+
 /// The bridge that has the node's address.
 const BRIDGE: &str = "node";
 
@@ -89,15 +92,15 @@ impl Node {
             pause: pause.name().to_owned(),
         };
         node.offer(&pause).await?;
-        node.start_controllers()?;
+        node.start_controllers(cluster, ["controllers", SCHEDULER])?;
         let host = Host::first(machine.folder())?;
         node.start_pods(&host).await?;
-        node.start_proxy(&host)?;
+        node.start_proxy(&host, cluster)?;
         node.start_names()?;
-        node.lead_to_the_api_server().await?;
+        lead_to_the_api_server(cluster).await?;
         eventually("pods can run", READY, async || {
-            node.runs(&host).await?;
-            for part in ["coredns", "kube-scheduler", "controllers"] {
+            node.runs(&host, cluster).await?;
+            for part in ["coredns", SCHEDULER, "controllers"] {
                 machine.check(part)?;
             }
             cluster.get(SERVICE_ACCOUNT, "default/default").await?;
@@ -185,21 +188,35 @@ impl Node {
         self.init(node.context("the pod isn't on a node yet")?)
     }
 
-    /// Fine when the kubelet of a node runs pods.
-    async fn runs(&self, host: &Host) -> Result<()> {
+    /// Lets hypervisors join another cluster: starts what pods come by there.
+    ///
+    /// # Errors
+    /// When a part of it can't be built or started.
+    pub async fn serve(&self, cluster: &Cluster) -> Result<()> {
+        let names = ["controllers", SCHEDULER].map(|part| format!("{part}-{}", cluster.name()));
+        self.start_controllers(cluster, names.each_ref().map(String::as_str))?;
+        lead_to_the_api_server(cluster).await
+    }
+
+    /// Fine when the kubelet of a node of a cluster runs pods.
+    async fn runs(&self, host: &Host, cluster: &Cluster) -> Result<()> {
         self.machine.check(host.name())?;
         for part in ["containerd", "kubelet", "kube-proxy"] {
             self.machine.check(&host.process(part))?;
         }
-        is(&self.cluster.get(NODE, host.name()).await?, "Ready")
+        is(&cluster.get(NODE, host.name()).await?, "Ready")
     }
 
-    /// What pods come by.
-    fn start_controllers(&self) -> Result<()> {
+    /// Starts what pods of a cluster come by, under these names of processes.
+    fn start_controllers(
+        &self,
+        cluster: &Cluster,
+        [controllers, scheduler]: [&str; 2],
+    ) -> Result<()> {
         let authority = self.machine.folder().join("authority.crt");
         fs::write(&authority, self.machine.authority().certificate())?;
-        let controllers = Program::new(Tool::KubeControllerManager.path()?)
-            .flag("kubeconfig", self.cluster.kubeconfig_file())
+        let program = Program::new(Tool::KubeControllerManager.path()?)
+            .flag("kubeconfig", cluster.kubeconfig_file())
             .flag("root-ca-file", &authority)
             .flag("secure-port", "0")
             .flag("leader-elect", "false")
@@ -208,8 +225,8 @@ impl Node {
                 "controllers",
                 "*,-namespace-controller,-garbage-collector-controller",
             );
-        self.machine.start("controllers", &controllers)?;
-        crate::Operator::scheduler(&self.machine, &self.cluster)
+        self.machine.start(controllers, &program)?;
+        crate::Operator::scheduler(&self.machine, cluster, scheduler)
     }
 
     /// Starts what keeps a node apart, and returns the process whose namespaces its programs are in.
@@ -253,11 +270,11 @@ impl Node {
     /// Starts what runs pods on the first node.
     async fn start_pods(&self, host: &Host) -> Result<()> {
         self.confine(host).await?;
-        self.start_kubelet(host).await
+        self.start_kubelet(host, &self.cluster).await
     }
 
-    /// Starts containerd, and the kubelet that uses it.
-    async fn start_kubelet(&self, host: &Host) -> Result<()> {
+    /// Starts containerd, and the kubelet that uses it for a cluster.
+    async fn start_kubelet(&self, host: &Host, cluster: &Cluster) -> Result<()> {
         let machine = &self.machine;
         let configured = configuration::containerd(host, self.registry.url(), &self.pause)?;
         let containerd = Program::new("containerd").arg("--config").arg(configured);
@@ -277,16 +294,16 @@ impl Node {
         )?;
         let kubelet = Program::new(Tool::Kubelet.path()?)
             .flag("config", configuration::kubelet(host, &certificates)?)
-            .flag("kubeconfig", self.kubeconfig(host)?)
+            .flag("kubeconfig", kubeconfig(host, cluster)?)
             .flag("root-dir", host.kubelet())
             .flag("hostname-override", host.name())
             .flag("node-ip", host.address().to_string());
         self.start_on(host, "kubelet", kubelet)
     }
 
-    /// Starts what leads from a node to Services.
-    fn start_proxy(&self, host: &Host) -> Result<()> {
-        let configured = configuration::kube_proxy(host, &self.kubeconfig(host)?)?;
+    /// Starts what leads from a node to Services of a cluster.
+    fn start_proxy(&self, host: &Host, cluster: &Cluster) -> Result<()> {
+        let configured = configuration::kube_proxy(host, &kubeconfig(host, cluster)?)?;
         let proxy = Program::new(Tool::KubeProxy.path()?).flag("config", configured);
         self.start_on(host, "kube-proxy", proxy)
     }
@@ -300,27 +317,6 @@ impl Node {
             .arg(configured);
         self.machine.start("coredns", &names)
     }
-
-    /// Writes the kubeconfig of a node's programs.
-    fn kubeconfig(&self, host: &Host) -> Result<PathBuf> {
-        let file = host.folder().join("kubeconfig");
-        fs::write(&file, self.cluster.kubeconfig_at(ADDRESS))?;
-        Ok(file)
-    }
-
-    /// Gives the Service `kubernetes` its endpoint.
-    async fn lead_to_the_api_server(&self) -> Result<()> {
-        let endpoints = json!({
-            "apiVersion": "v1",
-            "kind": "Endpoints",
-            "metadata": {"name": "kubernetes", "namespace": "default"},
-            "subsets": [{
-                "addresses": [{"ip": ADDRESS}],
-                "ports": [{"name": "https", "port": self.cluster.port()}],
-            }],
-        });
-        self.cluster.apply(&endpoints.to_string()).await.map(drop)
-    }
 }
 
 impl Drop for Node {
@@ -329,6 +325,27 @@ impl Drop for Node {
             say(format_args!("something of a node may be left: {error:#}"));
         }
     }
+}
+
+/// Writes the kubeconfig of a node's programs.
+fn kubeconfig(host: &Host, cluster: &Cluster) -> Result<PathBuf> {
+    let file = host.folder().join("kubeconfig");
+    fs::write(&file, cluster.kubeconfig_at(ADDRESS))?;
+    Ok(file)
+}
+
+/// Gives the Service `kubernetes` its endpoint.
+async fn lead_to_the_api_server(cluster: &Cluster) -> Result<()> {
+    let endpoints = json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "kubernetes", "namespace": "default"},
+        "subsets": [{
+            "addresses": [{"ip": ADDRESS}],
+            "ports": [{"name": "https", "port": cluster.port()}],
+        }],
+    });
+    cluster.apply(&endpoints.to_string()).await.map(drop)
 }
 
 /// A network between the node and this machine. Pods get one of their own behind it.

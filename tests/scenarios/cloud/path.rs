@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use jiff::{SignedDuration, Timestamp};
-use lab::{Context, Request, Result, ensure};
+use lab::{Cloud, Context, Request, Result, ensure};
 
 /// How programs of ours are called by the API server.
 const OUR_OPERATORS: &str = "system:serviceaccount:c5c3-system:";
@@ -200,8 +200,14 @@ const FIRST: [Step; 13] = [
 ];
 
 /// Reports how long each step took, and how much of it was the operators' own.
-pub fn report(requests: &[Request], path: &Path) -> Result<()> {
-    let writes: Vec<&Request> = requests.iter().filter(|request| request.writes()).collect();
+pub fn report(cloud: &Cloud, path: &Path) -> Result<()> {
+    let own = format!("{}/", cloud.namespace());
+    let mut requests = cloud.cluster.audit()?;
+    requests.retain(|request| request.writes() && request.name.starts_with(&own));
+    for request in &mut requests {
+        request.name.drain(..own.len());
+    }
+    let writes: Vec<&Request> = requests.iter().collect();
     let begun = made(&writes, path.begin)?;
     let mut table = String::from("          at    others      ours\n");
     let (mut before, mut ours) = (begun, SignedDuration::ZERO);
@@ -261,10 +267,9 @@ fn said(writes: &[&Request], objects: Objects, until: Timestamp) -> Option<Times
         .max()
 }
 
-/// Whether a request is about one of them, in the control plane's namespace.
+/// Whether a request is about one of them.
 fn is_of(request: &Request, (kind, name): Objects) -> bool {
     let plural = request.resource.split('/').next().unwrap_or_default();
-    let own = request.name.strip_prefix("openstack/");
     (plural == kind || format!("{plural}.{}", request.group) == kind)
-        && own.is_some_and(|own| own.starts_with(name))
+        && request.name.starts_with(name)
 }

@@ -1,9 +1,7 @@
-//! Ceph beside two hypervisors: images, volumes and backups.
+//! Ceph beside a ControlPlane that no claim composed: pools for images, volumes and backups.
 
-use lab::{Ceph, Cloud, Result, ensure};
+use lab::{Ceph, Cloud, Result};
 use serde_json::json;
-
-use super::servers::tenant;
 
 /// What Ceph's users may do, as `functions/c5c3` composes it for a claim of the name production.
 const USERS: [(&str, &str); 3] = [
@@ -41,28 +39,4 @@ pub async fn ceph(cloud: &Cloud) -> Result<Ceph> {
         cloud.cluster.apply(&secret.to_string()).await?;
     }
     Ok(ceph)
-}
-
-/// What a tenant does with volumes. Servers read on one host what was written on the other.
-pub async fn work(cloud: &Cloud, ceph: &Ceph) -> Result<()> {
-    let done = tenant(cloud, "volumes").await?;
-    println!("volumes: {}", done.trim());
-    let done: serde_json::Value = serde_json::from_str(&done)?;
-    let (volume, image) = (text(&done, "cloned"), text(&done, "image"));
-    let parent = ceph.parent("production-volumes", &format!("volume-{volume}"))?;
-    ensure!(
-        parent == format!("production-images/{image}@snap"),
-        "a volume of an image is a copy: its parent is {parent:?}"
-    );
-    tenant(cloud, "no-volumes").await?;
-    // Cinder keeps deleted volumes that have clones under other names.
-    let left = ceph.images("production-volumes")?;
-    ensure!(left.is_empty(), "Ceph has volumes {left:?}");
-    let left = ceph.images("production-backups")?;
-    ensure!(left.is_empty(), "Ceph has backups {left:?}");
-    Ok(())
-}
-
-fn text<'v>(value: &'v serde_json::Value, field: &str) -> &'v str {
-    value[field].as_str().unwrap_or_default()
 }

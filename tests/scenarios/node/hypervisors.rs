@@ -14,8 +14,8 @@ pub fn hypervisors_join_a_cluster_and_its_networks() -> Result<()> {
         let fabric = Fabric::lay(&machine).await?;
         let started = Instant::now();
         let (first, second) = tokio::try_join!(
-            node.add_hypervisor(&fabric, 1),
-            node.add_hypervisor(&fabric, 2)
+            node.add_hypervisor(&cluster, &fabric, 1),
+            node.add_hypervisor(&cluster, &fabric, 2)
         )?;
         println!(
             "two hypervisors joined in {:.1} s",

@@ -1,4 +1,4 @@
-// cert-manager's controllers of certificates and of issuers that sign themselves, run outside the cluster. Its own program is
+// cert-manager's controllers of certificates and of issuers that need no one else to sign, run outside the cluster. Its own program is
 // in a module that can't be had alone.
 package main
 
@@ -14,6 +14,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/controller"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
+	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/issuing"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/keymanager"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/readiness"
@@ -22,6 +23,7 @@ import (
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificates/trigger"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/issuers"
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/ca"
+	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned"
 )
 
 func main() {
@@ -51,12 +53,16 @@ func run(root context.Context, kubeconfig, address string) error {
 	if err != nil {
 		return err
 	}
-	failed := make(chan error)
+	var controllers []controller.Interface
 	for _, construct := range controller.Known() {
 		one, err := construct(factory)
 		if err != nil {
 			return err
 		}
+		controllers = append(controllers, one)
+	}
+	failed := make(chan error)
+	for _, one := range controllers {
 		go func() { failed <- one.Run(2, root) }()
 	}
 	shared.SharedInformerFactory.Start(root.Done())

@@ -1,0 +1,61 @@
+//! What Rook does in a Ceph that is really there.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::operators::{report, unreported};
+use super::{BLOCK_POOL, CEPH_CLIENT};
+use crate::ceph::Ceph;
+use crate::cluster::Cluster;
+use crate::lab::Lab;
+
+/// Where Rook is.
+const ROOK: &str = "rook-ceph";
+
+/// Makes pools and users.
+pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
+    let done = json!({"phase": "Ready"});
+    for pool in unreported(&lab.storage, BLOCK_POOL, "phase").await? {
+        ceph.make_pool(&pool.name_any())?;
+        report(&lab.storage, BLOCK_POOL, &pool, done.clone()).await?;
+    }
+    for client in unreported(&lab.storage, CEPH_CLIENT, "phase").await? {
+        let user = client.name_any();
+        let capabilities = client.data["spec"]["caps"]
+            .as_object()
+            .into_iter()
+            .flatten();
+        let capabilities = capabilities
+            .filter_map(|(part, capability)| Some((part.as_str(), capability.as_str()?)));
+        let key = ceph.make_user(&user, capabilities)?;
+        keep(
+            &lab.storage,
+            ROOK,
+            &format!("rook-ceph-client-{user}"),
+            [(user, key)],
+        )
+        .await?;
+        report(&lab.storage, CEPH_CLIENT, &client, done.clone()).await?;
+    }
+    let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
+    keep(&lab.storage, ROOK, "rook-ceph-config", [monitors]).await
+}
+
+async fn keep(
+    cluster: &Cluster,
+    namespace: &str,
+    secret: &str,
+    data: impl IntoIterator<Item = (String, String)>,
+) -> Result<()> {
+    let data: BTreeMap<String, String> = data.into_iter().collect();
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": secret, "namespace": namespace},
+        "stringData": data,
+    });
+    cluster.apply(&secret.to_string()).await.map(drop)
+}

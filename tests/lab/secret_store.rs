@@ -1,0 +1,172 @@
+//! A secret store that External Secrets of several clusters share, simulated: of OpenBao's API there is what its key-value engine of
+//! version 2 answers (<https://openbao.org/api-docs/secret/kv/kv-v2/>). OpenBao itself can't be had here.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::machine::Machine;
+use crate::serve::Server;
+
+/// The namespace of the token in every cluster.
+const NAMESPACE: &str = "default";
+const TOKEN: &str = "lab";
+
+/// A secret store.
+pub struct SecretStore {
+    url: String,
+    entries: Entries,
+    _server: Server,
+}
+
+/// Its entries by path.
+type Entries = Arc<Mutex<BTreeMap<String, Entry>>>;
+
+#[derive(Default)]
+struct Entry {
+    data: Value,
+    custom_metadata: Value,
+    version: u32,
+}
+
+impl SecretStore {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When its port is taken.
+    pub async fn start(machine: &Machine) -> Result<Self> {
+        let (port, entries) = (machine.port(), Entries::default());
+        let served = Arc::clone(&entries);
+        let server =
+            Server::start(port, move |request| answer(Arc::clone(&served), request)).await?;
+        Ok(Self {
+            url: format!("http://127.0.0.1:{port}"),
+            entries,
+            _server: server,
+        })
+    }
+
+    /// Makes it a ClusterSecretStore of this name. External Secrets must be installed.
+    ///
+    /// # Errors
+    /// When the cluster refuses it.
+    pub async fn connect(&self, cluster: &Cluster, name: &str) -> Result<()> {
+        let token = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "stringData": {"token": TOKEN},
+        });
+        let reference = json!({"name": name, "namespace": NAMESPACE, "key": "token"});
+        let store = json!({
+            "apiVersion": "external-secrets.io/v1",
+            "kind": "ClusterSecretStore",
+            "metadata": {"name": name},
+            "spec": {"provider": {"vault": {
+                "server": self.url,
+                "path": "secret",
+                "version": "v2",
+                "auth": {"tokenSecretRef": reference},
+            }}},
+        });
+        cluster.apply(&token.to_string()).await?;
+        cluster.apply(&store.to_string()).await.map(drop)
+    }
+
+    /// The paths at which it has values.
+    pub fn paths(&self) -> Vec<String> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let filled = entries.iter().filter(|(_, entry)| !entry.data.is_null());
+        filled.map(|(path, _)| path.clone()).collect()
+    }
+}
+
+async fn answer(
+    entries: Entries,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body: Value = match body.collect().await {
+        Ok(body) => serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
+        Err(_) => Value::Null,
+    };
+    let known = head.headers.get("x-vault-token");
+    let (status, answer) = match known.is_some_and(|token| token == TOKEN) {
+        true => {
+            let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+            of_path(&mut entries, &head.method, head.uri.path(), body)
+        }
+        false => (StatusCode::FORBIDDEN, Value::Null),
+    };
+    let text = match answer {
+        Value::Null => json!({"errors": []}).to_string(),
+        answer => json!({"data": answer}).to_string(),
+    };
+    let empty = status == StatusCode::NO_CONTENT;
+    let mut response = Response::new(Full::from(if empty { String::new() } else { text }));
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+fn of_path(
+    entries: &mut BTreeMap<String, Entry>,
+    method: &Method,
+    path: &str,
+    body: Value,
+) -> (StatusCode, Value) {
+    const NONE: (StatusCode, Value) = (StatusCode::NOT_FOUND, Value::Null);
+    const DONE: (StatusCode, Value) = (StatusCode::NO_CONTENT, Value::Null);
+    if path == "/v1/auth/token/lookup-self" {
+        return (
+            StatusCode::OK,
+            json!({"type": "service", "ttl": 3600, "expire_time": null}),
+        );
+    }
+    let is_write = *method == Method::PUT || *method == Method::POST;
+    if let Some(path) = path.strip_prefix("/v1/secret/data/") {
+        if is_write {
+            let entry = entries.entry(path.to_owned()).or_default();
+            entry.data = body["data"].clone();
+            entry.version += 1;
+            return (StatusCode::OK, json!({"version": entry.version}));
+        }
+        let Some(entry) = entries.get_mut(path).filter(|entry| !entry.data.is_null()) else {
+            return NONE;
+        };
+        if *method == Method::DELETE {
+            entry.data = Value::Null;
+            return DONE;
+        }
+        let metadata = json!({"version": entry.version, "custom_metadata": entry.custom_metadata});
+        return (
+            StatusCode::OK,
+            json!({"data": entry.data, "metadata": metadata}),
+        );
+    }
+    let Some(path) = path.strip_prefix("/v1/secret/metadata/") else {
+        return NONE;
+    };
+    if is_write {
+        let entry = entries.entry(path.to_owned()).or_default();
+        entry.custom_metadata = body["custom_metadata"].clone();
+        return DONE;
+    }
+    if *method == Method::DELETE {
+        entries.remove(path);
+        return DONE;
+    }
+    match entries.get(path) {
+        Some(entry) => (
+            StatusCode::OK,
+            json!({"current_version": entry.version, "custom_metadata": entry.custom_metadata}),
+        ),
+        None => NONE,
+    }
+}

@@ -1,0 +1,254 @@
+//! What a tenant does with servers on two hypervisors.
+
+use std::collections::BTreeSet;
+
+use lab::{
+    Ceph, Cloud, Container, Context, Fabric, Hypervisor, Kind, Result, ensure, eventually, is,
+    kind, minutes,
+};
+
+use super::SERVICE_USER;
+
+const POD: Kind = kind("v1", "Pod");
+
+/// What Placement has of the hosts when no server is left.
+const UNUSED: &str =
+    "hypervisor-1 DISK_GB=0 MEMORY_MB=0 VCPU=0\nhypervisor-2 DISK_GB=0 MEMORY_MB=0 VCPU=0";
+
+/// A tenant of a control plane, and what is behind it.
+pub struct Tenant<'a> {
+    /// The control plane's pods.
+    pub cloud: &'a Cloud,
+    /// Its name.
+    pub control_plane: &'a str,
+    /// Its hosts.
+    pub hypervisors: [&'a Hypervisor; 2],
+    /// The networks between them.
+    pub fabric: &'a Fabric,
+    /// Where volumes and images are.
+    pub ceph: &'a Ceph,
+    /// Where disks of servers are.
+    pub disks: Disks,
+    /// Whether there are backups of volumes.
+    pub backups: bool,
+}
+
+/// Where disks of servers are.
+#[derive(Clone, Copy)]
+pub enum Disks {
+    /// On their hosts.
+    Hosts,
+    /// In Ceph.
+    Ceph,
+}
+
+impl Tenant<'_> {
+    /// Boots two servers, uses them in every way, and deletes them. The agents must be Ready.
+    pub async fn works(&self) -> Result<()> {
+        let (cloud, fabric) = (self.cloud, self.fabric);
+        for hypervisor in self.hypervisors {
+            let uplink = ["ovs-vsctl", "--may-exist", "add-port", "br-ex", "external"];
+            self.agent(hypervisor, "openvswitch").await?.run(&uplink)?;
+        }
+        cloud
+            .give("tenant", "tenant.py", include_str!("tenant.py"))
+            .await?;
+        let booted = self.does("boot").await?;
+        println!("two servers: {}", booted.trim());
+        let booted: serde_json::Value = serde_json::from_str(&booted)?;
+        let text = |field: &str| booted[field].as_str().unwrap_or_default();
+        let address = text("address");
+        if let Disks::Ceph = self.disks {
+            let disk = format!("{}_disk", text("server"));
+            self.is_copy_on_write("ephemeral", &disk, text("image"))?;
+        }
+        let ping = ["ping", "-c", "1", "-W", "1", address];
+        ensure!(
+            fabric.run(&ping).is_err(),
+            "{address} answers without a rule that allows it"
+        );
+        self.does("outside").await?;
+        eventually("the floating IP answers", minutes(1), async || {
+            fabric.run(&ping)
+        })
+        .await?;
+        let name = fabric.run(&["curl", "--silent", &format!("http://{address}/")])?;
+        ensure!(name.trim() == "hypervisor-1.novalocal", "{name}");
+        self.agents_restart(address).await?;
+        self.uses_volumes().await?;
+        self.does("block").await?;
+        let protocol = self.does("display").await?;
+        ensure!(protocol.trim() == "RFB 003.008", "{protocol}");
+        let usages = self.does("delete").await?;
+        ensure!(usages.trim() == UNUSED, "{usages}");
+        if let Disks::Ceph = self.disks {
+            self.has_no_images("ephemeral")?;
+        }
+        self.console_logs_are_limited().await?;
+        self.nothing_is_left().await
+    }
+
+    /// Runs a task of tenant.py, and returns what it prints.
+    async fn does(&self, task: &str) -> Result<String> {
+        let manifest = include_str!("tenant.yaml")
+            .replace("TASK", task)
+            .replace("PLACE", self.cloud.namespace());
+        self.cloud.cluster.apply(&manifest).await?;
+        self.cloud.says(task).await
+    }
+
+    /// Agents are replaced on the host of a server, which answers every ping meanwhile.
+    async fn agents_restart(&self, address: &str) -> Result<()> {
+        let (fabric, [hypervisor, _]) = (self.fabric, self.hypervisors);
+        let log = self.cloud.node.folder("pings", SERVICE_USER)?.join("log");
+        let log = log.to_str().context("the folder's path isn't UTF-8")?;
+        let ping = format!("ping -i 0.2 {address} > {log} 2>&1 < /dev/null & echo $!");
+        let process = fabric.run(&["sh", "-c", &ping])?;
+        for agent in [
+            "ovn-controller",
+            "nova-compute",
+            "neutron-ovn-agent",
+            "libvirt",
+        ] {
+            let old = self.pod(hypervisor, agent).await?;
+            hypervisor.cluster().delete(POD, &old).await?;
+            eventually(&format!("{agent} is back"), minutes(2), async || {
+                let new = self.pod(hypervisor, agent).await?;
+                ensure!(new != old, "{old} is still there");
+                is(&hypervisor.cluster().get(POD, &new).await?, "Ready")
+            })
+            .await?;
+        }
+        fabric.run(&["kill", "-INT", process.trim()])?;
+        let pings = fabric.run(&["sh", "-c", &format!("sleep 1; cat {log}")])?;
+        let lost = lost(&pings)?;
+        let end: Vec<&str> = pings.lines().rev().take(2).collect();
+        println!("pings while four agents were replaced: {end:?}");
+        ensure!(lost.is_empty(), "pings {lost:?} are lost:\n{pings}");
+        Ok(())
+    }
+
+    /// Volumes and backups are used and deleted. Servers read on one host what was written on the other.
+    async fn uses_volumes(&self) -> Result<()> {
+        let done = self.does("volumes").await?;
+        println!("volumes: {}", done.trim());
+        let done: serde_json::Value = serde_json::from_str(&done)?;
+        let text = |field: &str| done[field].as_str().unwrap_or_default();
+        let (volume, image) = (text("cloned"), text("image"));
+        self.is_copy_on_write("volumes", &format!("volume-{volume}"), image)?;
+        if self.backups {
+            println!(
+                "a backup came back after {} s",
+                self.does("backups").await?.trim()
+            );
+        }
+        self.does("no-volumes").await?;
+        // Cinder keeps deleted volumes that have clones under other names.
+        if self.backups {
+            self.has_no_images("backups")?;
+        }
+        self.has_no_images("volumes")
+    }
+
+    /// What was made of an image is a clone of it in Ceph.
+    fn is_copy_on_write(&self, pool: &str, clone: &str, image: &str) -> Result<()> {
+        let parent = self.ceph.parent(&self.pool(pool), clone)?;
+        let expected = format!("{}/{image}@snap", self.pool("images"));
+        ensure!(
+            parent == expected,
+            "{clone} is a copy of the image: its parent is {parent:?}"
+        );
+        Ok(())
+    }
+
+    fn has_no_images(&self, pool: &str) -> Result<()> {
+        let left = self.ceph.images(&self.pool(pool))?;
+        ensure!(left.is_empty(), "{pool} has {left:?}");
+        Ok(())
+    }
+
+    /// A pool of Ceph.
+    fn pool(&self, purpose: &str) -> String {
+        format!("{}-{purpose}", self.control_plane)
+    }
+
+    /// A log that a server has filled begins anew.
+    async fn console_logs_are_limited(&self) -> Result<()> {
+        let libvirt = self.agent(self.hypervisors[0], "libvirt").await?;
+        let fill = "cd /var/lib/nova/instances; mkdir filled; head --bytes=17M /dev/zero > filled/console.log";
+        libvirt.run(&["sh", "-euc", fill])?;
+        eventually("the log is empty", minutes(1), async || {
+            let size = [
+                "stat",
+                "--format=%s",
+                "/var/lib/nova/instances/filled/console.log",
+            ];
+            let size = libvirt.run(&size)?;
+            ensure!(size == "0", "{size} bytes");
+            Ok(())
+        })
+        .await
+    }
+
+    /// No server is left in libvirt, and no port of one in OVN.
+    async fn nothing_is_left(&self) -> Result<()> {
+        for hypervisor in self.hypervisors {
+            let libvirt = self.agent(hypervisor, "libvirt").await?;
+            let servers = libvirt.run(&["virsh", "list", "--all", "--name"])?;
+            ensure!(servers.is_empty(), "{}: {servers}", hypervisor.name());
+        }
+        let northbound = format!("{}/ovn-nb-0", self.cloud.namespace());
+        let northbound = self.cloud.node.container(&northbound).await?;
+        // Ports of servers are of no type, those of routers, DHCP and metadata are.
+        let ports = northbound.run(&[
+            "ovn-nbctl",
+            "--bare",
+            "--columns=name",
+            "find",
+            "Logical_Switch_Port",
+            "type=\"\"",
+        ])?;
+        ensure!(ports.is_empty(), "{ports}");
+        Ok(())
+    }
+
+    /// The only container of an agent's pod.
+    async fn agent(&self, hypervisor: &Hypervisor, agent: &str) -> Result<Container> {
+        let pod = self.pod(hypervisor, agent).await?;
+        hypervisor.container(&pod).await
+    }
+
+    /// The name of an agent's pod.
+    async fn pod(&self, hypervisor: &Hypervisor, agent: &str) -> Result<String> {
+        let pods = hypervisor
+            .cluster()
+            .list(POD, &format!("app.kubernetes.io/component={agent}"))
+            .await?;
+        let mut pods = pods.into_iter().filter(|pod| {
+            let is_deleted = pod.metadata.deletion_timestamp.is_some();
+            pod.data["spec"]["nodeName"] == hypervisor.name() && !is_deleted
+        });
+        let name = pods.next().and_then(|pod| pod.metadata.name);
+        let name = name.with_context(|| format!("{} has no pod of {agent}", hypervisor.name()))?;
+        Ok(format!("agents-{}/{name}", self.control_plane))
+    }
+}
+
+/// The numbers of the pings that weren't answered, by ping's output. The last one may be on its way when ping is stopped.
+fn lost(pings: &str) -> Result<Vec<u32>> {
+    let answers = pings.lines().filter(|line| line.contains(" bytes from "));
+    let numbers = answers.filter_map(|line| {
+        let (_, number) = line.split_once(" icmp_seq=")?;
+        number.split(' ').next()?.parse().ok()
+    });
+    let answered: BTreeSet<u32> = numbers.collect();
+    let sent = pings.lines().find_map(|line| {
+        let (sent, _) = line.split_once(" packets transmitted")?;
+        sent.parse::<u32>().ok()
+    });
+    let sent = sent.context("ping reports nothing")?;
+    ensure!(sent > 10, "only {sent} pings were sent:\n{pings}");
+    Ok((1..sent)
+        .filter(|number| !answered.contains(number))
+        .collect())
+}
