@@ -12,7 +12,8 @@ use k8s_openapi::api::core::v1::{
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
-    Policy, Program, Scale, Service, ServiceContext, Source, Workload, all, progress, uses,
+    Policy, Program, Scale, Service, ServiceContext, Source, Workers, Workload, all, progress,
+    uses,
 };
 
 use store::Store;
@@ -120,6 +121,11 @@ fn workload(
             migration("db-contract", Phase::Contract, &[], &["db", "contract"]),
         ]),
         pods: vec![Pods {
+            // An image is uploaded and downloaded in one request.
+            workers: Workers {
+                request_timeout: None,
+                ..Workers::default()
+            },
             periodic: cache.map(|_| cache::prune(&file)).into_iter().collect(),
             ..Pods::of("api", reachable(service, api))
         }],

@@ -93,6 +93,16 @@ fn each_replica_keeps_images_and_makes_room() {
 }
 
 #[test]
+fn upload_of_an_image_may_take_hours() {
+    let mut cluster = given(RBD);
+    cluster.settle(&GLANCE, "glance");
+    let api = cluster.get::<Deployment>("glance").unwrap();
+    let command = &api["spec"]["template"]["spec"]["containers"][0]["command"];
+    assert_eq!(command[0], "uwsgi");
+    assert!(!command.to_string().contains("harakiri"), "{command}");
+}
+
+#[test]
 fn images_outlast_glance_and_its_store() {
     let mut cluster = given(FILE);
     cluster.settle(&GLANCE, "glance");

@@ -20,11 +20,14 @@ pub fn program(name: &str, files: Source) -> Program {
 /// How an API serves requests at once: by threads, or by processes where Eventlet patches threads, as releases before 2026.1 do
 /// unless they are told otherwise (<https://docs.openstack.org/nova/latest/admin/concurrency.html>).
 pub fn workers(release: Release) -> Workers {
-    match release < Release::new(2026, 1) {
-        true => Workers {
-            processes: 2,
-            threads: 1,
-        },
-        false => Workers::default(),
+    let (processes, threads) = match release < Release::new(2026, 1) {
+        true => (3, 1),
+        false => (2, 4),
+    };
+    Workers {
+        processes,
+        threads,
+        // Attaching a volume waits for a compute, for up to `long_rpc_timeout`: half an hour.
+        request_timeout: Some(1860),
     }
 }

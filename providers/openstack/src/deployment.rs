@@ -153,7 +153,7 @@ impl Pods {
                 ..ContainerPort::default()
             }]
         });
-        let (alive, ready) = match definition.kind {
+        let (started, ready) = match definition.kind {
             ComponentKind::Wsgi { health, port, .. } => {
                 // A probe can only name a port of its own container, and the reverse proxy has this one.
                 let port = match self.reverse_proxy {
@@ -164,17 +164,7 @@ impl Pods {
                 // A pod that can't access its database, for instance because the password is wrong, must not replace one that can.
                 (probe(health), probe(READY))
             }
-            ComponentKind::Proxy { port } => {
-                let probe = Probe {
-                    tcp_socket: Some(TCPSocketAction {
-                        port: IntOrString::Int(i32::from(port)),
-                        ..TCPSocketAction::default()
-                    }),
-                    timeout_seconds: Some(5),
-                    ..Probe::default()
-                };
-                (probe.clone(), probe)
-            }
+            ComponentKind::Proxy { port } => (connection(port), connection(port)),
             ComponentKind::Daemon { probe: [] } | ComponentKind::Member { probe: [] } => return,
             ComponentKind::Daemon { probe } | ComponentKind::Member { probe } => {
                 let command = probe.iter().map(|word| (*word).to_owned());
@@ -191,19 +181,21 @@ impl Pods {
         container.startup_probe = Some(Probe {
             period_seconds: Some(2),
             failure_threshold: Some(90),
-            ..alive.clone()
+            ..started
         });
         container.readiness_probe = Some(Probe {
             period_seconds: Some(5),
             failure_threshold: Some(2),
             ..ready
         });
-        container.liveness_probe = Some(Probe {
+        // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is
+        // replaced by uwsgi. The reverse proxy has its own probe.
+        let alive = definition.port().filter(|_| self.reverse_proxy.is_none());
+        container.liveness_probe = alive.map(|port| Probe {
             period_seconds: Some(15),
             failure_threshold: Some(6),
-            ..alive
-        })
-        .filter(|_| definition.port().is_some());
+            ..connection(port)
+        });
     }
 }
 
@@ -215,6 +207,18 @@ fn drain() -> Lifecycle {
             ..LifecycleHandler::default()
         }),
         ..Lifecycle::default()
+    }
+}
+
+/// A probe that the kernel answers while a process listens.
+fn connection(port: u16) -> Probe {
+    Probe {
+        tcp_socket: Some(TCPSocketAction {
+            port: IntOrString::Int(i32::from(port)),
+            ..TCPSocketAction::default()
+        }),
+        timeout_seconds: Some(5),
+        ..Probe::default()
     }
 }
 

@@ -12,13 +12,16 @@ pub const READY: &str = "/ready";
 /// resource requests, which a HorizontalPodAutoscaler would include.
 const PERIOD: &str = "-2 -1 -1 -1 -1";
 
-/// How many requests each replica serves at once.
+/// How many requests each replica serves at once, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
     /// Processes of each replica.
     pub processes: u8,
     /// Threads of each process.
     pub threads: u8,
+    /// Seconds after which a request counts as stuck, and uwsgi replaces the process that serves it, with the requests of its other
+    /// threads. It must exceed what the service itself waits for. None where requests may take hours.
+    pub request_timeout: Option<u16>,
 }
 
 impl Default for Workers {
@@ -26,6 +29,8 @@ impl Default for Workers {
         Self {
             processes: 2,
             threads: 4,
+            // More than the longest timeout in Neutron, Cinder and Placement: 180 seconds for OVN's databases.
+            request_timeout: Some(300),
         }
     }
 }
@@ -34,7 +39,7 @@ impl Default for Workers {
 pub fn command(
     component: &Component<'_>,
     (module, port): (&str, u16),
-    Workers { processes, threads }: Workers,
+    workers: Workers,
     behind: bool,
     encrypted: bool,
 ) -> Vec<String> {
@@ -52,7 +57,9 @@ pub fn command(
         component.service.definition.folder,
         files::READY
     );
-    let (processes, threads) = (processes.to_string(), threads.to_string());
+    let (processes, threads) = (workers.processes.to_string(), workers.threads.to_string());
+    let timeout = workers.request_timeout;
+    let timeout = timeout.map(|seconds| ["--harakiri".to_owned(), seconds.to_string()]);
     let rest = [
         "--module",
         &module,
@@ -90,6 +97,7 @@ pub fn command(
         .into_iter()
         .chain(socket)
         .chain(rest.map(str::to_owned))
+        .chain(timeout.into_iter().flatten())
         .chain(metrics::options(component))
         .collect()
 }

@@ -80,6 +80,25 @@ fn service_of_several_components_is_composed() {
 }
 
 #[test]
+fn api_whose_workers_are_all_busy_is_unready_but_alive() {
+    let cluster = running();
+    let api = cluster.get::<Deployment>("neutron").unwrap();
+    let api = &api["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(api["readinessProbe"]["httpGet"]["path"], "/ready");
+    assert_eq!(
+        api["livenessProbe"],
+        json!({ "tcpSocket": { "port": 9696 }, "periodSeconds": 15, "timeoutSeconds": 5, "failureThreshold": 6 })
+    );
+    let command = api["command"].as_array().unwrap();
+    assert!(
+        command
+            .windows(2)
+            .any(|pair| pair == [json!("--harakiri"), json!("300")]),
+        "{command:?}"
+    );
+}
+
+#[test]
 fn tasks_run_after_those_that_they_name() {
     let mut cluster = given();
     for _ in 0..2 {

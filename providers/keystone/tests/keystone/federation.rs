@@ -85,6 +85,11 @@ fn nobody_reaches_keystone_but_by_apache() {
         .collect();
     assert_eq!(seen, ["config", "tmp"], "keys aren't Apache's to see");
     assert!(!pod.to_string().contains("of-keystone"), "{pod}");
+    assert!(
+        api["livenessProbe"].is_null(),
+        "the kubelet reaches Apache alone"
+    );
+    assert_eq!(front["livenessProbe"]["tcpSocket"]["port"], "api");
 }
 
 #[test]
