@@ -154,8 +154,8 @@ reasons! {
         /// A Job failed for good: the message has the Job and the usual cause. A change of what it uses starts it again at
         /// once.
         JobFailed,
-        /// New pods don't become ready: the image may be missing, or the database may refuse the password. Older pods keep
-        /// running.
+        /// New pods don't become ready: the image is still being pulled or doesn't exist, or the database refuses the
+        /// password. Older pods keep running. After ten minutes the resource is Stalled.
         NotStarting,
         /// No pod is ready any more; most often the database is unavailable. The pods recover with it.
         Unavailable,

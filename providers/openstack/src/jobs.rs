@@ -12,6 +12,7 @@ use crate::digest::digest;
 use crate::files;
 use crate::migration::Phase;
 use crate::pod::{Program, pod};
+use crate::rollout::START_DEADLINE;
 use crate::service::{NAME, Service};
 
 /// Label of a Job: its task.
@@ -28,7 +29,7 @@ const DATABASE: &str = "c5c3.io/database";
 const TRIES: i32 = 4;
 /// How long after its failure a Job is created again.
 const PAUSE: SignedDuration = SignedDuration::from_mins(10);
-/// How long a Job's pod may take to start before it is reported as failed.
+/// How long a Job's pod may take to start before that is reported.
 const START: SignedDuration = SignedDuration::from_secs(30);
 /// How long a task may take, in seconds. Migrations of large databases take hours.
 const DEADLINE: i64 = 6 * 3600;
@@ -246,22 +247,23 @@ impl<'a> Jobs<'a> {
     fn starts(&self, name: &str, job: Option<&Live<Job>>, desired: &mut DesiredState) -> Progress {
         let status = job.and_then(|job| job.body.status.as_ref());
         let begun = status.and_then(|status| status.start_time.as_ref());
-        let late = begun.and_then(|begun| begun.0.checked_add(START).ok());
-        match late {
-            Some(late) if late <= self.now => Progress::failed(
-                Reason::NotStarting,
-                format!(
-                    "waits for Job {name}, whose pod doesn't start: is there an image {}, and room on a node? See `kubectl \
-                     describe pods -n {} -l job-name={name}` for why; what runs goes on",
-                    self.service.image, self.service.namespace
-                ),
-            ),
-            late => {
-                if let Some(late) = late {
-                    desired.requeue_at(late);
-                }
-                Progress::waiting(Reason::WaitingFor("Job"), format!("waits for Job {name}"))
-            }
+        let after = |time| begun.and_then(|begun| begun.0.checked_add(time).ok());
+        let times = [START, SignedDuration::from_secs(START_DEADLINE.into())].map(after);
+        if let Some(next) = times.into_iter().flatten().find(|time| *time > self.now) {
+            desired.requeue_at(next);
+        }
+        let [is_late, is_stuck] = times.map(|time| time.is_some_and(|time| time <= self.now));
+        if !is_late {
+            return Progress::waiting(Reason::WaitingFor("Job"), format!("waits for Job {name}"));
+        }
+        let message = format!(
+            "waits for Job {name}, whose pod doesn't start: is there an image {}, and room on a node? See `kubectl \
+             describe pods -n {} -l job-name={name}` for why; what runs goes on",
+            self.service.image, self.service.namespace
+        );
+        match is_stuck {
+            true => Progress::failed(Reason::NotStarting, message),
+            false => Progress::failing(Reason::NotStarting, message),
         }
     }
 

@@ -20,8 +20,10 @@ use crate::service::{COMPONENT, INSTANCE, Service};
 /// The reason of a Deployment's condition `Progressing` once its rollout is complete
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
 const ROLLED: &str = "NewReplicaSetAvailable";
-/// How long a rollout may make no progress before it is reported as failed.
+/// How long a rollout may make no progress before that is reported.
 const START: SignedDuration = SignedDuration::from_secs(60);
+/// Seconds in which a pod must start, Kubernetes' own default. Until then the kubelet may still pull its image.
+pub(crate) const START_DEADLINE: i32 = 600;
 
 /// The kind of object that runs a component's pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +83,7 @@ impl Controller {
                 let spec = DeploymentSpec {
                     replicas,
                     revision_history_limit: Some(2),
-                    progress_deadline_seconds: Some(600),
+                    progress_deadline_seconds: Some(START_DEADLINE),
                     selector,
                     strategy: Some(DeploymentStrategy {
                         type_: Some("RollingUpdate".to_owned()),
@@ -316,13 +318,14 @@ fn progress(
     let rolls = progresses.filter(|_| rolled.is_none());
     let late = rolls.and_then(|it| it.last_update_time.as_ref()?.0.checked_add(START).ok());
     if stuck || late.is_some_and(|late| late <= now) {
-        return Progress::failed(
-            Reason::NotStarting,
-            format!(
-                "new pods of Deployment {name} don't become ready: see {describe} for why; older ones, if there are any, keep \
-                 running"
-            ),
+        let message = format!(
+            "new pods of Deployment {name} don't become ready: see {describe} for why; older ones, if there are any, keep \
+             running"
         );
+        return match stuck {
+            true => Progress::failed(Reason::NotStarting, message),
+            false => Progress::failing(Reason::NotStarting, message),
+        };
     }
     if let Some(late) = late {
         desired.requeue_at(late);

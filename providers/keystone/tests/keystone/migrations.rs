@@ -150,6 +150,29 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
 }
 
 #[test]
+fn slow_pull_of_a_migrations_image_is_stalled_after_ten_minutes() {
+    let mut cluster = given(MANAGED);
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    cluster.play();
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let began = cluster.now;
+    cluster.change::<Job>(&job(&cluster, "db-sync"), |job| {
+        job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
+    });
+    let deadline = began + SignedDuration::from_mins(10);
+    cluster.now = deadline - SignedDuration::from_secs(1);
+    let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
+    assert_eq!(answer.desired.requeue_at, Some(deadline));
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Reconciling");
+    assert_eq!(reason, "NotStarting");
+
+    cluster.now = deadline;
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Stalled");
+    assert_eq!(reason, "NotStarting");
+}
+
+#[test]
 fn pods_that_are_not_ready_name_their_database() {
     let mut cluster = running(MANAGED);
     cluster.change::<Deployment>("keystone", |deployment| {
@@ -197,6 +220,17 @@ fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
         "{message}"
     );
     assert!(answer.failed.contains("APIReady"));
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Reconciling");
+    assert_eq!(reason, "NotStarting", "the image may still be pulled");
+
+    // Kubernetes gives the rollout up after ten minutes.
+    cluster.change::<Deployment>("keystone", |deployment| {
+        assert_eq!(deployment["spec"]["progressDeadlineSeconds"], 600);
+        deployment["status"]["conditions"][1]["status"] = json!("False");
+    });
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Stalled");
+    assert_eq!(reason, "NotStarting");
 }
 
 #[test]
