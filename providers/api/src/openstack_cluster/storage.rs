@@ -87,7 +87,7 @@ impl Default for EphemeralPool {
     fn default() -> Self {
         Self {
             enabled: true,
-            replication: 2,
+            replication: 3,
         }
     }
 }

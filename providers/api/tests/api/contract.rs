@@ -167,7 +167,7 @@ const FIELDS: &[(&str, &str, &str)] = &[
     (
         "OpenStackCluster",
         "spec.storage.ceph.ephemeralPool.replication",
-        "2",
+        "3",
     ),
     (
         "OpenStackCluster",
