@@ -106,8 +106,8 @@ pub struct OvnTimers {
     /// causes an election; one that dies is missed for up to twice as long.
     #[schemars(range(min = 1000, max = 600_000))]
     pub election_milliseconds: u32,
-    /// Milliseconds of silence after which a server asks whether a client is still there; it gives the client up after as many
-    /// more.
+    /// Milliseconds of silence after which members, relays and northd ask whether the other end of a connection is still there;
+    /// they give it up after as many more.
     #[schemars(range(min = 5000, max = 600_000))]
     pub inactivity_probe_milliseconds: u32,
 }

@@ -138,6 +138,7 @@ impl Network<'_> {
         encryption: Option<&Encryption>,
     ) -> Deployment {
         let labels = self.labels(daemon.component);
+        let probe_interval = self.spec.timers.inactivity_probe_milliseconds.to_string();
         let command = |mode: &str| ["sh", &format!("{SCRIPTS}/daemon.sh"), mode].map(str::to_owned);
         let mut program = Program::default()
             .command(command(daemon.mode))
@@ -145,6 +146,7 @@ impl Network<'_> {
             .variable("NORTHBOUND", self.endpoint(Database::Northbound))
             .variable("SOUTHBOUND", self.endpoint(Database::Southbound))
             .variable("PORT", daemon.port.unwrap_or_default().to_string())
+            .variable("INACTIVITY_PROBE", probe_interval)
             .field("POD_IP", "status.podIP")
             .mount("scripts", SCRIPTS, Source::ConfigMap(self.named("daemon")))
             .mount("run", "/run/ovn", Source::Scratch);

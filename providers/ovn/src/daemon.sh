@@ -17,8 +17,21 @@ relay)
     *:*) any='[::]' ;;
     *) any=0.0.0.0 ;;
     esac
-    set -- ovsdb-server --remote="punix:$run/db.sock" --remote="p$PROTOCOL:$PORT:$any" \
-        "relay:OVN_Southbound:$SOUTHBOUND"
+    cat >"$run/relay.json" <<JSON
+{
+    "remotes": {
+        "punix:$run/db.sock": {},
+        "p$PROTOCOL:$PORT:$any": {"inactivity-probe": $INACTIVITY_PROBE}
+    },
+    "databases": {
+        "OVN_Southbound": {
+            "service-model": "relay",
+            "source": {"$SOUTHBOUND": {"inactivity-probe": $INACTIVITY_PROBE}}
+        }
+    }
+}
+JSON
+    set -- ovsdb-server --config-file="$run/relay.json"
     ;;
 ready-northd)
     control nb-connection-status | grep --quiet '^connected'

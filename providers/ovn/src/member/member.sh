@@ -130,6 +130,16 @@ stale() {
         }'
 }
 
+# Tells northd how long to wait for an answer of its databases (ovn-nb(5)). With OVN's default of five seconds it loses its connections
+# while a large database is compacted.
+probe_northd() {
+    option=northd_probe_interval
+    value="[\"map\",[[\"$option\",\"$(setting inactivity-probe)\"]]]"
+    change="[[\"options\",\"delete\",[\"set\",[\"$option\"]]],[\"options\",\"insert\",$value]]"
+    ovsdb-client --timeout=10 transact "$1" "[\"$name\",{\"op\":\"mutate\",\"table\":\"NB_Global\",
+        \"where\":[[\"options\",\"excludes\",$value]],\"mutations\":$change}]" >/dev/null
+}
+
 # Does what the leader does for the cluster.
 lead() {
     status=$1
@@ -152,6 +162,7 @@ lead() {
         say "converts the database from schema $current"
         ovsdb-client --timeout=120 convert "$socket" "$schema"
     fi
+    [ "$DATABASE" != nb ] || probe_northd "$socket"
 }
 
 # Leaves the cluster, and deletes the copy, which must not come back.

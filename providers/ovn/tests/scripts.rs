@@ -1,0 +1,118 @@
+//! The scripts of pods, with programs of OVN that only record how they are called.
+
+#![cfg(test)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+const RELAY: &str = include_str!("../src/daemon.sh");
+const MEMBER: &str = include_str!("../src/member/member.sh");
+
+/// A folder instead of a pod's, with programs.
+struct Pod(PathBuf);
+
+impl Pod {
+    fn new(name: &str, programs: &[(&str, &str)]) -> Self {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for (program, text) in programs {
+            let path = folder.join(program);
+            fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Self(folder)
+    }
+
+    /// Runs a script with its folders replaced.
+    fn run(&self, script: &str, mode: &str, variables: &[(&str, &str)]) {
+        let folder = self.0.to_str().unwrap();
+        let script = script
+            .replace("/run/ovn", folder)
+            .replace("/etc/ovn/cluster", folder);
+        let path = format!("{folder}:{}", std::env::var("PATH").unwrap());
+        let output = Command::new("sh")
+            .args(["-c", &script, "script", mode])
+            .env("PATH", path)
+            .env("FOLDER", folder)
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.0.join(name)).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn relay_probes_its_clients_and_the_members_as_timers_say() {
+    let pod = Pod::new("relay", &[("ovsdb-server", "")]);
+    let members = "ssl:ovn-sb-0.ovn-sb:6642,ssl:ovn-sb-1.ovn-sb:6642";
+    pod.run(
+        RELAY,
+        "relay",
+        &[
+            ("POD_IP", "192.0.2.1"),
+            ("PROTOCOL", "ssl"),
+            ("PORT", "6642"),
+            ("SOUTHBOUND", members),
+            ("INACTIVITY_PROBE", "60000"),
+        ],
+    );
+    let probe = json!({ "inactivity-probe": 60000 });
+    let configuration = pod.json("relay.json");
+    assert_eq!(configuration["remotes"]["pssl:6642:0.0.0.0"], probe);
+    let relayed = json!({ "service-model": "relay", "source": { members: probe } });
+    assert_eq!(configuration["databases"]["OVN_Southbound"], relayed);
+}
+
+#[test]
+fn northbound_leader_tells_northd_when_to_probe() {
+    let record = r#"[ "$2" != transact ] || printf %s "$4" > "$FOLDER/transaction.json""#;
+    let pod = Pod::new(
+        "leader",
+        &[("ovsdb-client", record), ("ovsdb-tool", "exit 1")],
+    );
+    for (setting, value) in [
+        ("replicas", "3"),
+        ("election-timer", "5000"),
+        ("inactivity-probe", "60000"),
+    ] {
+        fs::write(pod.0.join(setting), value).unwrap();
+    }
+    pod.run(
+        &format!("{MEMBER}\nlead 'Election timer: 5000'"),
+        "none",
+        &[
+            ("DATABASE", "nb"),
+            ("POD_NAME", "ovn-nb-0"),
+            ("PROTOCOL", "tcp"),
+            ("DOMAIN", "ovn-nb"),
+            ("RAFT_PORT", "6643"),
+        ],
+    );
+    let probe = json!(["map", [["northd_probe_interval", "60000"]]]);
+    assert_eq!(
+        pod.json("transaction.json"),
+        json!(["OVN_Northbound", {
+            "op": "mutate",
+            "table": "NB_Global",
+            "where": [["options", "excludes", probe]],
+            "mutations": [
+                ["options", "delete", ["set", ["northd_probe_interval"]]],
+                ["options", "insert", probe],
+            ],
+        }])
+    );
+}
