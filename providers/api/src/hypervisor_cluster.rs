@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cidr::{Cidr, Ranges},
-    hypervisor::{HostSettings, TUNNEL_OF_NETDEV},
+    hypervisor::{HostSettings, SystemReserved, TUNNEL_OF_NETDEV},
     kind::{Column, Kind},
     parts::is_default,
     pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
@@ -58,6 +58,9 @@ pub struct HypervisorClusterSpec {
     #[serde(skip_serializing_if = "is_default", default)]
     #[schemars(extend("x-kubernetes-validations" = [TUNNEL_OF_NETDEV]))]
     pub agents: HostSettings,
+    /// Memory and disk of each node that are reserved for the system and the agents.
+    #[serde(skip_serializing_if = "is_default", default)]
+    pub system_reserved: SystemReserved,
 }
 
 fn default_workers() -> u32 {

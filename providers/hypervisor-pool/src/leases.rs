@@ -1,9 +1,9 @@
 //! The nodes that one share leases.
 
 use c5c3_api::hypervisor::{
-    AgentImages, HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, PoolShare, ShareHost,
+    HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, PoolShare, ShareHost,
 };
-use c5c3_api::pool::{PhysicalNetwork, SharingMode};
+use c5c3_api::pool::SharingMode;
 use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject};
 
 use crate::drain::Reports;
@@ -19,10 +19,8 @@ pub struct Leases {
     least: u32,
     due: u32,
     free: u32,
-    /// Networks that the nodes are wired to.
-    pub physical_networks: Vec<PhysicalNetwork>,
-    /// Images of the agents.
-    pub images: AgentImages,
+    /// The settings of the pool.
+    pub pool: HypervisorPoolSpec,
 }
 
 impl Leases {
@@ -52,8 +50,7 @@ impl Leases {
             least: subject.spec.min_hosts.max(1),
             due: part.map_or(subject.spec.min_hosts, |part| part.due),
             free: pool.status.nodes.unwrap_or_default().free,
-            physical_networks: pool.spec.physical_networks,
-            images: pool.spec.images,
+            pool: pool.spec,
         }))
     }
 

@@ -68,7 +68,8 @@ impl Composer for HypervisorShare {
         let Some(leases) = Leases::observe(subject, observed)? else {
             return Ok(HypervisorShareStatus::default());
         };
-        let (physical_networks, vlans) = vlans::of(&subject.metadata, &leases.physical_networks);
+        let (physical_networks, vlans) =
+            vlans::of(&subject.metadata, &leases.pool.physical_networks);
         desired.conditions.set("VlansAssigned", &vlans);
         let reports = Reports::observe(subject, observed);
         let drained = leases.drained(&reports);

@@ -85,7 +85,8 @@ impl<'a> Share<'a> {
         let requirements = status::requirements(&self.namespace, observed);
         desired.conditions.set("HostsReady", &requirements);
         let (spec, settings) = (&self.subject.spec, &self.subject.spec.agents);
-        let images = &self.leases.images;
+        let pool = &self.leases.pool;
+        let images = &pool.images;
         let find = |name, cell| Configuration::find(name, cell, spec, observed);
         let ovn = find("ovn", None);
         let neutron = find("neutron", None);
@@ -146,7 +147,7 @@ impl<'a> Share<'a> {
                 "nova-compute",
                 "ComputeReady",
                 nova.clone()
-                    .and_then(|nova| agents::nova_compute(settings, images, &nova, &providers)),
+                    .and_then(|nova| agents::nova_compute(settings, pool, &nova, &providers)),
             ),
         ];
         for (name, condition, agent) in composed {
@@ -169,8 +170,8 @@ impl<'a> Share<'a> {
 
     /// Composes what watches and wipes nodes whose lease ends.
     fn ending(&self, desired: &mut DesiredState) {
-        let (settings, images) = (&self.subject.spec.agents, &self.leases.images);
-        let bridges = self.leases.physical_networks.iter();
+        let (settings, images) = (&self.subject.spec.agents, &self.leases.pool.images);
+        let bridges = self.leases.pool.physical_networks.iter();
         let bridges: Vec<&str> = bridges.map(|network| network.bridge.as_str()).collect();
         let ending = [
             (DRAIN, LeasePhase::Draining, agents::drain(images)),
@@ -218,7 +219,7 @@ impl<'a> Share<'a> {
 
     /// The bridges to physical networks, as OVN has them.
     fn mappings(&self) -> Vec<String> {
-        let networks = self.leases.physical_networks.iter();
+        let networks = self.leases.pool.physical_networks.iter();
         networks
             .map(|network| format!("{}:{}", network.name, network.bridge))
             .collect()

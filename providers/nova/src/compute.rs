@@ -37,14 +37,13 @@ pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
     secret(service, cell).keep(desired);
 }
 
-/// The configuration of nova-compute. The node adds `host` and `my_ip` in a second file, and `virt_type` where it has no KVM.
+/// The configuration of nova-compute. The node adds `host`, `my_ip` and what it keeps for itself in a second file, and `virt_type`
+/// where it has no KVM.
 fn nova_conf(facts: &Facts<'_>, cell: &str, bus: &Messaging, files: &mut Files) -> Config {
     let mut config = facts.common(bus, files);
     config
         .section("DEFAULT")
         .set("compute_driver", "libvirt.LibvirtDriver")
-        // What the agents of the node and the system itself need.
-        .set("reserved_host_memory_mb", 2048)
         .set("resume_guests_state_on_host_boot", true);
     config
         .section("compute")

@@ -29,8 +29,8 @@ const TEXTS: [(&str, &str); 8] = [
     ("libvirt", "hw_machine_type"),
 ];
 /// Options of those sections that only nova-compute reads and that it never takes, though some are truth values: they
-/// choose programs, files and the node's devices, mount disks of servers, or switch checks off.
-const REFUSED: [(&str, &str); 31] = [
+/// choose programs, files and the node's devices, mount disks of servers, switch checks off, or take what the node itself needs.
+const REFUSED: [(&str, &str); 33] = [
     ("DEFAULT", "compute_driver"),
     ("DEFAULT", "compute_monitors"),
     ("DEFAULT", "default_ephemeral_format"),
@@ -42,6 +42,8 @@ const REFUSED: [(&str, &str); 31] = [
     ("DEFAULT", "my_ip"),
     ("DEFAULT", "my_shared_fs_storage_ip"),
     ("DEFAULT", "pybasedir"),
+    ("DEFAULT", "reserved_host_disk_mb"),
+    ("DEFAULT", "reserved_host_memory_mb"),
     ("DEFAULT", "resize_fs_using_block_device"),
     ("DEFAULT", "rootwrap_config"),
     ("DEFAULT", "tempdir"),

@@ -489,6 +489,7 @@ fn disks_of_servers_are_in_a_pool_in_ceph() {
 #[case("pci", "passthrough_whitelist", "{\"address\": \"*\"}")]
 #[case("os_vif_ovs", "ovsdb_connection", "tcp:192.0.2.1:6640")]
 #[case("workarounds", "disable_deep_image_inspection", "true")]
+#[case("DEFAULT", "reserved_host_memory_mb", "0")]
 fn extra_config_refuses_what_is_dangerous_on_hypervisors(
     #[case] section: &str,
     #[case] option: &str,

@@ -80,6 +80,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
             reserve: spec.sharing.reserve,
             physical_networks: spec.network.physical_networks.clone(),
             images: cluster.presets.agent_images.clone(),
+            system_reserved: spec.system_reserved.clone(),
             ..HypervisorPoolSpec::default()
         },
     );

@@ -318,6 +318,15 @@ fn hypervisor_pool_never_exceeds_max_workers() {
 }
 
 #[test]
+fn settings_of_a_hypervisor_pool_have_what_its_nodes_reserve() {
+    let (mut call, _) = running("hv-pool-a");
+    let reserved = json!({"memoryMB": 16384, "diskMB": 20480});
+    call.composite["spec"]["systemReserved"] = reserved.clone();
+    let settings = call.run().manifest("pool")["spec"].clone();
+    assert_eq!(settings["systemReserved"], reserved);
+}
+
+#[test]
 fn a_pool_being_changed_by_gardener_can_be_consumed() {
     let (call, outcome) = running("hv-pool-a");
     let scaling = |name: &str, manifest: &Value| match name {

@@ -6,7 +6,10 @@ mod share;
 pub(crate) use share::TUNNEL_OF_NETDEV;
 
 pub use self::{
-    pool::{AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, PoolShare},
+    pool::{
+        AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, PoolShare,
+        SystemReserved,
+    },
     share::{
         Agents, Aggregate, ComputeService, ComputeState, Datapath, HostSettings,
         HypervisorShareSpec, HypervisorShareStatus, LeasePhase, ShareHost, Virtualization,

@@ -38,6 +38,32 @@ pub struct HypervisorPoolSpec {
     /// names its image.
     #[serde(default, skip_serializing_if = "is_default")]
     pub images: AgentImages,
+    /// Memory and disk of each node that are reserved for the system and the agents.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub system_reserved: SystemReserved,
+}
+
+/// Memory and disk of a node that are reserved for the system and the agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SystemReserved {
+    /// Memory in MiB for the system, its agents, and the processes of QEMU beyond the memory of their servers.
+    #[serde(rename = "memoryMB")]
+    #[schemars(range(min = 512, max = 1_048_576))]
+    pub memory_mb: u32,
+    /// Disk space in MiB, of the file system with servers' disks.
+    #[serde(rename = "diskMB")]
+    #[schemars(range(min = 0, max = 1_073_741_824))]
+    pub disk_mb: u32,
+}
+
+impl Default for SystemReserved {
+    fn default() -> Self {
+        Self {
+            memory_mb: 4096,
+            disk_mb: 0,
+        }
+    }
 }
 
 /// Images of the agents on the nodes, each with its tag or digest. What is left out is the project's image.

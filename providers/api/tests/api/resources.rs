@@ -302,6 +302,7 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("OVNCluster", "tls.enabled", "true"),
     ("OVNChassis", "encapsulation.type", "\"geneve\""),
     ("HypervisorPool", "reserve", "0"),
+    ("HypervisorPool", "systemReserved.memoryMB", "4096"),
     ("HypervisorShare", "minHosts", "0"),
 ];
 

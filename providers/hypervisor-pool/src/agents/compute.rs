@@ -1,6 +1,6 @@
 //! libvirt and nova-compute: servers.
 
-use c5c3_api::hypervisor::{AgentImages, Agents, Virtualization};
+use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualization};
 use k8s_openapi::api::core::v1::{Container, VolumeMount};
 use provider_openstack::{Awaited, digest};
 
@@ -89,7 +89,7 @@ pub fn libvirt(
 /// The configuration lacks something.
 pub fn nova_compute(
     settings: &Agents,
-    images: &AgentImages,
+    pool: &HypervisorPoolSpec,
     nova: &Configuration,
     providers: &str,
 ) -> Awaited<Agent> {
@@ -104,10 +104,13 @@ pub fn nova_compute(
         "SYS_ADMIN",
     ]);
     let encrypted = settings.issuer_ref.is_some();
+    let reserved = &pool.system_reserved;
     let mut env = node_variables();
     env.extend([
         variable("VIRTUALIZATION", virtualization(settings)),
         variable("LIVE_MIGRATION", if encrypted { "true" } else { "false" }),
+        variable("RESERVED_MEMORY", &reserved.memory_mb.to_string()),
+        variable("RESERVED_DISK", &reserved.disk_mb.to_string()),
     ]);
     let compute = Container {
         env: Some(env),
@@ -134,7 +137,7 @@ pub fn nova_compute(
         ]),
         ..container(
             "nova-compute",
-            &images::of(nova, images)?,
+            &images::of(nova, &pool.images)?,
             include_str!("../scripts/nova-compute.sh"),
             rights,
         )

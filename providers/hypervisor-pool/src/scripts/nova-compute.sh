@@ -3,6 +3,8 @@ cat > /run/agent/node.conf <<END
 [DEFAULT]
 host = $NODE_NAME
 my_ip = $HOST_IP
+reserved_host_memory_mb = $RESERVED_MEMORY
+reserved_host_disk_mb = $RESERVED_DISK
 [libvirt]
 virt_type = $VIRTUALIZATION
 live_migration_with_native_tls = $LIVE_MIGRATION

@@ -34,7 +34,7 @@ fn share_with_every_setting_composes_agents_accordingly() {
             "libvirt": "registry.example.org/libvirt:1", "openVSwitch": "registry.example.org/ovs:1",
             "ovn": { "25.03.0": "registry.example.org/ovn:1" }, "neutron": { "2025.2": "registry.example.org/neutron:1" },
             "nova": { "2025.2": "registry.example.org/nova:1" },
-        } }),
+        }, "systemReserved": { "memoryMB": 16384, "diskMB": 20480 } }),
     );
     put_share(
         &mut cluster,
