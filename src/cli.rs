@@ -33,9 +33,9 @@ pub enum Task {
     /// Show what claims and pools become, with no cluster at all
     ///
     /// Pools in the files are taken to come up, unless their file has a status: then that counts. What a claim composes is
-    /// shown as it would be applied, down to what our operators make of it, and waits for the operators of others. With
-    /// --assume-ready, missing pools are made up, and everything becomes ready. A ControlPlane or another resource that an
-    /// operator reconciles needs no claim.
+    /// shown as it would be applied, with what this project's operators create for it, and waits for the operators of others.
+    /// With --assume-ready, missing pools are assumed to exist, and everything becomes ready. A ControlPlane or another resource
+    /// that an operator of a control plane reconciles needs no claim.
     ///
     /// Documents are first checked as the API server does: schema, defaults, rules. Other kinds are skipped with a note.
     ///
@@ -46,7 +46,7 @@ pub enum Task {
     /// composed as written, or the files cannot be used. With --against, as of `diff`: 0 when all is as planned, 1 when something differs, 2 when it cannot be
     /// compared.
     Plan(Plan),
-    /// Show what our operators work on in a cluster: what is ready, and what waits for what
+    /// Show the resources that this project's operators reconcile in a cluster: which are ready, and what the others wait for
     ///
     /// Each control plane comes with how many of its parts are ready, and each part with what it waits for. With --watch, it is
     /// drawn again on a terminal whenever something changes; through a pipe goes a line for each change.
@@ -289,7 +289,7 @@ impl From<Graph> for Picture {
 pub enum Output {
     /// For people
     Tree,
-    /// What Crossplane and our operators apply, and each claim with its status, as a stream of YAML
+    /// What Crossplane and this project's operators apply, and each claim with its status, as a stream of YAML
     Yaml,
     /// The same as one JSON List
     Json,

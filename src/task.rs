@@ -190,7 +190,7 @@ fn settings(arguments: &Plan) -> Result<Settings> {
     })
 }
 
-/// Shows what our operators work on in a cluster.
+/// Shows the resources that this project's operators reconcile in a cluster.
 pub fn status(arguments: &Status) -> Result<ExitCode> {
     let access = Access {
         kubeconfig: arguments.kubeconfig.clone(),

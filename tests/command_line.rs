@@ -205,7 +205,8 @@ fn a_cluster_that_cannot_be_looked_at_is_named_with_what_to_do() {
         let run = c5c3(&["plan", CONTROL_PLANE, "--against", kubeconfig]);
         stderr(&run.failure().code(2).stdout(""))
     };
-    assert!(against("nowhere.yaml").contains("nowhere.yaml"));
+    let missing = "by the kubeconfig: failed to read nowhere.yaml: No such file";
+    assert!(against("nowhere.yaml").contains(missing));
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("silent.yaml");
     assert!(fs::write(&path, SILENT).is_ok(), "{}", path.display());
     let path = path.to_string_lossy();

@@ -9,7 +9,8 @@ use thiserror::Error;
 pub enum Error {
     /// There is no kubeconfig, or it doesn't say what is needed.
     #[error(
-        "no cluster can be reached by the kubeconfig: {0}; name another file, or another context of it with --context"
+        "no cluster can be reached by the kubeconfig: {}; name another file, or another context of it with --context",
+        cause(.0)
     )]
     Kubeconfig(#[source] Box<KubeconfigError>),
     /// The cluster doesn't answer.
@@ -52,7 +53,7 @@ pub enum Error {
     )]
     NotInstalled,
     /// Nothing goes by the name that was asked for.
-    #[error("there is no {0} in the cluster that our operators work on")]
+    #[error("the cluster has no {0} that an operator of this project reconciles")]
     NotFound(String),
     /// The pool can't be divided; the operator's own words.
     #[error(transparent)]
@@ -109,6 +110,16 @@ impl Error {
                 cause: first_cause(&error),
             },
         }
+    }
+}
+
+/// What is wrong with a kubeconfig. kube quotes the path of a missing one twice.
+fn cause(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::ReadConfig(error, path) => {
+            format!("failed to read {}: {error}", path.display())
+        }
+        other => other.to_string(),
     }
 }
 

@@ -111,7 +111,9 @@ impl Found {
             let title = format!("{} {}", manifest.api_version(), manifest.title());
             self.skip(
                 place,
-                format!("{title}: no operator of this version reconciles it"),
+                format!(
+                    "{title}: a plan shows claims and control planes, and leaves this kind out"
+                ),
             );
         }
     }
@@ -200,7 +202,7 @@ fn unknown(api_version: &str, kind: &str) -> Problem {
     }
 }
 
-/// Whether an operator of this program reconciles it.
+/// Whether an operator of a control plane reconciles it.
 fn is_operated(manifest: &Manifest) -> bool {
     control_plane_operators().iter().any(|operator| {
         let subject = operator.subject();

@@ -127,6 +127,16 @@ fn documents_of_others_are_skipped_with_a_note() {
     ]));
 }
 
+#[test]
+fn resources_of_pools_are_left_out_with_a_note() {
+    let pool = resource("hypervisor.c5c3.io", "HypervisorPool", "mode: Shared");
+    assert_eq!(
+        said(&[("claim.yaml", CLAIM), ("pool.yaml", &pool)]),
+        "pool.yaml, document 1: skipped hypervisor.c5c3.io/v1alpha1 HypervisorPool p1: a plan shows claims and control planes, \
+         and leaves this kind out"
+    );
+}
+
 #[rstest]
 #[case::yaml("a: 1\n---\nb: [1,\n", "given.yaml, document 2: ")]
 #[case::twice(

@@ -152,7 +152,7 @@ fn conditions(step: &Step, key: &Key, observed: &ObservedState<'_>, types: &[&st
             Lookup::Unknown(message) => return Progress::Unknown { message },
         };
         let Some(condition) = condition else {
-            return waiting(step, format!("{key} hasn't said yet whether it is {type_}"));
+            return waiting(step, format!("{key} has no condition {type_} yet"));
         };
         let (reason, message) = (condition.reason, condition.message);
         let why = if message.is_empty() {
@@ -177,7 +177,7 @@ fn valkey(step: &Step, key: &Key, object: &Value) -> Progress {
     match state {
         Some("Ready") if is_current(object) => Progress::Ready,
         Some(state) => waiting(step, format!("{key} isn't Ready but {state}")),
-        None => waiting(step, format!("{key} hasn't said yet whether it is Ready")),
+        None => waiting(step, format!("{key} has no status.state yet")),
     }
 }
 
