@@ -120,11 +120,15 @@ fn title(object: &PlannedObject) -> String {
 }
 
 fn secret_path(path: &SecretPath) -> Branch {
-    let clusters = [&path.from, &path.to].map(|clusters| {
+    let [from, to] = [&path.from, &path.to].map(|clusters| {
         let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
         clusters.join(", ")
     });
-    Branch::new(format!("{}: {}", path.path, clusters.join(" → ")))
+    let path = &path.path;
+    Branch::new(match to.is_empty() {
+        true => format!("{path}: {from}, read once it is pushed"),
+        false => format!("{path}: {from} → {to}"),
+    })
 }
 
 fn deletion(planned: &Planned) -> Branch {
