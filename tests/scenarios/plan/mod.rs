@@ -234,7 +234,7 @@ fn shown(kubeconfig: &Path) -> Result<()> {
     shown.says("○ KeystoneReady")?;
     let other = status(kubeconfig, &["elsewhere/production"])?;
     ensure!(other.code == 1, "{other:?}");
-    other.complains("there is no elsewhere/production")
+    other.complains("the cluster has no elsewhere/production")
 }
 
 /// Who follows through a pipe gets a line for each change.
