@@ -31,7 +31,8 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
 /// The drivers of the external systems that operators use.
 pub fn drivers() -> Vec<Box<dyn Driver>> {
     vec![
-        Box::new(provider_keystone_driver::Keystone::default()),
+        Box::new(provider_openstack_driver::Keystone::default()),
+        Box::new(provider_openstack_driver::Nova::default()),
         Box::new(provider_ovsdb_driver::Ovsdb),
     ]
 }

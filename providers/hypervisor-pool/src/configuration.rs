@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::cinder::CinderSpec;
-use c5c3_api::hypervisor::{AGENTS, CELL, CEPH_KEY, HypervisorShareSpec};
+use c5c3_api::hypervisor::{
+    AGENTS, CELL, CEPH_KEY, CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec,
+};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
@@ -123,6 +125,24 @@ impl Configuration {
             })
     }
 
+    /// A value that must be text.
+    ///
+    /// # Errors
+    /// It isn't there, or isn't text.
+    pub fn text(&self, key: &str) -> Awaited<&str> {
+        let text = self.values.get(key);
+        let text = text.and_then(|value| std::str::from_utf8(value).ok());
+        text.ok_or_else(|| {
+            Progress::failed(
+                Reason::InvalidConfiguration,
+                format!(
+                    "the Secret {} must have text in its key {key}: see the {}-operator",
+                    self.source, self.name
+                ),
+            )
+        })
+    }
+
     /// Whether it has a key.
     pub fn has(&self, key: &str) -> bool {
         self.values.contains_key(key)
@@ -141,7 +161,9 @@ impl Configuration {
     }
 
     fn files(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
-        let is_file = |key: &str| key != RELEASE && !key.starts_with(CEPH_KEY);
+        let is_file = |key: &str| {
+            ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY].contains(&key) && !key.starts_with(CEPH_KEY)
+        };
         self.values.iter().filter(move |(key, _)| is_file(key))
     }
 

@@ -47,17 +47,30 @@ impl Resource for Pod {
 }
 
 /// What is known of the nodes of one share whose lease ends.
-pub struct Reports<'a> {
-    services: BTreeMap<(&'a str, &'a str), &'a ComputeService>,
+pub struct Reports {
+    /// By node, with the drain that each is of.
+    services: BTreeMap<String, ComputeService>,
     /// The pods on each node; none if they can't be read.
     pods: Option<BTreeMap<String, Vec<Live<Pod>>>>,
     /// Whether there is no Nova any more that could report.
     has_no_nova: bool,
 }
 
-impl<'a> Reports<'a> {
+impl Reports {
+    /// Reads what is known of a share's nodes from its status too, where the share's own reconcile says what Nova reports.
+    pub fn of_status(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Self {
+        let mut reports = Self::observe(share, observed);
+        for host in &share.status.hosts {
+            if let (Some(since), Some(state)) = (&host.since, host.compute_service) {
+                let instances = host.instances.unwrap_or_default();
+                reports.add(&host.name, since, state, instances);
+            }
+        }
+        reports
+    }
+
     /// Reads what is known of a share's nodes.
-    pub fn observe(share: &'a Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Self {
+    pub fn observe(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Self {
         let services = share.spec.compute_services.iter();
         let pods = match observed.list::<Pod>(&namespace(share.name()), &[]) {
             Lookup::Found(pods) => Some(pods),
@@ -75,7 +88,7 @@ impl<'a> Reports<'a> {
         });
         Self {
             services: services
-                .map(|service| ((service.name.as_str(), service.since.as_str()), service))
+                .map(|service| (service.name.clone(), service.clone()))
                 .collect(),
             pods,
             has_no_nova: share.is_deleted() && has_no_nova(&share.spec, observed),
@@ -84,8 +97,30 @@ impl<'a> Reports<'a> {
 
     /// What Nova reports of the present drain of a node.
     fn service(&self, node: &Live<Node>) -> Option<&ComputeService> {
-        let key = (node.metadata.name.as_str(), nodes::since(node)?);
-        self.services.get(&key).copied()
+        let since = nodes::since(node)?;
+        let service = self.services.get(&node.metadata.name);
+        service.filter(|service| service.since == since)
+    }
+
+    /// Adds what Nova reports of the drain of a node that began at a moment, unless a person reports of it.
+    pub fn add(&mut self, name: &str, since: &str, state: ComputeState, instances: u32) {
+        let known = self.services.get(name);
+        if known.is_none_or(|known| known.since != since) {
+            let service = ComputeService {
+                name: name.to_owned(),
+                since: since.to_owned(),
+                state,
+                instances,
+            };
+            self.services.insert(name.to_owned(), service);
+        }
+    }
+
+    /// Whether Nova still has the compute service of a node that is drained.
+    pub fn state(&self, node: &Live<Node>) -> Option<ComputeState> {
+        let is_drained = nodes::phase(node) != LeasePhase::Leased;
+        let service = self.service(node).filter(|_| is_drained);
+        service.map(|service| service.state)
     }
 
     /// The number of servers that are left on a node that is drained, as Nova reports it.

@@ -55,11 +55,17 @@ impl Leases {
     }
 
     /// The nodes, in order of their names.
-    pub fn hosts(&self, reports: &Reports<'_>) -> Vec<ShareHost> {
+    pub fn nodes(&self) -> &[Live<Node>] {
+        &self.nodes
+    }
+
+    /// What is reported of the nodes, in order of their names.
+    pub fn hosts(&self, reports: &Reports) -> Vec<ShareHost> {
         let hosts = self.nodes.iter().map(|node| ShareHost {
             name: node.metadata.name.clone(),
             phase: nodes::phase(node),
             instances: reports.instances(node),
+            compute_service: reports.state(node),
             since: nodes::since(node).map(str::to_owned),
         });
         hosts.collect()
@@ -99,7 +105,7 @@ impl Leases {
     }
 
     /// Whether no lease ends, or what those that do wait for.
-    pub fn drained(&self, reports: &Reports<'_>) -> Progress {
+    pub fn drained(&self, reports: &Reports) -> Progress {
         let ending = self
             .nodes
             .iter()

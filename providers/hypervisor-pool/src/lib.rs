@@ -3,6 +3,7 @@
 
 mod agents;
 pub mod assignment;
+mod compute_services;
 mod configuration;
 mod drain;
 mod images;
@@ -10,6 +11,7 @@ mod leases;
 mod libvirt;
 pub mod lifecycle;
 mod nodes;
+pub mod nova;
 mod pod;
 mod pool;
 mod share;
@@ -71,7 +73,8 @@ impl Composer for HypervisorShare {
         let (physical_networks, vlans) =
             vlans::of(&subject.metadata, &leases.pool.physical_networks);
         desired.conditions.set("VlansAssigned", &vlans);
-        let reports = Reports::observe(subject, observed);
+        let mut reports = Reports::observe(subject, observed);
+        compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
         let drained = leases.drained(&reports);
         match subject.is_deleted() {
             true => desired.conditions.set("NodesDrained", &drained),

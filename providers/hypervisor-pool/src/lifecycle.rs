@@ -124,6 +124,10 @@ pub fn step(phase: LeasePhase, evidence: &Evidence) -> Step {
             _ if !evidence.has_no_domain => Step::Stay(Blocker::Domains),
             Nova::Disabled(0) | Nova::Removed => Step::Enter(LeasePhase::Releasing),
         },
+        // Scheduled before the compute service was disabled, or by an administrator who names the host.
+        LeasePhase::Releasing if matches!(evidence.nova, Nova::Disabled(1..)) => {
+            Step::Enter(LeasePhase::Draining)
+        }
         // nova-compute and ovn-controller register anew as long as they run.
         LeasePhase::Releasing if !evidence.has_no_agent => Step::Stay(Blocker::Agents),
         LeasePhase::Releasing => match evidence.nova {
@@ -141,14 +145,14 @@ impl Blocker {
         match self {
             Self::Node => "the node to be Ready, or its Node to be deleted".to_owned(),
             Self::Disabled => {
-                "a report in spec.computeServices that its compute service is disabled".to_owned()
+                "its compute service to be disabled: see the condition ComputeServicesUp".to_owned()
             }
             Self::Servers(1) => "1 server to be deleted or moved".to_owned(),
             Self::Servers(count) => format!("{count} servers to be deleted or moved"),
             Self::Domains => "the DaemonSet drain to report that libvirt has no domain".to_owned(),
             Self::Agents => "its agents to stop".to_owned(),
             Self::Removed => {
-                "a report in spec.computeServices that its compute service is deleted".to_owned()
+                "its compute service to be deleted: see the condition ComputeServicesUp".to_owned()
             }
             Self::Wipe => "the DaemonSet wipe to report that it is wiped".to_owned(),
         }

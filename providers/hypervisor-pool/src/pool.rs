@@ -93,7 +93,7 @@ fn reports<'a>(
     shares: &'a [Subject<HypervisorShareSpec>],
     nodes: &'a [Live<Node>],
     observed: &ObservedState<'_>,
-) -> BTreeMap<&'a str, Reports<'a>> {
+) -> BTreeMap<&'a str, Reports> {
     let ending = nodes
         .iter()
         .filter(|node| nodes::phase(node) != LeasePhase::Leased);
@@ -103,7 +103,7 @@ fn reports<'a>(
         let control_plane = share.spec.control_plane.as_str();
         // The eldest share of a control plane runs its agents.
         if ending.contains(control_plane) && !reports.contains_key(control_plane) {
-            reports.insert(control_plane, Reports::observe(share, observed));
+            reports.insert(control_plane, Reports::of_status(share, observed));
         }
     }
     reports

@@ -7,7 +7,7 @@ use k8s_openapi::ByteString;
 use lab::{Cluster, Context, DynamicObject, Kind, Machine, Result, kind};
 use provider_composer::Operator;
 use provider_control_plane_fixtures::Catalogue;
-use provider_keystone_driver::Keystone;
+use provider_openstack_driver::Keystone;
 use provider_runtime::{Driver, Leadership, Options, run_until};
 use serde_json::json;
 use tokio::task::JoinHandle;

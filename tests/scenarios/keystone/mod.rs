@@ -12,7 +12,7 @@ use lab::{
     minutes,
 };
 use provider_control_plane::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
-use provider_keystone_driver::Keystone as KeystoneDriver;
+use provider_openstack_driver::Keystone as KeystoneDriver;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 

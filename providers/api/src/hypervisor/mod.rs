@@ -22,5 +22,9 @@ pub const AGENTS: &str = "c5c3.io/agents";
 pub const CELL: &str = "c5c3.io/cell";
 /// Prefix of the keys of such Secrets that have the key of a user of Ceph. The rest is the UUID by which libvirt knows it.
 pub const CEPH_KEY: &str = "ceph-key-";
+/// Key of such a Secret of Nova with a clouds.yaml of Nova's own user, by which the hypervisor-pool-operator calls Nova.
+pub const CLOUDS_FILE: &str = "clouds.yaml";
+/// Key of such a Secret of Nova with certificates in PEM that those of the control plane's endpoints are checked against.
+pub const CLOUDS_AUTHORITY: &str = "cacert";
 /// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
 pub const FIRST_CELL: &str = "cell1";

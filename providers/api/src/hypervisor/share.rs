@@ -87,7 +87,8 @@ pub struct HypervisorShareSpec {
     /// Settings of the agents on the nodes.
     #[serde(default, skip_serializing_if = "is_default")]
     pub agents: Agents,
-    /// What Nova reports of the nodes that are drained. A node is freed only if its own libvirt has no domain either.
+    /// What Nova has of the nodes that are drained, where a person must say so because Nova can't be read any more. A node is
+    /// freed only if its own libvirt has no domain either.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(length(max = 10000), transform = list::by_name)]
     pub compute_services: Vec<ComputeService>,
@@ -261,9 +262,12 @@ pub struct ShareHost {
     pub name: String,
     /// How far the node's lease has come.
     pub phase: LeasePhase,
-    /// Servers on the node while it is drained, as Nova reports them.
+    /// Servers on the node while it is drained, with migrations that haven't ended, as Nova reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instances: Option<u32>,
+    /// Whether Nova still has the compute service while the node is drained; none while that isn't known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_service: Option<ComputeState>,
     /// When the node was leased or, in every other phase, when it began to be drained, for instance 20260201T080000Z.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::fixture::*;
 
-fn node_key(name: &str) -> Key {
+pub fn node_key(name: &str) -> Key {
     Key::of::<Node>("", name)
 }
 
-fn label(cluster: &Cluster, node: &str, label: &str) -> Option<String> {
+pub fn label(cluster: &Cluster, node: &str, label: &str) -> Option<String> {
     let node = cluster.get(&node_key(node))?;
     Some(node["metadata"]["labels"].get(label)?.as_str()?.to_owned())
 }
 
-fn phase(cluster: &Cluster, node: &str) -> Option<String> {
+pub fn phase(cluster: &Cluster, node: &str) -> Option<String> {
     label(
         cluster,
         node,
@@ -26,14 +26,14 @@ fn phase(cluster: &Cluster, node: &str) -> Option<String> {
     )
 }
 
-fn cordon(cluster: &mut Cluster, node: &str, is_cordoned: bool) {
+pub fn cordon(cluster: &mut Cluster, node: &str, is_cordoned: bool) {
     cluster.edit(&node_key(node), |node| {
         node["spec"] = json!({ "unschedulable": is_cordoned });
     });
 }
 
-/// What Nova reports of the present drain of a node.
-fn report(cluster: &mut Cluster, node: &str, state: &str, instances: u32) {
+/// What a person reports of the present drain of a node.
+pub fn report(cluster: &mut Cluster, node: &str, state: &str, instances: u32) {
     let since = label(
         cluster,
         node,
@@ -46,7 +46,7 @@ fn report(cluster: &mut Cluster, node: &str, state: &str, instances: u32) {
 }
 
 /// What a DaemonSet's pod on a node reports by being Ready; none without a pod.
-fn pod(cluster: &mut Cluster, component: &str, node: &str, is_ready: Option<bool>) {
+pub fn pod(cluster: &mut Cluster, component: &str, node: &str, is_ready: Option<bool>) {
     let key = Key::of::<Pod>("agents-prod", &format!("{component}-{node}"));
     let Some(is_ready) = is_ready else {
         return cluster.delete(&key);
@@ -63,12 +63,12 @@ fn pod(cluster: &mut Cluster, component: &str, node: &str, is_ready: Option<bool
     );
 }
 
-fn drained(cluster: &mut Cluster) -> [String; 3] {
+pub fn drained(cluster: &mut Cluster) -> [String; 3] {
     settle(cluster, "prod");
     condition(cluster, "prod", "NodesDrained")
 }
 
-fn has(cluster: &Cluster, set: &str) -> bool {
+pub fn has(cluster: &Cluster, set: &str) -> bool {
     cluster
         .get(&Key::of::<DaemonSet>("agents-prod", set))
         .is_some()
@@ -101,8 +101,8 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     };
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for a report in spec.computeServices that its compute service is \
-         disabled"
+        "1 of 2 nodes are drained, with 0 servers: node-b waits for its compute service to be disabled: see the condition \
+         ComputeServicesUp"
     );
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
     assert!(has(&cluster, "drain") && has(&cluster, "nova-compute"));
@@ -118,7 +118,7 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
         hosts,
         json!([
             { "name": "node-a", "phase": "Leased", "since": "20260201T000000Z" },
-            { "name": "node-b", "phase": "Draining", "instances": 2, "since": "20260201T000000Z" },
+            { "name": "node-b", "phase": "Draining", "instances": 2, "computeService": "Disabled", "since": "20260201T000000Z" },
         ])
     );
 
@@ -143,8 +143,8 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     pod(&mut cluster, "nova-compute", "node-b", None);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for a report in spec.computeServices that its compute service is \
-         deleted"
+        "1 of 2 nodes are drained, with 0 servers: node-b waits for its compute service to be deleted: see the condition \
+         ComputeServicesUp"
     );
 
     report(&mut cluster, "node-b", "Removed", 0);
@@ -243,8 +243,8 @@ fn deleted_share_stays_until_its_nodes_are_empty() {
         [
             "False",
             "Draining",
-            "2 of 2 nodes are drained, with 0 servers: node-a waits for a report in spec.computeServices that its compute service \
-             is disabled; node-b waits for a report in spec.computeServices that its compute service is disabled"
+            "2 of 2 nodes are drained, with 0 servers: node-a waits for its compute service to be disabled: see the \
+             condition ComputeServicesUp; node-b waits for its compute service to be disabled: see the condition ComputeServicesUp"
         ]
         .map(str::to_owned)
     );

@@ -115,6 +115,13 @@ pub fn put_configuration(cluster: &mut Cluster) {
     }
 }
 
+/// Lets the operator call Nova.
+pub fn put_clouds(cluster: &mut Cluster) {
+    let data = json!({ "nova.conf": "c2VjcmV0", "release": "MjAyNS4y", "clouds.yaml": "e30=", "cacert": "Q0E=" });
+    let labels = json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" });
+    put_secret(cluster, "nova-cell1-compute", labels, data);
+}
+
 pub fn cluster() -> Cluster {
     let mut cluster = Cluster::default();
     put_node(&mut cluster, "node-a", "10.0.0.1");

@@ -25,6 +25,16 @@ fn node_that_is_empty_passes_through_every_phase() {
 }
 
 #[test]
+fn node_that_still_got_a_server_is_drained_again() {
+    let evidence = Evidence {
+        nova: Nova::Disabled(1),
+        has_no_agent: false,
+        ..EMPTY
+    };
+    assert_eq!(step(Releasing, &evidence), Step::Enter(Draining));
+}
+
+#[test]
 fn each_missing_report_holds_the_lease() {
     let nova = |nova| Evidence { nova, ..EMPTY };
     let draining = [

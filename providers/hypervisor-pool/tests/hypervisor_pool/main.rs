@@ -4,6 +4,7 @@
 
 mod agents;
 mod assignment;
+mod compute_services;
 mod configuration;
 mod drain;
 mod fixture;

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::encoded;
 use crate::error::Error;
-use crate::session::Session;
+use crate::session::Server;
 
 #[derive(Deserialize)]
 struct Thing {
@@ -34,11 +35,11 @@ struct Endpoint {
 }
 
 /// Who has which role in a project or domain, and where endpoints are.
-pub(crate) async fn answer(session: &Session, scope: &Scope) -> Result<Answer, Error> {
-    let (kind, id) = place(session, scope).await?;
+pub(crate) async fn answer(keystone: Server<'_>, scope: &Scope) -> Result<Answer, Error> {
+    let (kind, id) = place(keystone, scope).await?;
     let path = format!("/role_assignments?scope.{kind}.id={id}&include_names=true");
-    let assignments: Vec<Assignment> = list(session, &path, "role_assignments").await?;
-    let endpoints: Vec<Endpoint> = list(session, "/endpoints", "endpoints").await?;
+    let assignments: Vec<Assignment> = list(keystone, &path, "role_assignments").await?;
+    let endpoints: Vec<Endpoint> = list(keystone, "/endpoints", "endpoints").await?;
     let mut answer = Answer::default();
     for Assignment { role, user } in assignments {
         if let Some(user) = user {
@@ -53,23 +54,23 @@ pub(crate) async fn answer(session: &Session, scope: &Scope) -> Result<Answer, E
 }
 
 /// Changes something. What is so already stays so.
-pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
+pub(crate) async fn carry_out(keystone: Server<'_>, change: &Change) -> Result<(), Error> {
     match change {
         Change::Grant { user, role, scope } => {
-            let path = assignment(session, user, role, scope).await?;
+            let path = assignment(keystone, user, role, scope).await?;
             let what = "the grant of a role";
-            session.send(Method::PUT, &path, None, what).await?;
+            keystone.send(Method::PUT, &path, None, what).await?;
         }
         Change::Revoke { user, role, scope } => {
-            let path = assignment(session, user, role, scope).await?;
+            let path = assignment(keystone, user, role, scope).await?;
             let what = "the revocation of a role";
-            session.send(Method::DELETE, &path, None, what).await?;
+            keystone.send(Method::DELETE, &path, None, what).await?;
         }
         Change::Place { endpoint, region } => {
             let path = format!("/endpoints/{}", encoded(endpoint));
             let body = json!({ "endpoint": { "region_id": region } });
             let what = "the change of an endpoint's region";
-            session
+            keystone
                 .send(Method::PATCH, &path, Some(&body), what)
                 .await?;
         }
@@ -79,59 +80,47 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
 
 /// The path of a user's role.
 async fn assignment(
-    session: &Session,
+    keystone: Server<'_>,
     user: &str,
     role: &str,
     scope: &Scope,
 ) -> Result<String, Error> {
-    let (kind, id) = place(session, scope).await?;
+    let (kind, id) = place(keystone, scope).await?;
     let path = format!("/roles?name={}", encoded(role));
-    let roles: Vec<Thing> = list(session, &path, "roles").await?;
+    let roles: Vec<Thing> = list(keystone, &path, "roles").await?;
     let found = roles.into_iter().find(|found| found.name == role);
-    let role = found.ok_or_else(|| session.missing(format!("role {role}")))?;
+    let role = found.ok_or_else(|| keystone.missing(format!("role {role}")))?;
     let (user, role) = (encoded(user), encoded(&role.id));
     Ok(format!("/{kind}s/{id}/users/{user}/roles/{role}"))
 }
 
 /// What a scope is, and its ID, fit for a path.
-async fn place(session: &Session, scope: &Scope) -> Result<(&'static str, String), Error> {
+async fn place(keystone: Server<'_>, scope: &Scope) -> Result<(&'static str, String), Error> {
     Ok(match scope {
-        Scope::Named(name) => ("project", project(session, name).await?),
+        Scope::Named(name) => ("project", project(keystone, name).await?),
         Scope::Project(id) => ("project", encoded(id)),
         Scope::Domain(id) => ("domain", encoded(id)),
     })
 }
 
 /// The ID of a project in the domain Default, fit for a path.
-async fn project(session: &Session, name: &str) -> Result<String, Error> {
+async fn project(keystone: Server<'_>, name: &str) -> Result<String, Error> {
     let path = format!("/projects?domain_id=default&name={}", encoded(name));
-    let projects: Vec<Thing> = list(session, &path, "projects").await?;
+    let projects: Vec<Thing> = list(keystone, &path, "projects").await?;
     let found = projects.into_iter().find(|project| project.name == name);
-    let project = found.ok_or_else(|| session.missing(format!("project {name}")))?;
+    let project = found.ok_or_else(|| keystone.missing(format!("project {name}")))?;
     Ok(encoded(&project.id))
 }
 
 /// All of a list. One that Keystone cuts short isn't taken for the whole.
 async fn list<T: DeserializeOwned>(
-    session: &Session,
+    keystone: Server<'_>,
     path: &str,
     field: &'static str,
 ) -> Result<Vec<T>, Error> {
-    let mut reply = session.send(Method::GET, path, None, field).await?;
+    let mut reply = keystone.send(Method::GET, path, None, field).await?;
     if reply["truncated"] == Value::Bool(true) {
-        return Err(session.strange(field));
+        return Err(keystone.strange(field));
     }
-    serde_json::from_value(reply[field].take()).map_err(|_| session.strange(field))
-}
-
-/// A text as part of a URL.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    serde_json::from_value(reply[field].take()).map_err(|_| keystone.strange(field))
 }

@@ -1,4 +1,4 @@
-//! clouds.yaml, as far as K-ORC understands it
+//! clouds.yaml, as far as K-ORC and the drivers understand it
 //! (<https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html>).
 
 use std::collections::BTreeMap;
@@ -7,6 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
+use crate::exchange::Endpoint;
+
+/// The version of Nova's API: compute services by UUID
+/// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
+const COMPUTE: &str = "compute 2.53";
 
 #[derive(Deserialize)]
 struct Clouds {
@@ -18,6 +23,8 @@ struct Cloud {
     auth: Auth,
     #[serde(default)]
     verify: Option<bool>,
+    compute_endpoint_override: Option<String>,
+    network_endpoint_override: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -39,10 +46,14 @@ struct Auth {
     application_credential_secret: Option<String>,
 }
 
-/// Where a cloud's Keystone is, and how to authenticate there.
+/// Where a cloud's services are, and how to authenticate there.
 pub(crate) struct Login {
-    /// Its URL, with the version and without a slash at the end.
-    pub(crate) url: String,
+    /// Keystone.
+    pub(crate) keystone: Endpoint,
+    /// Nova, if the clouds.yaml says where it is.
+    pub(crate) nova: Option<Endpoint>,
+    /// Neutron, if the clouds.yaml says where it is.
+    pub(crate) neutron: Option<Endpoint>,
     /// What is sent for a token
     /// (<https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management>).
     pub(crate) request: Value,
@@ -56,19 +67,43 @@ impl Login {
         let mut all: Clouds =
             serde_saphyr::from_str(clouds).map_err(|_| Error::NoCloud { cloud: cloud() })?;
         let read = all.clouds.remove(name).map(serde_json::from_value::<Cloud>);
-        let Some(Ok(Cloud { auth, verify })) = read else {
+        let Some(Ok(read)) = read else {
             return Err(Error::NoCloud { cloud: cloud() });
         };
-        if verify == Some(false) {
+        let auth = read.auth;
+        if read.verify == Some(false) {
             return Err(Error::Unverified { cloud: cloud() });
         }
         let url = auth.auth_url.trim_end_matches('/');
         let request = auth.request().ok_or(Error::NoLogin { cloud: cloud() })?;
+        let url = match url.ends_with("/v3") {
+            true => url.to_owned(),
+            false => format!("{url}/v3"),
+        };
+        let endpoint = |service, field, url: &str, version| {
+            Endpoint::new(service, url, version).ok_or_else(|| Error::NoUrl {
+                cloud: cloud(),
+                field,
+            })
+        };
+        let given = |service, field, url: Option<String>, version| {
+            url.map(|url| endpoint(service, field, &url, version))
+                .transpose()
+        };
         Ok(Self {
-            url: match url.ends_with("/v3") {
-                true => url.to_owned(),
-                false => format!("{url}/v3"),
-            },
+            keystone: endpoint("Keystone", "auth_url", &url, None)?,
+            nova: given(
+                "Nova",
+                "compute_endpoint_override",
+                read.compute_endpoint_override,
+                Some(COMPUTE),
+            )?,
+            neutron: given(
+                "Neutron",
+                "network_endpoint_override",
+                read.network_endpoint_override,
+                None,
+            )?,
             request,
         })
     }
@@ -164,7 +199,7 @@ clouds:
     #[test]
     fn a_password_is_for_a_project() {
         let login = Login::read(PASSWORD, "openstack").ok().unwrap();
-        assert_eq!(login.url, "https://keystone.example:5000/v3");
+        assert_eq!(login.keystone.url, "https://keystone.example:5000/v3");
         assert_eq!(
             login.request,
             json!({ "auth": {
@@ -181,7 +216,7 @@ clouds:
         let text = r#"{"clouds": {"a": {"auth": {"auth_url": "http://k/v3",
             "application_credential_id": "1", "application_credential_secret": "s"}}}}"#;
         let login = Login::read(text, "a").ok().unwrap();
-        assert_eq!(login.url, "http://k/v3");
+        assert_eq!(login.keystone.url, "http://k/v3");
         assert_eq!(
             login.request,
             json!({ "auth": { "identity": {

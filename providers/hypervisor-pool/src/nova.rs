@@ -1,0 +1,139 @@
+//! What is read from the Nova of a share's control plane and changed there, as the driver of Nova understands it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use jiff::{SignedDuration, Timestamp};
+use provider_composer::{ExternalRequest, Lookup, ObservedState};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The system, as [`ExternalRequest`] names it.
+pub const SYSTEM: &str = "nova";
+/// The cloud in the clouds.yaml.
+pub const CLOUD: &str = "nova";
+/// How long an answer is valid, in seconds.
+pub const VALID: u32 = 15;
+
+/// How to reach a Nova, and as whom. It can't be printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// The clouds.yaml, which says where Keystone, Nova and Neutron are.
+    pub clouds: String,
+    /// Certificates in PEM that theirs are checked against; none: the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// Addresses of their hosts. If there are any, no other host is connected to.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub addresses: BTreeMap<String, Vec<IpAddr>>,
+}
+
+/// What is read.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    /// Which Nova.
+    pub access: Access,
+    /// What of it.
+    pub question: Question,
+}
+
+/// What is read of a Nova.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Question {
+    /// Its compute services: each [`Service`] by its host.
+    Services,
+    /// The [`Occupants`] of a host.
+    Occupants {
+        /// The host.
+        host: String,
+    },
+}
+
+/// A compute service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Service {
+    /// Its UUID.
+    pub id: String,
+    /// Whether its nova-compute has reported lately.
+    pub is_up: bool,
+    /// Why it is disabled; none if it is enabled.
+    pub disabled: Option<String>,
+}
+
+/// What is on a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Occupants {
+    /// Servers.
+    pub servers: u32,
+    /// Migrations and resizes from or to it that haven't ended.
+    pub migrations: u32,
+}
+
+/// A change of a compute service.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Which Nova.
+    pub access: Access,
+    /// The UUID of the service.
+    pub service: String,
+    /// What changes.
+    pub change: Change,
+}
+
+/// How a compute service changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Change {
+    /// It gets no further server.
+    Disable {
+        /// Why, for users of Nova.
+        reason: String,
+    },
+    /// It gets servers again.
+    Enable,
+    /// It is deleted, with its resource provider and the chassis of its host.
+    Delete {
+        /// The host.
+        host: String,
+    },
+}
+
+impl Access {
+    /// Reads something. What isn't an answer counts as unread.
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        question: Question,
+        observed: &ObservedState<'_>,
+    ) -> Lookup<T> {
+        let access = self.clone();
+        let request = match request(&Query { access, question }) {
+            Ok(request) => request,
+            Err(error) => return Lookup::Unknown(error.to_string()),
+        };
+        match observed.external(request) {
+            Lookup::Found(answer) => match T::deserialize(answer.as_ref()) {
+                Ok(answer) => Lookup::Found(answer),
+                Err(error) => Lookup::Unknown(format!("Nova's answer isn't valid: {error}")),
+            },
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why),
+        }
+    }
+}
+
+/// A query or call as the driver gets it.
+pub(crate) fn request(content: &impl Serialize) -> serde_json::Result<ExternalRequest> {
+    Ok(ExternalRequest {
+        system: SYSTEM,
+        content: serde_json::to_string(content)?,
+    })
+}
+
+/// So many seconds from now.
+pub(crate) fn after(seconds: u32, observed: &ObservedState<'_>) -> Timestamp {
+    let then = observed
+        .now()
+        .checked_add(SignedDuration::from_secs(seconds.into()));
+    then.unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,315 @@
+//! Compute services in Nova while nodes are drained.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Key;
+use provider_composer_testing::{Cluster, System};
+use provider_hypervisor_pool::nova::{
+    Access, Call, Change, Occupants, Query, Question, SYSTEM, Service,
+};
+use serde_json::{Value, json};
+
+use crate::drain::{cordon, drained, node_key, phase, pod, report};
+use crate::fixture::*;
+
+/// What a Nova has.
+#[derive(Default)]
+struct State {
+    services: BTreeMap<String, Service>,
+    occupants: BTreeMap<String, Occupants>,
+    is_unreachable: bool,
+    access: Option<Access>,
+    calls: usize,
+}
+
+/// A Nova.
+#[derive(Clone, Default)]
+struct Nova(Arc<Mutex<State>>);
+
+impl Nova {
+    /// Adds one to a cluster in which nova-compute of both nodes has registered.
+    fn connect(cluster: &mut Cluster) -> Self {
+        let nova = Self::default();
+        for node in ["node-a", "node-b"] {
+            nova.change(|state| {
+                let service = Service {
+                    id: format!("id-{node}"),
+                    is_up: true,
+                    disabled: None,
+                };
+                state.services.insert(node.to_owned(), service);
+            });
+        }
+        cluster.join(SYSTEM, nova.clone());
+        put_clouds(cluster);
+        nova
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.lock().unwrap())
+    }
+
+    fn disabled(&self, node: &str) -> Option<String> {
+        self.change(|state| state.services[node].disabled.clone())
+    }
+
+    fn occupy(&self, node: &str, servers: u32, migrations: u32) {
+        let occupants = Occupants {
+            servers,
+            migrations,
+        };
+        self.change(|state| state.occupants.insert(node.to_owned(), occupants));
+    }
+}
+
+impl System for Nova {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let query: Query = serde_json::from_str(query).unwrap();
+        self.change(|state| {
+            state.access = Some(query.access);
+            if state.is_unreachable {
+                return None;
+            }
+            Some(match query.question {
+                Question::Services => json!(state.services),
+                Question::Occupants { host } => {
+                    json!(state.occupants.get(&host).copied().unwrap_or_default())
+                }
+            })
+        })
+    }
+
+    fn call(&mut self, call: &str) {
+        let call: Call = serde_json::from_str(call).unwrap();
+        self.change(|state| {
+            state.calls += 1;
+            let mut services = state.services.values_mut();
+            let service = services.find(|service| service.id == call.service).unwrap();
+            match call.change {
+                Change::Disable { reason } => service.disabled = Some(reason),
+                Change::Enable => service.disabled = None,
+                Change::Delete { host } => {
+                    state.services.remove(&host);
+                }
+            }
+        });
+    }
+}
+
+fn started() -> (Cluster, Nova) {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    settle(&mut cluster, "prod");
+    (cluster, nova)
+}
+
+/// Lets both controllers run, each after the other, until Nova's answers are old.
+fn later(cluster: &mut Cluster) -> [String; 3] {
+    for _ in 0..3 {
+        cluster.wait(SignedDuration::from_secs(15));
+        reconcile(cluster, "prod");
+    }
+    drained(cluster)
+}
+
+#[test]
+fn node_is_drained_in_nova_and_freed() {
+    let (mut cluster, nova) = started();
+    assert_eq!(
+        nova.change(|state| state.calls),
+        0,
+        "nothing changes without a drain"
+    );
+    nova.occupy("node-b", 2, 1);
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    let message = later(&mut cluster)[2].clone();
+    assert_eq!(
+        message,
+        "1 of 2 nodes are drained, with 3 servers: node-b waits for 3 servers to be deleted or moved"
+    );
+    assert_eq!(
+        nova.disabled("node-b").as_deref(),
+        Some("drained by the HypervisorShare prod since 20260201T000015Z")
+    );
+    assert_eq!(nova.disabled("node-a"), None);
+    let hosts = answer(&cluster, "prod").status["hosts"].clone();
+    assert_eq!(hosts[1]["computeService"], "Disabled");
+    assert_eq!(hosts[1]["instances"], 3);
+
+    nova.occupy("node-b", 0, 0);
+    pod(&mut cluster, "nova-compute", "node-b", Some(true));
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    let services = || nova.change(|state| state.services.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(
+        services(),
+        ["node-a", "node-b"],
+        "nova-compute would register anew"
+    );
+
+    pod(&mut cluster, "drain", "node-b", None);
+    pod(&mut cluster, "nova-compute", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(services(), ["node-a"]);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
+    pod(&mut cluster, "wipe", "node-b", Some(true));
+    assert_eq!(later(&mut cluster)[0], "True");
+    assert_eq!(lease(&cluster, "node-b"), None);
+}
+
+#[test]
+fn node_that_stays_is_enabled_again_unless_an_administrator_disabled_it() {
+    let (mut cluster, nova) = started();
+    nova.change(|state| {
+        let service = state.services.get_mut("node-a").unwrap();
+        service.disabled = Some("broken fan".to_owned());
+    });
+    for node in ["node-a", "node-b"] {
+        nova.occupy(node, 1, 0);
+        cordon(&mut cluster, node, true);
+    }
+    later(&mut cluster);
+    assert!(nova.disabled("node-b").is_some());
+    for node in ["node-a", "node-b"] {
+        cordon(&mut cluster, node, false);
+    }
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b"), None);
+    assert_eq!(nova.disabled("node-b"), None);
+    assert_eq!(nova.disabled("node-a").as_deref(), Some("broken fan"));
+}
+
+#[test]
+fn nothing_is_freed_while_nova_does_not_answer_unless_a_person_says_so() {
+    let (mut cluster, nova) = started();
+    nova.change(|state| state.is_unreachable = true);
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    cluster.wait(SignedDuration::from_hours(1));
+    let message = later(&mut cluster)[2].clone();
+    assert!(
+        message.ends_with(
+            "waits for its compute service to be disabled: see the condition ComputeServicesUp"
+        ),
+        "{message}"
+    );
+    let [status, reason, message] = condition(&cluster, "prod", "ComputeServicesUp");
+    assert_eq!([status, reason], ["False", "LookupFailed"]);
+    assert_eq!(
+        message,
+        "Nova can't be read, so that no node is freed unless spec.computeServices says what is on it: nova doesn't answer"
+    );
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+    report(&mut cluster, "node-b", "Disabled", 0);
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+}
+
+#[test]
+fn node_that_gets_a_server_at_the_last_moment_is_drained_again() {
+    let (mut cluster, nova) = started();
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    pod(&mut cluster, "nova-compute", "node-b", Some(true));
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    pod(&mut cluster, "drain", "node-b", None);
+    nova.occupy("node-b", 1, 0);
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+    assert_eq!(nova.change(|state| state.services.len()), 2);
+}
+
+/// Its claim was deleted before its control plane had a Nova.
+#[test]
+fn share_whose_nodes_never_ran_nova_compute_needs_no_nova() {
+    let mut cluster = cluster();
+    for cell in ["cell1", "cell2"] {
+        cluster.delete(&Key::of::<Secret>(
+            "openstack-prod",
+            &format!("nova-{cell}-compute"),
+        ));
+    }
+    settle(&mut cluster, "prod");
+    cluster.delete(&share_key("prod"));
+    for component in ["drain", "wipe"] {
+        for node in ["node-a", "node-b"] {
+            pod(&mut cluster, component, node, Some(true));
+        }
+        reconcile(&mut cluster, "prod");
+        reconcile(&mut cluster, "prod");
+        for node in ["node-a", "node-b"] {
+            pod(&mut cluster, component, node, None);
+        }
+        reconcile(&mut cluster, "prod");
+        reconcile(&mut cluster, "prod");
+    }
+    assert_eq!(lease(&cluster, "node-a"), None);
+    assert_eq!(cluster.get(&share_key("prod")), None);
+}
+
+/// The control plane's Secret is gone, and the agents still have theirs: servers may be there.
+#[test]
+fn share_whose_nodes_ran_nova_compute_needs_nova() {
+    let (mut cluster, nova) = started();
+    for cell in ["cell1", "cell2"] {
+        cluster.delete(&Key::of::<Secret>(
+            "openstack-prod",
+            &format!("nova-{cell}-compute"),
+        ));
+    }
+    nova.occupy("node-b", 1, 0);
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+}
+
+#[test]
+fn compute_services_that_do_not_report_are_named() {
+    let (mut cluster, nova) = started();
+    assert_eq!(condition(&cluster, "prod", "ComputeServicesUp")[0], "True");
+    nova.change(|state| {
+        state.services.remove("node-a");
+        state.services.get_mut("node-b").unwrap().is_up = false;
+    });
+    later(&mut cluster);
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeServicesUp"),
+        [
+            "False",
+            "NotRegistered",
+            "nova-compute doesn't report to Nova from node-a, node-b: check its pods on these nodes, and `openstack compute \
+             service list`"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(nova.change(|state| state.calls), 0);
+}
+
+#[test]
+fn nova_of_another_cluster_is_reached_at_the_addresses_of_the_share() {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["endpoints"] = json!([
+            { "name": "nova", "hostnames": ["nova.openstack-prod.svc.cluster.local"], "addresses": ["192.0.2.7"] },
+        ]);
+    });
+    settle(&mut cluster, "prod");
+    let access = nova.change(|state| state.access.clone()).unwrap();
+    assert_eq!(access.ca.as_deref(), Some("CA"));
+    let addresses = vec!["192.0.2.7".parse().unwrap()];
+    let name = "nova.openstack-prod.svc.cluster.local".to_owned();
+    assert_eq!(access.addresses, BTreeMap::from([(name, addresses)]));
+    let copy = cluster
+        .get(&Key::of::<Secret>("agents-prod", "nova"))
+        .unwrap();
+    let keys: Vec<&String> = copy["data"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["nova.conf"], "hypervisors get no further credential");
+    assert!(cluster.get(&node_key("node-a")).is_some());
+}

@@ -1,0 +1,282 @@
+//! One request of HTTP, and what comes back.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::vec;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::{Method, Request, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::Name;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::client::Resumption;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
+use serde_json::Value;
+use tower::Service;
+
+use crate::error::Error;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection is kept for the next request: a query takes several, and then there is none for minutes.
+const IDLE: Duration = Duration::from_secs(5);
+/// How many TLS sessions are remembered: those of one server.
+const RESUMED: usize = 8;
+/// The largest answer, in bytes.
+const LARGEST: usize = 8 << 20;
+
+/// The names of hosts that services are found by, with their addresses; none: those that the system knows.
+pub(crate) type Addresses = BTreeMap<String, Vec<IpAddr>>;
+
+/// Connects to the services of one cloud.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    client: Client<HttpsConnector<HttpConnector<Names>>, Full<Bytes>>,
+}
+
+impl Connections {
+    /// To hosts with these addresses alone, if there are any. Certificates are checked against `ca` in PEM, or against the
+    /// system's.
+    pub(crate) fn new(
+        ca: Option<&str>,
+        is_plain: bool,
+        addresses: Addresses,
+    ) -> Result<Self, Error> {
+        let names = Names(Some(addresses).filter(|all| !all.is_empty()).map(Arc::new));
+        let mut http = HttpConnector::new_with_resolver(names);
+        http.enforce_http(false);
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls(ca, is_plain)?)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE)
+            .build(connector);
+        Ok(Self { client })
+    }
+}
+
+/// Resolves the names of hosts.
+#[derive(Clone)]
+struct Names(Option<Arc<Addresses>>);
+
+impl Service<Name> for Names {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Self::Response>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    // The port comes from the URL.
+    fn call(&mut self, name: Name) -> Self::Future {
+        let known = self.0.clone();
+        async move {
+            let found: Vec<SocketAddr> = match known {
+                None => tokio::net::lookup_host((name.as_str(), 0)).await?.collect(),
+                Some(known) => {
+                    let addresses = known.get(name.as_str()).ok_or_else(|| {
+                        io::Error::other(
+                            "the control plane reports no address of it for hypervisors",
+                        )
+                    })?;
+                    addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect()
+                }
+            };
+            Ok(found.into_iter())
+        }
+        .boxed()
+    }
+}
+
+/// Where a service is.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    /// Its URL, without a slash at the end.
+    pub(crate) url: String,
+    /// The service and its host, for messages.
+    server: String,
+    /// The version of the API that requests are of.
+    version: Option<&'static str>,
+}
+
+impl Endpoint {
+    /// `None` if it is no URL of HTTP.
+    pub(crate) fn new(service: &str, url: &str, version: Option<&'static str>) -> Option<Self> {
+        let uri: Uri = url.parse().ok()?;
+        uri.scheme_str()
+            .filter(|scheme| matches!(*scheme, "http" | "https"))?;
+        Some(Self {
+            server: format!("{service} at {}", uri.host()?),
+            url: url.trim_end_matches('/').to_owned(),
+            version,
+        })
+    }
+
+    /// Whether nothing is encrypted.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.url.starts_with("http:")
+    }
+}
+
+/// Sends requests to one service.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    connections: Connections,
+    endpoint: Endpoint,
+}
+
+/// What came back.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    /// A new token, if it is one.
+    pub(crate) token: Option<String>,
+    /// JSON, or null if it is none.
+    pub(crate) body: Value,
+}
+
+impl Exchange {
+    pub(crate) fn new(connections: Connections, endpoint: Endpoint) -> Self {
+        Self {
+            connections,
+            endpoint,
+        }
+    }
+
+    /// The service and its host, for messages.
+    pub(crate) fn server(&self) -> String {
+        self.endpoint.server.clone()
+    }
+
+    /// Sends a request to a path below the URL. `what` says what it is for.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: Option<&Value>,
+        what: &'static str,
+    ) -> Result<Reply, Error> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.endpoint.url))
+            .header("accept", "application/json");
+        if let Some(version) = self.endpoint.version {
+            request = request.header("openstack-api-version", version);
+        }
+        if let Some(token) = token {
+            request = request.header("x-auth-token", token);
+        }
+        let content = match body {
+            Some(body) => {
+                request = request.header("content-type", "application/json");
+                Bytes::from(body.to_string())
+            }
+            None => Bytes::new(),
+        };
+        let request = request
+            .body(Full::new(content))
+            .map_err(|_| self.strange(what))?;
+        let exchanged = tokio::time::timeout(PATIENCE, self.exchange(request, what));
+        exchanged.await.map_err(|_| Error::Slow {
+            server: self.server(),
+            seconds: PATIENCE.as_secs(),
+        })?
+    }
+
+    async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+        what: &'static str,
+    ) -> Result<Reply, Error> {
+        let response = self
+            .connections
+            .client
+            .request(request)
+            .await
+            .map_err(|error| {
+                let mut why = error.to_string();
+                let mut source = std::error::Error::source(&error);
+                while let Some(cause) = source {
+                    why = format!("{why}: {cause}");
+                    source = cause.source();
+                }
+                Error::Unreachable {
+                    server: self.server(),
+                    why,
+                }
+            })?;
+        let (head, body) = response.into_parts();
+        let token = head.headers.get("x-subject-token");
+        let token = token.and_then(|token| token.to_str().ok());
+        let body = Limited::new(body, LARGEST).collect().await;
+        let body = body.map_err(|_| self.strange(what))?.to_bytes();
+        Ok(Reply {
+            status: head.status.as_u16(),
+            token: token.map(str::to_owned),
+            body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+        })
+    }
+
+    /// An answer that can't be understood.
+    pub(crate) fn strange(&self, what: &'static str) -> Error {
+        Error::Strange {
+            server: self.server(),
+            what,
+        }
+    }
+}
+
+/// How certificates are checked. Over plain HTTP there are none to check.
+fn tls(ca: Option<&str>, is_plain: bool) -> Result<ClientConfig, Error> {
+    let roots = match ca {
+        Some(pem) => {
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+                let certificate = certificate.map_err(|_| Error::NoCertificate)?;
+                roots.add(certificate).map_err(|_| Error::NoCertificate)?;
+            }
+            if roots.is_empty() {
+                return Err(Error::NoCertificate);
+            }
+            Arc::new(roots)
+        }
+        None if is_plain => Arc::new(RootCertStore::empty()),
+        None => system_roots()?,
+    };
+    let provider = rustls::crypto::ring::default_provider();
+    let config = ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .map_err(|_| Error::NoRoots)?;
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.resumption = Resumption::in_memory_sessions(RESUMED);
+    Ok(config)
+}
+
+/// The certificates of the system: the same for all clouds, and as large as a hundred tokens.
+fn system_roots() -> Result<Arc<RootCertStore>, Error> {
+    static ROOTS: LazyLock<Arc<RootCertStore>> = LazyLock::new(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        Arc::new(roots)
+    });
+    match ROOTS.is_empty() {
+        true => Err(Error::NoRoots),
+        false => Ok(Arc::clone(&ROOTS)),
+    }
+}

@@ -1,0 +1,159 @@
+//! The drivers of OpenStack's services: Keystone, where K-ORC has no kind for something, and Nova, for nodes whose lease ends.
+//!
+//! The requests are in [`provider_control_plane::credentials::keystone`] and in [`provider_hypervisor_pool::nova`]. Services are
+//! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
+
+mod clouds;
+mod compute;
+mod error;
+mod exchange;
+mod identity;
+mod session;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use provider_control_plane::credentials::keystone;
+use provider_hypervisor_pool::nova;
+use provider_runtime::{Driver, DriverError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::session::{Access, Session};
+
+/// More clouds than this are not remembered at once: each new credential of one is another.
+const SESSIONS: usize = 256;
+
+/// The sessions of a driver.
+#[derive(Default)]
+struct Sessions(Mutex<HashMap<Access, Arc<Session>>>);
+
+impl Sessions {
+    fn with(&self, access: Access) -> Result<Arc<Session>, Error> {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = sessions.get(&access) {
+            return Ok(Arc::clone(session));
+        }
+        let session = Arc::new(Session::new(access.clone())?);
+        if sessions.len() >= SESSIONS {
+            sessions.clear();
+        }
+        sessions.insert(access, Arc::clone(&session));
+        Ok(session)
+    }
+}
+
+/// The driver of Keystone.
+#[derive(Default)]
+pub struct Keystone(Sessions);
+
+impl Keystone {
+    fn session(&self, access: keystone::Access) -> Result<Arc<Session>, Error> {
+        self.0.with(Access {
+            clouds: access.clouds,
+            cloud: access.cloud,
+            ca: access.ca,
+            addresses: BTreeMap::new(),
+        })
+    }
+
+    async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: keystone::Query = request(query)?;
+        let session = self.session(query.access)?;
+        response(identity::answer(session.keystone(), &query.scope).await?)
+    }
+
+    async fn carry_out(&self, call: &str) -> Result<(), Error> {
+        let call: keystone::Call = request(call)?;
+        let session = self.session(call.access)?;
+        identity::carry_out(session.keystone(), &call.change).await
+    }
+}
+
+impl Driver for Keystone {
+    fn system(&self) -> &'static str {
+        keystone::SYSTEM
+    }
+
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move { Ok(self.answer(query).await?) }.boxed()
+    }
+
+    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async move { Ok(self.carry_out(content).await?) }.boxed()
+    }
+}
+
+/// The driver of Nova.
+#[derive(Default)]
+pub struct Nova(Sessions);
+
+impl Nova {
+    fn session(&self, access: nova::Access) -> Result<Arc<Session>, Error> {
+        self.0.with(Access {
+            clouds: access.clouds,
+            cloud: nova::CLOUD.to_owned(),
+            ca: access.ca,
+            addresses: access.addresses,
+        })
+    }
+
+    async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: nova::Query = request(query)?;
+        let session = self.session(query.access)?;
+        match query.question {
+            nova::Question::Services => response(compute::services(&session).await?),
+            nova::Question::Occupants { host } => {
+                response(compute::occupants(&session, &host).await?)
+            }
+        }
+    }
+
+    async fn carry_out(&self, call: &str) -> Result<(), Error> {
+        let call: nova::Call = request(call)?;
+        let session = self.session(call.access)?;
+        compute::carry_out(&session, &call.service, &call.change).await
+    }
+}
+
+impl Driver for Nova {
+    fn system(&self) -> &'static str {
+        nova::SYSTEM
+    }
+
+    fn validity(&self) -> Duration {
+        Duration::from_secs(nova::VALID.into())
+    }
+
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move { Ok(self.answer(query).await?) }.boxed()
+    }
+
+    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async move { Ok(self.carry_out(content).await?) }.boxed()
+    }
+}
+
+fn request<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|_| Error::NotUnderstood)
+}
+
+fn response(answer: impl serde::Serialize) -> Result<Value, Error> {
+    serde_json::to_value(answer).map_err(|_| Error::NotUnderstood)
+}
+
+/// A text as part of a URL.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,184 @@
+//! One cloud, with a token of its Keystone.
+
+use std::time::Duration;
+
+use hyper::Method;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::clouds::Login;
+use crate::error::Error;
+use crate::exchange::{Addresses, Connections, Exchange, Reply};
+
+/// A token isn't used in its last minute: a request takes its time.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// How to reach a cloud, and as whom. It can't be printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Access {
+    /// The clouds.yaml.
+    pub(crate) clouds: String,
+    /// Which cloud in it.
+    pub(crate) cloud: String,
+    /// Certificates in PEM that those of its services are checked against.
+    pub(crate) ca: Option<String>,
+    /// The hosts of its services.
+    pub(crate) addresses: Addresses,
+}
+
+/// One cloud, as one user.
+pub(crate) struct Session {
+    keystone: Exchange,
+    nova: Option<Exchange>,
+    neutron: Option<Exchange>,
+    request: Value,
+    token: Mutex<Option<Token>>,
+}
+
+struct Token {
+    value: String,
+    expires: Timestamp,
+}
+
+impl Session {
+    pub(crate) fn new(access: Access) -> Result<Self, Error> {
+        let login = Login::read(&access.clouds, &access.cloud)?;
+        let is_plain = login.keystone.is_plain();
+        let connections = Connections::new(access.ca.as_deref(), is_plain, access.addresses)?;
+        let exchange = |endpoint| Exchange::new(connections.clone(), endpoint);
+        Ok(Self {
+            keystone: exchange(login.keystone),
+            nova: login.nova.map(exchange),
+            neutron: login.neutron.map(exchange),
+            request: login.request,
+            token: Mutex::default(),
+        })
+    }
+
+    /// Keystone, version 3 of its API.
+    pub(crate) fn keystone(&self) -> Server<'_> {
+        self.server(&self.keystone)
+    }
+
+    /// Nova, if the clouds.yaml says where it is.
+    pub(crate) fn nova(&self) -> Option<Server<'_>> {
+        self.nova.as_ref().map(|exchange| self.server(exchange))
+    }
+
+    /// Neutron, if the clouds.yaml says where it is.
+    pub(crate) fn neutron(&self) -> Option<Server<'_>> {
+        self.neutron.as_ref().map(|exchange| self.server(exchange))
+    }
+
+    fn server<'a>(&'a self, exchange: &'a Exchange) -> Server<'a> {
+        Server {
+            session: self,
+            exchange,
+        }
+    }
+
+    /// A valid token, other than one that was refused.
+    async fn token(&self, refused: Option<&str>) -> Result<String, Error> {
+        let mut held = self.token.lock().await;
+        let soon = Timestamp::now() + MARGIN;
+        if let Some(token) = held.as_ref()
+            && token.expires > soon
+            && refused != Some(token.value.as_str())
+        {
+            return Ok(token.value.clone());
+        }
+        *held = None;
+        let what = "the request for a token";
+        let keystone = self.keystone();
+        let reply = self
+            .keystone
+            .send(
+                Method::POST,
+                "/auth/tokens",
+                None,
+                Some(&self.request),
+                what,
+            )
+            .await?;
+        let reply = keystone.accepted(reply, what)?;
+        let expires = reply.body.pointer("/token/expires_at");
+        let expires = expires.and_then(Value::as_str);
+        let expires = expires.and_then(|moment| moment.parse().ok());
+        let (Some(value), Some(expires)) = (reply.token, expires) else {
+            return Err(keystone.strange(what));
+        };
+        tracing::debug!(server = self.keystone.server(), %expires, "authenticated to Keystone");
+        *held = Some(Token {
+            value: value.clone(),
+            expires,
+        });
+        Ok(value)
+    }
+}
+
+/// One service of a cloud.
+#[derive(Clone, Copy)]
+pub(crate) struct Server<'a> {
+    session: &'a Session,
+    exchange: &'a Exchange,
+}
+
+impl Server<'_> {
+    /// Sends a request to a path, and again with a new token if the old one isn't valid any more. `what` says what it is for.
+    ///
+    /// # Errors
+    /// The service can't be reached, or refuses the request.
+    pub(crate) async fn send(
+        self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        what: &'static str,
+    ) -> Result<Value, Error> {
+        let token = self.session.token(None).await?;
+        let exchange = self.exchange;
+        let mut reply = exchange
+            .send(method.clone(), path, Some(&token), body, what)
+            .await?;
+        if reply.status == 401 {
+            let token = self.session.token(Some(&token)).await?;
+            reply = exchange
+                .send(method, path, Some(&token), body, what)
+                .await?;
+        }
+        self.accepted(reply, what).map(|reply| reply.body)
+    }
+
+    /// Something that isn't there.
+    pub(crate) fn missing(self, what: String) -> Error {
+        Error::Missing {
+            server: self.exchange.server(),
+            what,
+        }
+    }
+
+    /// An answer that can't be understood.
+    pub(crate) fn strange(self, what: &'static str) -> Error {
+        self.exchange.strange(what)
+    }
+
+    /// The service and its host, for messages.
+    pub(crate) fn name(self) -> String {
+        self.exchange.server()
+    }
+
+    fn accepted(self, reply: Reply, what: &'static str) -> Result<Reply, Error> {
+        let server = self.exchange.server();
+        match reply.status {
+            200..300 => Ok(reply),
+            401 => Err(Error::Unauthenticated { server }),
+            403 => Err(Error::Forbidden { server, what }),
+            status => Err(Error::Failed {
+                server,
+                status,
+                what,
+            }),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The driver of Nova, against a server that answers as Keystone, Nova and Neutron do.
+
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use provider_hypervisor_pool::nova::{Access, Call, Change, Query, Question};
+use provider_openstack_driver::Nova;
+use provider_runtime::{Driver, DriverError};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+type Test = Result<(), Box<dyn Error>>;
+
+const HOST: &str = "nova.openstack-prod.svc.cluster.local";
+
+/// What the server was asked, one line each.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// Answers a request; 409 to the deletion of the service `busy`.
+fn answer(request: &str) -> (u16, Value) {
+    match request {
+        "POST /v3/auth/tokens" => (
+            201,
+            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
+        ),
+        "GET /v2.1/os-services?binary=nova-compute" => (
+            200,
+            json!({ "services": [
+                { "id": "1", "host": "node-a", "status": "enabled", "state": "up", "disabled_reason": null },
+                { "id": "2", "host": "node-b", "status": "disabled", "state": "down", "disabled_reason": "drain" },
+            ] }),
+        ),
+        "GET /v2.1/servers?all_tenants=1&host=node-a" => {
+            (200, json!({ "servers": [{ "id": "s" }, { "id": "t" }] }))
+        }
+        "GET /v2.1/os-migrations?host=node-a" => (
+            200,
+            json!({ "migrations": [{ "status": "finished" }, { "status": "confirmed" }, { "status": "running" }] }),
+        ),
+        "PUT /v2.1/os-services/1" => (200, json!({ "service": {} })),
+        "DELETE /v2.0/agents/node-a" => (404, json!({})),
+        "DELETE /v2.0/agents/node-b" | "DELETE /v2.1/os-services/2" => (204, Value::Null),
+        "DELETE /v2.1/os-services/busy" => (409, json!({ "conflictingRequest": {} })),
+        _ => (404, json!({})),
+    }
+}
+
+async fn respond(
+    log: Log,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let line = format!("{} {}", request.method(), request.uri());
+    let (status, body) = answer(&line);
+    let version = request.headers().get("openstack-api-version");
+    let version = version.and_then(|version| version.to_str().ok().map(str::to_owned));
+    let content = request.into_body().collect().await;
+    let content = content.map(|body| body.to_bytes()).unwrap_or_default();
+    // In the order of the names.
+    let content: Option<BTreeMap<String, String>> = serde_json::from_slice(&content).ok();
+    let content = content
+        .map(|content| format!("{content:?}"))
+        .unwrap_or_default();
+    if !line.starts_with("POST") {
+        let version = version.unwrap_or_default();
+        log.lock()
+            .unwrap()
+            .push([line, version, content].join(" ").trim().to_owned());
+    }
+    let response = Response::builder()
+        .status(status)
+        .header("x-subject-token", "token");
+    Ok(response.body(Full::from(body.to_string())).unwrap())
+}
+
+/// A server, and how it is reached.
+async fn server() -> Result<(Access, Log), Box<dyn Error>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let port = listener.local_addr()?.port();
+    let log = Log::default();
+    let logged = Arc::clone(&log);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let log = Arc::clone(&logged);
+            let service = service_fn(move |request| respond(Arc::clone(&log), request));
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    let url = format!("http://{HOST}:{port}");
+    let clouds = json!({ "clouds": { "nova": {
+        "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret" },
+        "compute_endpoint_override": format!("{url}/v2.1"),
+        "network_endpoint_override": url,
+    } } });
+    let access = Access {
+        clouds: clouds.to_string(),
+        ca: None,
+        addresses: BTreeMap::from([(HOST.to_owned(), vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])]),
+    };
+    Ok((access, log))
+}
+
+async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
+    let access = access.clone();
+    let query = json!(Query { access, question }).to_string();
+    Nova::default().observe(&query).await
+}
+
+async fn call(access: &Access, service: &str, change: Change) -> Result<(), DriverError> {
+    let (access, service) = (access.clone(), service.to_owned());
+    let call = json!(Call {
+        access,
+        service,
+        change
+    })
+    .to_string();
+    Nova::default().call(&call).await
+}
+
+#[tokio::test]
+async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
+    let (access, log) = server().await?;
+    assert_eq!(
+        observe(&access, Question::Services).await?,
+        json!({
+            "node-a": { "id": "1", "is_up": true, "disabled": null },
+            "node-b": { "id": "2", "is_up": false, "disabled": "drain" },
+        })
+    );
+    let host = "node-a".to_owned();
+    assert_eq!(
+        observe(&access, Question::Occupants { host }).await?,
+        json!({ "servers": 2, "migrations": 2 }),
+        "a resize that isn't confirmed has its disk on both hosts"
+    );
+    let log = log.lock().unwrap();
+    assert!(
+        log.iter().all(|line| line.ends_with(" compute 2.53")),
+        "{log:?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
+    let (access, log) = server().await?;
+    let reason = "drained".to_owned();
+    call(&access, "1", Change::Disable { reason }).await?;
+    call(&access, "1", Change::Enable).await?;
+    for (service, host) in [("2", "node-b"), ("gone", "node-a")] {
+        let host = host.to_owned();
+        call(&access, service, Change::Delete { host }).await?;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            r#"PUT /v2.1/os-services/1 compute 2.53 {"disabled_reason": "drained", "status": "disabled"}"#,
+            r#"PUT /v2.1/os-services/1 compute 2.53 {"status": "enabled"}"#,
+            "DELETE /v2.0/agents/node-b",
+            "DELETE /v2.1/os-services/2 compute 2.53",
+            "DELETE /v2.0/agents/node-a",
+            "DELETE /v2.1/os-services/gone compute 2.53",
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
+    let (access, _) = server().await?;
+    let host = "node-a".to_owned();
+    let refusal = call(&access, "busy", Change::Delete { host }).await;
+    assert_eq!(
+        refusal,
+        Err(DriverError::Unavailable(format!(
+            "Nova at {HOST} keeps the compute service of node-a, because servers or migrations are there: see `openstack server \
+             list --all-projects --host node-a` and `openstack server migration list --host node-a`"
+        )))
+    );
+    Ok(())
+}
+
+/// A control plane that a tenant administrates names no further host.
+#[tokio::test]
+async fn hosts_without_an_address_are_not_connected_to() -> Test {
+    let (mut access, log) = server().await?;
+    access.clouds = access.clouds.replace(HOST, "localhost");
+    let Err(DriverError::Unavailable(message)) = observe(&access, Question::Services).await else {
+        return Err("a host without an address answers".into());
+    };
+    assert!(
+        message.ends_with("the control plane reports no address of it for hypervisors"),
+        "{message}"
+    );
+    assert!(!message.contains("s3cret"));
+    assert!(log.lock().unwrap().is_empty());
+    Ok(())
+}
