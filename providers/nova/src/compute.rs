@@ -18,9 +18,9 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
     AgentSecret::of(service, format!("{cell}-compute")).label(CELL, cell)
 }
 
-/// Composes the Secret of a cell. Without the key of the pool with servers' disks it stays as it is.
+/// Composes the Secret of a cell. Without the key of the pool with servers' disks, or a certificate, it stays as it is.
 pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut DesiredState) {
-    let Ok(ephemeral) = facts.ephemeral else {
+    let (Ok(ephemeral), Ok(clouds)) = (facts.ephemeral, facts.clouds) else {
         return keep(facts.service, cell, desired);
     };
     let mut files = Files::default();
@@ -29,6 +29,7 @@ pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut Des
         ephemeral.configure(config.section("libvirt"), &mut files);
     }
     files.config(CONFIG, &config);
+    clouds.write(&mut files);
     secret(facts.service, cell).apply(&files, desired);
 }
 

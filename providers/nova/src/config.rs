@@ -1,5 +1,6 @@
 //! nova.conf of each part of Nova, section by section.
 
+use crate::clouds::Clouds;
 use crate::ephemeral::Ephemeral;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::parts::CacheBackend;
@@ -52,6 +53,8 @@ pub struct Facts<'a> {
     pub service: &'a Service<'a>,
     /// What is wanted of it.
     pub spec: &'a NovaSpec,
+    /// How the hypervisor-pool-operator calls it.
+    pub clouds: &'a Awaited<Clouds>,
     /// How it authenticates to Keystone.
     pub access: &'a KeystoneAccess,
     /// Members of the cache, if there is one.

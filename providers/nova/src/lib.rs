@@ -1,6 +1,7 @@
 //! The nova-operator's composer: compute.
 
 mod cells;
+mod clouds;
 mod compute;
 mod config;
 mod databases;
@@ -12,17 +13,19 @@ mod report;
 
 use std::collections::BTreeMap;
 
+use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
-    Composer, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource, Retention,
-    Subject, Use,
+    Composer, Custom, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource,
+    Retention, Subject, Use,
 };
 use provider_openstack::{
     Awaited, Component, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
     NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress, uses,
 };
 
+use clouds::Clouds;
 use config::{Control, Facts};
 use databases::Databases;
 use recipe::Recipe;
@@ -43,7 +46,7 @@ impl Composer for Nova {
         uses()
             .into_iter()
             .chain(Messaging::uses())
-            .chain([scheduled])
+            .chain([scheduled, Use::reads(Custom::<NeutronSpec>::KIND)])
             .collect()
     }
 
@@ -94,8 +97,10 @@ impl Composer for Nova {
             &context.policy,
         ));
         let workload = parts.and_then(|(databases, bus, access, cache, metadata, policy)| {
+            let clouds = Clouds::resolve(&service, access, observed);
             let facts = Facts {
                 service: &service,
+                clouds: &clouds,
                 spec,
                 access,
                 cache,

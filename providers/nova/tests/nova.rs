@@ -1,5 +1,6 @@
 //! A Nova from its resource to running pods, in a small cluster in memory.
 
+use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
@@ -265,6 +266,35 @@ fn changed_password_of_a_cell_changes_its_mapping_and_the_pods_that_read_it() {
     assert_ne!((job(&cluster, "cell-map"), jobs(&cluster)), before);
     assert_ne!(revision(&cluster), api);
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+/// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
+#[test]
+fn hypervisor_pool_operator_learns_where_neutron_is() {
+    let mut cluster = running();
+    let clouds = |cluster: &Cluster| {
+        let text = cluster.value("nova-cell1-compute", "clouds.yaml").unwrap();
+        let clouds: Value = serde_json::from_str(&text).unwrap();
+        clouds["clouds"]["nova"]["network_endpoint_override"].clone()
+    };
+    assert_eq!(clouds(&cluster), Value::Null);
+    let neutron = json!({
+        "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
+        "kind": "Neutron",
+        "metadata": { "name": "neutron", "namespace": "openstack" },
+        "spec": { "release": "2025.2", "ovn": {}, "tls": { "issuerRef": { "name": "ca" } } },
+    });
+    cluster.put_document::<Custom<NeutronSpec>>(&neutron.to_string());
+    let url = json!("https://neutron.openstack.svc.cluster.local:9696");
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["status"]["endpoint"] = url.clone();
+    });
+    let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    cluster.secret("neutron-tls", &[("ca.crt", "another authority")]);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(clouds(&cluster), url);
+    let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    assert_eq!(after, format!("another authority\n{before}"));
 }
 
 #[test]

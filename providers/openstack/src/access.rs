@@ -9,6 +9,7 @@ use provider_composer::{
     Custom, DesiredState, Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason,
     Retention,
 };
+use serde_json::{Value, json};
 
 use crate::awaited::Awaited;
 use crate::cache::{MEMCACHED, cache};
@@ -112,6 +113,20 @@ impl KeystoneAccess {
     /// ID of the application credential.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The CA certificate of the control plane's endpoints, if the image may not trust it.
+    pub fn trusted(&self) -> Option<&str> {
+        self.authority.as_deref()
+    }
+
+    /// How a service authenticates, as a clouds.yaml has it. It has the secret of the application credential.
+    pub fn credential(&self) -> Value {
+        json!({
+            "auth_url": self.auth_url,
+            "application_credential_id": self.id,
+            "application_credential_secret": self.secret,
+        })
     }
 
     /// Configures how a service validates tokens

@@ -57,7 +57,7 @@ impl Recipe<'_> {
         };
         let mut endpoints = Vec::new();
         let mut progress = Progress::Ready;
-        for target in NODES.iter().filter_map(|node| self.target(*node)) {
+        for target in NODES.iter().flat_map(|node| self.targets(*node)) {
             let name = format!("{}-hypervisors", target.name);
             desired.apply(self.namespace(), &name, &self.balancer(access, &target));
             match addresses(self.namespace(), &name, observed) {
@@ -77,10 +77,10 @@ impl Recipe<'_> {
         }
     }
 
-    /// What agents connect to of a node. None where the control plane doesn't run it.
-    fn target(&self, node: Node) -> Option<Target> {
+    /// What agents connect to of a node, and the hypervisor-pool-operator. None where the control plane doesn't run it.
+    fn targets(&self, node: Node) -> Vec<Target> {
         if !self.graph.contains(node) {
-            return None;
+            return Vec::new();
         }
         let target = |name: &str, labels: &[(&str, &str)], port| Target {
             name: name.to_owned(),
@@ -92,7 +92,7 @@ impl Recipe<'_> {
             hostnames: self.hostnames(name),
         };
         match node {
-            Node::RabbitMq => Some(target(RABBITMQ, &[(NAME, RABBITMQ)], 5671)),
+            Node::RabbitMq => vec![target(RABBITMQ, &[(NAME, RABBITMQ)], 5671)],
             Node::Ovn => {
                 let ovn = node.step().name;
                 let labels = [(NAME, ovn), (INSTANCE, ovn), (COMPONENT, "sb")];
@@ -100,23 +100,28 @@ impl Recipe<'_> {
                 // Agents connect to any member by its own name.
                 let members =
                     (0..self.ovn_members()).map(|member| format!("{name}-{member}.{name}"));
-                Some(Target {
+                vec![Target {
                     hostnames: members.flat_map(|member| self.hostnames(&member)).collect(),
                     ..target(&name, &labels, port)
-                })
+                }]
             }
             node => {
-                let service = definition(node)?;
-                let (name, component) = match node {
-                    Node::Nova => (service.part(NOVA_METADATA.name), &NOVA_METADATA),
-                    _ => (service.name.to_owned(), &service.api),
+                let Some(service) = definition(node) else {
+                    return Vec::new();
                 };
-                let labels = [
-                    (NAME, service.name),
-                    (INSTANCE, service.name),
-                    (COMPONENT, component.name),
-                ];
-                Some(target(&name, &labels, component.port()?))
+                let mut components = vec![(service.name.to_owned(), &service.api)];
+                if node == Node::Nova {
+                    components.push((service.part(NOVA_METADATA.name), &NOVA_METADATA));
+                }
+                let targets = components.into_iter().filter_map(|(name, component)| {
+                    let labels = [
+                        (NAME, service.name),
+                        (INSTANCE, service.name),
+                        (COMPONENT, component.name),
+                    ];
+                    Some(target(&name, &labels, component.port()?))
+                });
+                targets.collect()
             }
         }
     }

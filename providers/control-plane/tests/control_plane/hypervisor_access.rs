@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use crate::stage::{NAMESPACE, Stage};
 
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 8] = [
     "glance",
     "keystone",
     "neutron",
+    "nova",
     "nova-metadata",
     "openstack-rabbitmq",
     "ovn-sb",
@@ -65,7 +66,7 @@ fn every_part_that_agents_connect_to_has_a_load_balancer() {
         assert_eq!(spec["externalTrafficPolicy"], "Local");
         (name, spec["ports"][0]["port"].as_u64().unwrap())
     });
-    let expected = [9292, 5000, 9696, 8775, 5671, 6642, 8778];
+    let expected = [9292, 5000, 9696, 8774, 8775, 5671, 6642, 8778];
     let expected = PARTS.iter().zip(expected);
     let expected: Vec<_> = expected
         .map(|(part, port)| (balancer(part).name, port))
@@ -98,7 +99,7 @@ fn endpoints_have_the_names_that_agents_are_configured_with() {
             "hostnames": [
                 "openstack-rabbitmq.openstack.svc.cluster.local", "openstack-rabbitmq.openstack.svc",
             ],
-            "addresses": ["192.0.2.5"],
+            "addresses": ["192.0.2.6"],
         })
     );
     let members = find("ovn-sb")["hostnames"].as_array().unwrap();
