@@ -1,6 +1,6 @@
 //! The compute services of a share's nodes in Nova: disabled while nodes are drained, and deleted once their agents have stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{
     CLOUDS_AUTHORITY, CLOUDS_FILE, ComputeState, HypervisorShareSpec, LeasePhase,
@@ -20,6 +20,8 @@ use crate::nova::{Access, Call, Change, Occupants, Question, Service, VALID, aft
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
+/// How many hosts a Nova is asked about in one reconcile: those that are nearest to being free.
+const ASKED: usize = 32;
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
 
@@ -45,6 +47,7 @@ pub fn reconcile(
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let nova = nova(share, observed);
+    let asked = nearest(leases, reports);
     for node in leases.nodes() {
         let Some(since) = nodes::since(node) else {
             continue;
@@ -84,6 +87,7 @@ pub fn reconcile(
                 let reason = format!("{DISABLED} {} since {since}", share.name());
                 call(service, Change::Disable { reason })?;
             }
+            (LeasePhase::Draining | LeasePhase::Releasing, _) if !asked.contains(name) => {}
             (LeasePhase::Draining | LeasePhase::Releasing, _) => {
                 let host = name.to_owned();
                 let Lookup::Found(Occupants {
@@ -114,6 +118,26 @@ pub fn reconcile(
         desired.conditions.note("ComputeServicesUp", &progress);
     }
     Ok(())
+}
+
+/// The nodes that Nova is asked about: those whose agents stop, then those without a domain, then others.
+fn nearest(leases: &Leases, reports: &Reports) -> BTreeSet<String> {
+    let ending = leases.nodes().iter().filter(|node| {
+        matches!(
+            nodes::phase(node),
+            LeasePhase::Draining | LeasePhase::Releasing
+        )
+    });
+    let mut ending: Vec<(bool, bool, &str)> = ending
+        .map(|node| {
+            let is_draining = nodes::phase(node) == LeasePhase::Draining;
+            let has_domain = !reports.evidence(node).has_no_domain;
+            (is_draining, has_domain, node.metadata.name.as_str())
+        })
+        .collect();
+    ending.sort_unstable();
+    let nearest = ending.into_iter().take(ASKED);
+    nearest.map(|(_, _, name)| name.to_owned()).collect()
 }
 
 /// What is reported of a node whose service is disabled or doesn't exist. That one doesn't exist counts only once no agent can

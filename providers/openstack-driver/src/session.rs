@@ -1,11 +1,13 @@
 //! One cloud, with a token of its Keystone.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use hyper::Method;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::clouds::Login;
 use crate::error::Error;
@@ -13,6 +15,8 @@ use crate::exchange::{Addresses, Connections, Exchange, Reply};
 
 /// A token isn't used in its last minute: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(60);
+/// How long a cloud isn't asked again that didn't answer: the questions of one reconcile wait for it once.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// How to reach a cloud, and as whom. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -34,6 +38,8 @@ pub(crate) struct Session {
     neutron: Option<Exchange>,
     request: Value,
     token: Mutex<Option<Token>>,
+    /// When a server didn't answer, and which.
+    silent: std::sync::Mutex<Option<(Instant, Error)>>,
 }
 
 struct Token {
@@ -53,6 +59,7 @@ impl Session {
             neutron: login.neutron.map(exchange),
             request: login.request,
             token: Mutex::default(),
+            silent: std::sync::Mutex::default(),
         })
     }
 
@@ -69,6 +76,24 @@ impl Session {
     /// Neutron, if the clouds.yaml says where it is.
     pub(crate) fn neutron(&self) -> Option<Server<'_>> {
         self.neutron.as_ref().map(|exchange| self.server(exchange))
+    }
+
+    /// Fails while the cloud isn't asked again.
+    fn paused(&self) -> Result<(), Error> {
+        let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*silent {
+            Some((since, error)) if since.elapsed() < PAUSE => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Remembers that a server didn't answer.
+    fn noted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error @ (Error::Unreachable { .. } | Error::Slow { .. })) = &result {
+            let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+            *silent = Some((Instant::now(), error.clone()));
+        }
+        result
     }
 
     fn server<'a>(&'a self, exchange: &'a Exchange) -> Server<'a> {
@@ -130,6 +155,18 @@ impl Server<'_> {
     /// # Errors
     /// The service can't be reached, or refuses the request.
     pub(crate) async fn send(
+        self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        what: &'static str,
+    ) -> Result<Value, Error> {
+        self.session.paused()?;
+        let sent = self.sent(method, path, body, what).await;
+        self.session.noted(sent)
+    }
+
+    async fn sent(
         self,
         method: Method,
         path: &str,

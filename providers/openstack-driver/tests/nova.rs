@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -96,18 +97,22 @@ async fn server() -> Result<(Access, Log), Box<dyn Error>> {
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
         }
     });
+    Ok((access(port), log))
+}
+
+/// How a server at a port is reached.
+fn access(port: u16) -> Access {
     let url = format!("http://{HOST}:{port}");
     let clouds = json!({ "clouds": { "nova": {
         "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret" },
         "compute_endpoint_override": format!("{url}/v2.1"),
         "network_endpoint_override": url,
     } } });
-    let access = Access {
+    Access {
         clouds: clouds.to_string(),
         ca: None,
         addresses: BTreeMap::from([(HOST.to_owned(), vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])]),
-    };
-    Ok((access, log))
+    }
 }
 
 async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
@@ -204,5 +209,26 @@ async fn hosts_without_an_address_are_not_connected_to() -> Test {
     );
     assert!(!message.contains("s3cret"));
     assert!(log.lock().unwrap().is_empty());
+    Ok(())
+}
+
+/// The questions about many hosts wait for a silent cloud once.
+#[tokio::test]
+async fn cloud_that_does_not_answer_is_asked_once() -> Test {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let port = listener.local_addr()?.port();
+    drop(listener);
+    let (nova, access) = (Nova::default(), access(port));
+    let question = Question::Services;
+    let query = json!(Query { access, question }).to_string();
+    let refusal = nova.observe(&query).await;
+    assert!(
+        matches!(refusal, Err(DriverError::Unavailable(_))),
+        "{refusal:?}"
+    );
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    assert_eq!(nova.observe(&query).await, refusal);
+    let connection = tokio::time::timeout(Duration::from_millis(200), listener.accept());
+    assert!(connection.await.is_err());
     Ok(())
 }

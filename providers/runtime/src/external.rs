@@ -15,8 +15,9 @@ use crate::driver::{Driver, DriverError};
 /// response is reconciled again then.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
 
-/// How many requests to external systems run concurrently. Others wait.
-const REQUESTS: usize = 16;
+/// How many requests to external systems run concurrently. Others wait. One subject has a few at once, so that many slow systems
+/// are needed to delay another's requests.
+const REQUESTS: usize = 64;
 
 /// The timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
 use lab::{
-    Ceph, Cloud, Cluster, Context, Fabric, FunctionProgram, Hypervisor, Image, Kind, Lab, Operator,
-    Release, Result, SecretStore, ensure, kind,
+    Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Hypervisor, Image, Kind,
+    Lab, Operator, Release, Result, SecretStore, ensure, kind,
 };
 use serde_json::{Value, json};
 
@@ -86,15 +86,31 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         disks: Disks::Ceph,
         backups: false,
     };
-    tenant.works().await?;
+    tenant.uses_servers().await?;
     println!("all was done after {} s", started.elapsed().as_secs());
-    cloud.roles_suffice()?;
-    lab.hypervisor
-        .allowed_all(&Operator::user("hypervisor-pool"))?;
 
     lab.management.delete(OPENSTACK, CLAIM).await?;
+    site.until("the deletion waits for servers", async || {
+        let share = lab.hypervisor.get(SHARE, "first").await?;
+        let drained = message(&share, "NodesDrained");
+        ensure!(
+            drained.contains("2 of 2 nodes are drained, with 2 servers"),
+            "{drained}"
+        );
+        Ok(())
+    })
+    .await?;
+    let control_plane = cloud
+        .cluster
+        .get(CONTROL_PLANE, "openstack-first/first")
+        .await?;
+    ensure!(
+        control_plane.metadata.deletion_timestamp.is_none(),
+        "servers can't be deleted without the control plane"
+    );
+    tenant.deletes_servers().await?;
+    let deleted = Instant::now();
     site.until("everything of the claim is gone", async || {
-        report_removed(&lab.hypervisor).await?;
         lab.management.gone(OPENSTACK, CLAIM).await?;
         cloud
             .cluster
@@ -111,27 +127,23 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         ensure!(left.is_empty(), "the secret store has {left:?}");
         Ok(())
     })
-    .await
+    .await?;
+    println!(
+        "everything was gone {} s after the last server",
+        deleted.elapsed().as_secs()
+    );
+    cloud.roles_suffice()?;
+    lab.hypervisor
+        .allowed_all(&Operator::user("hypervisor-pool"))
 }
 
-/// Says of every node that is drained that its Nova is gone with the control plane, as docs/hypervisors.md has it.
-async fn report_removed(hypervisors: &Cluster) -> Result<()> {
-    let Some(share) = hypervisors.find(SHARE, "first").await? else {
-        return Ok(());
-    };
-    let hosts = share.data["status"]["hosts"].as_array();
-    let drained = hosts
-        .into_iter()
-        .flatten()
-        .filter(|host| !host["since"].is_null());
-    let services: Vec<Value> = drained
-        .map(|host| json!({"name": host["name"], "since": host["since"], "state": "Removed", "instances": 0}))
-        .collect();
-    if share.data["spec"]["computeServices"] == json!(services) || services.is_empty() {
-        return Ok(());
-    }
-    let spec = json!({"spec": {"computeServices": services}});
-    hypervisors.edit(SHARE, "first", spec).await.map(drop)
+/// What a condition of an object says.
+fn message<'a>(object: &'a DynamicObject, type_: &str) -> &'a str {
+    let conditions = object.data["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let condition = conditions.find(|condition| condition["type"] == type_);
+    let message = condition.and_then(|condition| condition["message"].as_str());
+    message.unwrap_or_default()
 }
 
 /// Two nodes of the hypervisors' cluster.

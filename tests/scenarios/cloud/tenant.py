@@ -281,7 +281,7 @@ def display():
 
 
 def delete():
-    """Deletes the servers; nothing of them is left in Placement."""
+    """Deletes the servers and their ports."""
     for server in NOVA.get("/servers").json()["servers"]:
         NOVA.delete(f"/servers/{server['id']}")
     until("all servers are deleted", 60, lambda: not NOVA.get("/servers").json()["servers"])
@@ -290,11 +290,15 @@ def delete():
     for host in HOSTS:
         for port in NEUTRON.get(f"/v2.0/ports?name={host}").json()["ports"]:
             NEUTRON.delete(f"/v2.0/ports/{port['id']}")
+
+
+def usages():
+    """What Placement has of each host."""
     providers = PLACEMENT.get("/resource_providers").json()["resource_providers"]
     for provider in sorted(providers, key=lambda provider: provider["name"]):
         usages = PLACEMENT.get(f"/resource_providers/{provider['uuid']}/usages").json()["usages"]
         print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
 
 
-TASKS = (boot, outside, volumes, backups, no_volumes, block, display, delete)
+TASKS = (boot, outside, volumes, backups, no_volumes, block, display, delete, usages)
 {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

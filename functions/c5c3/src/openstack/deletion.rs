@@ -1,4 +1,5 @@
-//! The order of deletion: ControlPlane, then pools and shares, then the namespace; consumed pools last of all.
+//! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, then the ControlPlane, then Ceph's
+//! pools, then the namespace; consumed pools last of all.
 
 use function_protocol::Fatal;
 
@@ -40,9 +41,9 @@ impl Recipe<'_> {
         for pool in &self.site.hypervisors {
             let share = shares::resource(pool.name.name());
             composed.order(
-                &share,
                 CONTROL_PLANE,
-                "the control plane runs on these nodes",
+                &share,
+                "its nodes are drained through the control plane's Nova",
             )?;
             composed.order(NAMESPACE, &share, "its nodes go before the namespace")?;
             hold(pool, &share, composed)?;

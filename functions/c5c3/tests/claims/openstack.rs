@@ -8,6 +8,8 @@ mod retained;
 mod shares;
 mod tenant;
 
+use std::collections::BTreeSet;
+
 use function_c5c3_fixtures::examples::{claim, pools};
 use function_c5c3_fixtures::{Call, Outcome, ready, text, well, yaml};
 use rstest::rstest;
@@ -182,7 +184,7 @@ fn keys_travel_on_paths_of_their_own_namespace_and_never_through_the_function() 
 }
 
 #[test]
-fn deletion_goes_control_plane_then_data_and_shares_then_namespace() {
+fn deletion_goes_shares_then_control_plane_then_data_then_namespace() {
     let (_, outcome) = running("customer-a-prod");
     let usage = |name: &str| {
         let usage = &outcome.desired[name]["spec"];
@@ -196,6 +198,10 @@ fn deletion_goes_control_plane_then_data_and_shares_then_namespace() {
         usage("namespace-until-control-plane"),
         pair("xr-namespace", "xr-control-plane")
     );
+    assert_eq!(
+        usage("control-plane-until-share-hv-pool-a"),
+        pair("xr-control-plane", "xr-share-hv-pool-a")
+    );
     for name in [
         "volumes-st-pool-a",
         "images-st-pool-a",
@@ -203,10 +209,12 @@ fn deletion_goes_control_plane_then_data_and_shares_then_namespace() {
         "share-hv-pool-a",
     ] {
         let xr = format!("xr-{name}");
-        assert_eq!(
-            usage(&format!("{name}-until-control-plane")),
-            pair(&xr, "xr-control-plane")
-        );
+        if name != "share-hv-pool-a" {
+            assert_eq!(
+                usage(&format!("{name}-until-control-plane")),
+                pair(&xr, "xr-control-plane")
+            );
+        }
         assert_eq!(
             usage(&format!("namespace-until-{name}")),
             pair("xr-namespace", &xr)
@@ -224,6 +232,40 @@ fn deletion_goes_control_plane_then_data_and_shares_then_namespace() {
         usage("eu-de-1-control-plane-until-namespace"),
         pair("eu-de-1-control-plane-abcde", "xr-namespace")
     );
+}
+
+/// With a cycle the deletion of the claim never ends.
+#[rstest]
+#[case("customer-a-prod")]
+#[case("customer-b-staging")]
+fn usages_have_no_cycle(#[case] name: &str) {
+    let (_, outcome) = running(name);
+    let usages = outcome
+        .desired
+        .values()
+        .filter(|object| object["kind"] == "Usage");
+    let mut edges: Vec<(String, String)> = usages
+        .map(|usage| {
+            let side = |side: &str| {
+                let kind = text(&usage["spec"], &format!("/{side}/kind"));
+                format!(
+                    "{kind} {}",
+                    text(&usage["spec"], &format!("/{side}/resourceRef/name"))
+                )
+            };
+            (side("of"), side("by"))
+        })
+        .collect();
+    assert!(edges.len() > 5, "{edges:?}");
+    while !edges.is_empty() {
+        let before = edges.len();
+        let waiting: BTreeSet<String> = edges.iter().map(|(of, _)| of.clone()).collect();
+        edges.retain(|(_, by)| waiting.contains(by));
+        assert!(
+            edges.len() < before,
+            "nothing of this can be deleted: {edges:?}"
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Compute services in Nova while nodes are drained.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use jiff::SignedDuration;
@@ -22,6 +22,7 @@ struct State {
     occupants: BTreeMap<String, Occupants>,
     is_unreachable: bool,
     access: Option<Access>,
+    asked: BTreeSet<String>,
     calls: usize,
 }
 
@@ -76,6 +77,7 @@ impl System for Nova {
             Some(match query.question {
                 Question::Services => json!(state.services),
                 Question::Occupants { host } => {
+                    state.asked.insert(host.clone());
                     json!(state.occupants.get(&host).copied().unwrap_or_default())
                 }
             })
@@ -312,4 +314,26 @@ fn nova_of_another_cluster_is_reached_at_the_addresses_of_the_share() {
     let keys: Vec<&String> = copy["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["nova.conf"], "hypervisors get no further credential");
     assert!(cluster.get(&node_key("node-a")).is_some());
+}
+
+/// A slow Nova with many nodes delays others no more than one with few.
+#[test]
+fn nova_is_asked_about_the_nodes_that_are_nearest_to_being_free() {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    let nodes: Vec<String> = (10..50).map(|number| format!("node-{number}")).collect();
+    for node in &nodes {
+        put_node(&mut cluster, node, "10.0.1.1");
+        nova.occupy(node, 1, 0);
+    }
+    settle(&mut cluster, "prod");
+    for node in &nodes {
+        cordon(&mut cluster, node, true);
+    }
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.asked.len()), 32);
+    nova.occupy("node-49", 0, 0);
+    pod(&mut cluster, "drain", "node-49", Some(true));
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-49").as_deref(), Some("Releasing"));
 }

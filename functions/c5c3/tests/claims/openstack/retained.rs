@@ -40,7 +40,7 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
         before.manifest("share-hv-pool-b")
     );
     for usage in [
-        "share-hv-pool-b-until-control-plane",
+        "control-plane-until-share-hv-pool-b",
         "hv-pool-b-until-share-hv-pool-b",
     ] {
         assert_eq!(outcome.desired[usage], before.desired[usage]);
