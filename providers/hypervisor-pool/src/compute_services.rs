@@ -11,12 +11,15 @@ use provider_composer::{
 };
 use provider_openstack::Awaited;
 
+use crate::aggregate;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::leases::Leases;
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Access, Call, Change, Occupants, Question, Service, VALID, after, request};
+use crate::nova::{
+    Access, Aggregate, Call, Change, Occupants, Question, Service, VALID, after, request,
+};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
@@ -63,29 +66,17 @@ pub fn reconcile(
             Nova::Unknown(_) => continue,
             Nova::Known(access, services) => (access, services.get(name)),
         };
-        let mut call = |service: &Service, change| {
-            let call = Call {
-                access: access.clone(),
-                service: service.id.clone(),
-                change,
-            };
-            let call = request(&call).map_err(|error| {
-                Failure::new(
-                    Reason::InternalError,
-                    format!("a call of Nova can't be written: {error}"),
-                )
-            })?;
-            desired.call(call);
-            Ok(())
-        };
+        let id = |service: &Service| service.id.clone();
         match (phase, service) {
             (LeasePhase::Leased, Some(service)) if is_ours(service) => {
-                call(service, Change::Enable)?;
+                let service = id(service);
+                call(access, Change::Enable { service }, desired)?;
             }
             (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
             (_, Some(service)) if service.disabled.is_none() => {
                 let reason = format!("{DISABLED} {} since {since}", share.name());
-                call(service, Change::Disable { reason })?;
+                let service = id(service);
+                call(access, Change::Disable { service, reason }, desired)?;
             }
             (LeasePhase::Draining | LeasePhase::Releasing, _) if !asked.contains(name) => {}
             (LeasePhase::Draining | LeasePhase::Releasing, _) => {
@@ -106,17 +97,66 @@ pub fn reconcile(
                     && has_no_agent
                     && instances == 0
                 {
-                    call(service, Change::Delete { host })?;
+                    let service = id(service);
+                    call(access, Change::Delete { service, host }, desired)?;
                 }
             }
         }
     }
+    if let Nova::Known(access, services) = &nova {
+        aggregate(share, leases, access, services, observed, desired)?;
+    }
     let progress = progress(&nova, leases);
     let often = leases.draining() > 0 || !progress.is_ready();
-    if !matches!(nova, Nova::Never) {
-        desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-        desired.conditions.note("ComputeServicesUp", &progress);
+    let condition = "ComputeServicesUp";
+    match nova {
+        Nova::Never => return Ok(()),
+        // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
+        Nova::Known(..) if !share.is_deleted() => desired.conditions.set(condition, &progress),
+        _ => desired.conditions.note(condition, &progress),
     }
+    desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
+    Ok(())
+}
+
+/// Keeps the aggregate of the share's nodes. Nova removes a host from it when it deletes the compute service.
+fn aggregate(
+    share: &Subject<HypervisorShareSpec>,
+    leases: &Leases,
+    access: &Access,
+    services: &BTreeMap<String, Service>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<(), Failure> {
+    let Lookup::Found(found) = access.read::<Vec<Aggregate>>(Question::Aggregates, observed) else {
+        return Ok(());
+    };
+    let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
+    let hosts: BTreeSet<String> = nodes
+        .filter(|name| services.contains_key(*name))
+        .cloned()
+        .collect();
+    let (changes, progress) = aggregate::changes(share, &hosts, &found);
+    if !progress.is_ready() {
+        desired.requeue_at(after(VALID, observed));
+    }
+    match share.is_deleted() {
+        true => desired.conditions.note("AggregateReady", &progress),
+        false => desired.conditions.set("AggregateReady", &progress),
+    }
+    for change in changes {
+        call(access, change, desired)?;
+    }
+    Ok(())
+}
+
+fn call(access: &Access, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
+    let access = access.clone();
+    let call = request(&Call { access, change }).map_err(|error| {
+        let message = format!("a call of Nova can't be written: {error}");
+        Failure::new(Reason::InternalError, message)
+    })?;
+    desired.call(call);
     Ok(())
 }
 

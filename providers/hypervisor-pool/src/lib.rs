@@ -2,6 +2,7 @@
 //! agents on the nodes that are leased to it.
 
 mod agents;
+mod aggregate;
 pub mod assignment;
 mod compute_services;
 mod configuration;

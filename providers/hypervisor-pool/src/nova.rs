@@ -1,6 +1,6 @@
 //! What is read from the Nova of a share's control plane and changed there, as the driver of Nova understands it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +13,7 @@ pub const SYSTEM: &str = "nova";
 /// The cloud in the clouds.yaml.
 pub const CLOUD: &str = "nova";
 /// How long an answer is valid, in seconds.
-pub const VALID: u32 = 15;
+pub const VALID: u32 = 5;
 
 /// How to reach a Nova, and as whom. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,8 @@ pub struct Query {
 pub enum Question {
     /// Its compute services: each [`Service`] by its host.
     Services,
+    /// Its aggregates: a list of [`Aggregate`].
+    Aggregates,
     /// The [`Occupants`] of a host.
     Occupants {
         /// The host.
@@ -70,32 +72,94 @@ pub struct Occupants {
     pub migrations: u32,
 }
 
-/// A change of a compute service.
+/// A group of hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aggregate {
+    /// Its ID.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// The availability zone of its hosts.
+    pub zone: Option<String>,
+    /// Its metadata, without the zone.
+    pub metadata: BTreeMap<String, String>,
+    /// Its hosts.
+    pub hosts: BTreeSet<String>,
+}
+
+/// A change in a Nova.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Which Nova.
     pub access: Access,
-    /// The UUID of the service.
-    pub service: String,
     /// What changes.
     pub change: Change,
 }
 
-/// How a compute service changes.
+/// What changes in a Nova.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
-    /// It gets no further server.
+    /// A compute service gets no further server.
     Disable {
+        /// Its UUID.
+        service: String,
         /// Why, for users of Nova.
         reason: String,
     },
-    /// It gets servers again.
-    Enable,
-    /// It is deleted, with its resource provider and the chassis of its host.
+    /// A compute service gets servers again.
+    Enable {
+        /// Its UUID.
+        service: String,
+    },
+    /// A compute service is deleted, with its resource provider and the chassis of its host.
     Delete {
+        /// Its UUID.
+        service: String,
         /// The host.
         host: String,
+    },
+    /// An aggregate is created.
+    CreateAggregate {
+        /// Its name.
+        name: String,
+        /// The availability zone of its hosts.
+        zone: Option<String>,
+    },
+    /// An aggregate gets a name and a zone.
+    UpdateAggregate {
+        /// Its ID.
+        id: u64,
+        /// Its name.
+        name: String,
+        /// The availability zone of its hosts.
+        zone: Option<String>,
+    },
+    /// Metadata of an aggregate is set.
+    SetMetadata {
+        /// The ID of the aggregate.
+        id: u64,
+        /// By key, the value; none removes the key.
+        metadata: BTreeMap<String, Option<String>>,
+    },
+    /// A host becomes a member of an aggregate.
+    AddHost {
+        /// The ID of the aggregate.
+        id: u64,
+        /// The host.
+        host: String,
+    },
+    /// A host is no longer a member of an aggregate.
+    RemoveHost {
+        /// The ID of the aggregate.
+        id: u64,
+        /// The host.
+        host: String,
+    },
+    /// An aggregate is deleted.
+    DeleteAggregate {
+        /// Its ID.
+        id: u64,
     },
 }
 

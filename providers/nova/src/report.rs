@@ -45,18 +45,17 @@ impl Recipe<'_> {
             let progress = Progress::waiting(Reason::Unsupported, message);
             desired.conditions.note(type_, &progress);
         };
-        if !spec.aggregates.is_empty() {
-            let names: Vec<&str> = spec
-                .aggregates
-                .iter()
-                .map(|one| one.name.as_str())
-                .collect();
+        let own = spec.aggregates.iter().filter(|one| {
+            one.availability_zone.is_some() || !one.metadata.is_empty() || !one.traits.is_empty()
+        });
+        let own: Vec<&str> = own.map(|one| one.name.as_str()).collect();
+        if !own.is_empty() {
             report(
                 "AggregatesReady",
                 format!(
-                    "this version creates no aggregates in Nova: create {} by `openstack aggregate create`, and add hosts by \
-                     `openstack aggregate add host`",
-                    names.join(", ")
+                    "HypervisorShares create aggregates in Nova, and what aggregates says of {} has no effect: set aggregate, \
+                     availabilityZone and traits in the HypervisorShare of the pool",
+                    own.join(", ")
                 ),
             );
         }

@@ -414,7 +414,8 @@ fn fields_without_effect_are_reported() {
     add_cell2(&mut cluster);
     change(&mut cluster, |spec| {
         spec["cells"][1]["computeRef"] = json!({ "name": "hv-pool-b" });
-        spec["aggregates"] = json!([{ "name": "hv-pool-a" }, { "name": "hv-pool-b" }]);
+        spec["aggregates"] =
+            json!([{ "name": "hv-pool-a" }, { "name": "hv-pool-b", "availabilityZone": "az-2" }]);
         spec["serviceAuth"] = json!({
             "placementServiceUserRef": { "name": "placement" },
             "cinderServiceUserRef": { "name": "volumes" },

@@ -1,10 +1,10 @@
 //! Nova's API as far as a node whose lease ends needs it (<https://docs.openstack.org/api-ref/compute/>), and Neutron's for the
 //! node's chassis (<https://docs.openstack.org/api-ref/network/v2/#agents>).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
-use provider_hypervisor_pool::nova::{Change, Occupants, Service};
+use provider_hypervisor_pool::nova::{Aggregate, Change, Occupants, Service};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -31,6 +31,15 @@ struct Found {
     status: String,
     state: String,
     disabled_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FoundAggregate {
+    id: u64,
+    name: String,
+    availability_zone: Option<String>,
+    metadata: BTreeMap<String, String>,
+    hosts: BTreeSet<String>,
 }
 
 #[derive(Deserialize)]
@@ -72,41 +81,110 @@ pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants
     })
 }
 
+/// The aggregates.
+pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Error> {
+    let found: Vec<FoundAggregate> = list(nova(session)?, "/os-aggregates", "aggregates").await?;
+    let aggregates = found.into_iter().map(|mut found| {
+        found.metadata.remove("availability_zone");
+        Aggregate {
+            id: found.id,
+            name: found.name,
+            zone: found.availability_zone,
+            metadata: found.metadata,
+            hosts: found.hosts,
+        }
+    });
+    Ok(aggregates.collect())
+}
+
 /// Changes something. What is so already stays so.
-pub(crate) async fn carry_out(
-    session: &Session,
-    service: &str,
-    change: &Change,
-) -> Result<(), Error> {
+pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), Error> {
     let nova = nova(session)?;
-    let path = format!("/os-services/{}", encoded(service));
-    match change {
-        Change::Disable { reason } => {
-            let body = json!({ "status": "disabled", "disabled_reason": reason });
-            let what = "the disabling of a compute service";
-            nova.send(Method::PUT, &path, Some(&body), what).await?;
-        }
-        Change::Enable => {
-            let body = json!({ "status": "enabled" });
-            let what = "the enabling of a compute service";
-            nova.send(Method::PUT, &path, Some(&body), what).await?;
-        }
-        Change::Delete { host } => {
+    let service = |id: &str| format!("/os-services/{}", encoded(id));
+    let aggregate = |id: u64| format!("/os-aggregates/{id}");
+    let action = |id: u64| format!("/os-aggregates/{id}/action");
+    let named = |name: &str, zone: &Option<String>| json!({ "aggregate": { "name": name, "availability_zone": zone } });
+    let (method, path, body, what) = match change {
+        Change::Disable {
+            service: id,
+            reason,
+        } => (
+            Method::PUT,
+            service(id),
+            Some(json!({ "status": "disabled", "disabled_reason": reason })),
+            "the disabling of a compute service",
+        ),
+        Change::Enable { service: id } => (
+            Method::PUT,
+            service(id),
+            Some(json!({ "status": "enabled" })),
+            "the enabling of a compute service",
+        ),
+        Change::Delete { service: id, host } => {
             delete_chassis(session, host).await?;
             let what = "the deletion of a compute service";
-            match nova.send(Method::DELETE, &path, None, what).await {
-                Ok(_) | Err(Error::Failed { status: 404, .. }) => {}
-                Err(Error::Failed { status: 409, .. }) => {
-                    return Err(Error::Occupied {
-                        server: nova.name(),
-                        host: host.clone(),
-                    });
-                }
-                Err(error) => return Err(error),
-            }
+            (Method::DELETE, service(id), None, what)
         }
+        Change::CreateAggregate { name, zone } => (
+            Method::POST,
+            "/os-aggregates".to_owned(),
+            Some(named(name, zone)),
+            "the creation of an aggregate",
+        ),
+        Change::UpdateAggregate { id, name, zone } => (
+            Method::PUT,
+            aggregate(*id),
+            Some(named(name, zone)),
+            "the change of an aggregate",
+        ),
+        Change::SetMetadata { id, metadata } => (
+            Method::POST,
+            action(*id),
+            Some(json!({ "set_metadata": { "metadata": metadata } })),
+            "the change of an aggregate's metadata",
+        ),
+        Change::AddHost { id, host } => (
+            Method::POST,
+            action(*id),
+            Some(json!({ "add_host": { "host": host } })),
+            "the addition of a host to an aggregate",
+        ),
+        Change::RemoveHost { id, host } => (
+            Method::POST,
+            action(*id),
+            Some(json!({ "remove_host": { "host": host } })),
+            "the removal of a host from an aggregate",
+        ),
+        Change::DeleteAggregate { id } => {
+            let what = "the deletion of an aggregate";
+            (Method::DELETE, aggregate(*id), None, what)
+        }
+    };
+    let sent = nova.send(method, &path, body.as_ref(), what).await;
+    match (sent, change) {
+        // It is gone. Or no cell has the host yet: it is found within seconds, and added then.
+        (
+            Err(Error::Failed { status: 404, .. }),
+            Change::Delete { .. }
+            | Change::DeleteAggregate { .. }
+            | Change::RemoveHost { .. }
+            | Change::AddHost { .. },
+        ) => Ok(()),
+        (Err(Error::Failed { status: 409, .. }), Change::Delete { host, .. }) => {
+            Err(Error::Occupied {
+                server: nova.name(),
+                host: host.clone(),
+            })
+        }
+        (
+            Err(Error::Failed { status: 409, .. }),
+            Change::AddHost { .. } | Change::RemoveHost { .. } | Change::UpdateAggregate { .. },
+        ) => Err(Error::Zone {
+            server: nova.name(),
+            what,
+        }),
+        (sent, _) => sent.map(drop),
     }
-    Ok(())
 }
 
 /// Deletes a host's chassis: its ovn-controller has stopped, and leaves it to others. Neutron's ID of that agent is the chassis'

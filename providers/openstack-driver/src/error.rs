@@ -54,6 +54,10 @@ pub(crate) enum Error {
          --all-projects --host {host}` and `openstack server migration list --host {host}`"
     )]
     Occupied { server: String, host: String },
+    #[error(
+        "{server} refuses {what}: a host with servers can't change its availability zone, so delete or move its servers first"
+    )]
+    Zone { server: String, what: &'static str },
     #[error("{server} has no {what}: have it made, as Keystone's bootstrap does")]
     Missing { server: String, what: String },
 }
@@ -76,6 +80,7 @@ impl From<Error> for DriverError {
             | Error::Failed { .. }
             | Error::Strange { .. }
             | Error::Occupied { .. }
+            | Error::Zone { .. }
             | Error::Missing { .. } => Self::Unavailable(message),
         }
     }

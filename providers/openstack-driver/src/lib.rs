@@ -107,6 +107,7 @@ impl Nova {
         let session = self.session(query.access)?;
         match query.question {
             nova::Question::Services => response(compute::services(&session).await?),
+            nova::Question::Aggregates => response(compute::aggregates(&session).await?),
             nova::Question::Occupants { host } => {
                 response(compute::occupants(&session, &host).await?)
             }
@@ -116,7 +117,7 @@ impl Nova {
     async fn carry_out(&self, call: &str) -> Result<(), Error> {
         let call: nova::Call = request(call)?;
         let session = self.session(call.access)?;
-        compute::carry_out(&session, &call.service, &call.change).await
+        compute::carry_out(&session, &call.change).await
     }
 }
 

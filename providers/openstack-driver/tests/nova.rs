@@ -49,6 +49,17 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "migrations": [{ "status": "finished" }, { "status": "confirmed" }, { "status": "running" }] }),
         ),
+        "GET /v2.1/os-aggregates" => (
+            200,
+            json!({ "aggregates": [{
+                "id": 7, "uuid": "u", "name": "hv-pool-a", "availability_zone": "zone-a", "hosts": ["node-a"],
+                "metadata": { "availability_zone": "zone-a", "tier": "premium" }, "deleted": false,
+            }] }),
+        ),
+        "POST /v2.1/os-aggregates"
+        | "PUT /v2.1/os-aggregates/8"
+        | "POST /v2.1/os-aggregates/8/action" => (200, json!({ "aggregate": {} })),
+        "POST /v2.1/os-aggregates/7/action" => (409, json!({})),
         "PUT /v2.1/os-services/1" => (200, json!({ "service": {} })),
         "DELETE /v2.0/agents/node-a" => (404, json!({})),
         "DELETE /v2.0/agents/node-b" | "DELETE /v2.1/os-services/2" => (204, Value::Null),
@@ -68,11 +79,11 @@ async fn respond(
     let content = request.into_body().collect().await;
     let content = content.map(|body| body.to_bytes()).unwrap_or_default();
     // In the order of the names.
-    let content: Option<BTreeMap<String, String>> = serde_json::from_slice(&content).ok();
+    let content: Option<BTreeMap<String, Value>> = serde_json::from_slice(&content).ok();
     let content = content
         .map(|content| format!("{content:?}"))
         .unwrap_or_default();
-    if !line.starts_with("POST") {
+    if !line.ends_with("/auth/tokens") {
         let version = version.unwrap_or_default();
         log.lock()
             .unwrap()
@@ -121,14 +132,9 @@ async fn observe(access: &Access, question: Question) -> Result<Value, DriverErr
     Nova::default().observe(&query).await
 }
 
-async fn call(access: &Access, service: &str, change: Change) -> Result<(), DriverError> {
-    let (access, service) = (access.clone(), service.to_owned());
-    let call = json!(Call {
-        access,
-        service,
-        change
-    })
-    .to_string();
+async fn call(access: &Access, change: Change) -> Result<(), DriverError> {
+    let access = access.clone();
+    let call = json!(Call { access, change }).to_string();
     Nova::default().call(&call).await
 }
 
@@ -159,18 +165,25 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
 #[tokio::test]
 async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
     let (access, log) = server().await?;
-    let reason = "drained".to_owned();
-    call(&access, "1", Change::Disable { reason }).await?;
-    call(&access, "1", Change::Enable).await?;
+    let (service, reason) = ("1".to_owned(), "drained".to_owned());
+    call(
+        &access,
+        Change::Disable {
+            service: service.clone(),
+            reason,
+        },
+    )
+    .await?;
+    call(&access, Change::Enable { service }).await?;
     for (service, host) in [("2", "node-b"), ("gone", "node-a")] {
-        let host = host.to_owned();
-        call(&access, service, Change::Delete { host }).await?;
+        let (service, host) = (service.to_owned(), host.to_owned());
+        call(&access, Change::Delete { service, host }).await?;
     }
     assert_eq!(
         *log.lock().unwrap(),
         [
-            r#"PUT /v2.1/os-services/1 compute 2.53 {"disabled_reason": "drained", "status": "disabled"}"#,
-            r#"PUT /v2.1/os-services/1 compute 2.53 {"status": "enabled"}"#,
+            r#"PUT /v2.1/os-services/1 compute 2.53 {"disabled_reason": String("drained"), "status": String("disabled")}"#,
+            r#"PUT /v2.1/os-services/1 compute 2.53 {"status": String("enabled")}"#,
             "DELETE /v2.0/agents/node-b",
             "DELETE /v2.1/os-services/2 compute 2.53",
             "DELETE /v2.0/agents/node-a",
@@ -183,13 +196,64 @@ async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
 #[tokio::test]
 async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
     let (access, _) = server().await?;
-    let host = "node-a".to_owned();
-    let refusal = call(&access, "busy", Change::Delete { host }).await;
+    let (service, host) = ("busy".to_owned(), "node-a".to_owned());
+    let refusal = call(&access, Change::Delete { service, host }).await;
     assert_eq!(
         refusal,
         Err(DriverError::Unavailable(format!(
             "Nova at {HOST} keeps the compute service of node-a, because servers or migrations are there: see `openstack server \
              list --all-projects --host node-a` and `openstack server migration list --host node-a`"
+        )))
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn aggregates_are_read_and_changed() -> Test {
+    let (access, log) = server().await?;
+    assert_eq!(
+        observe(&access, Question::Aggregates).await?,
+        json!([{
+            "id": 7, "name": "hv-pool-a", "zone": "zone-a", "metadata": { "tier": "premium" }, "hosts": ["node-a"],
+        }])
+    );
+    let (name, host) = ("hv-pool-a".to_owned(), "node-b".to_owned());
+    let metadata = BTreeMap::from([("tier".to_owned(), None)]);
+    for change in [
+        Change::CreateAggregate {
+            name: name.clone(),
+            zone: None,
+        },
+        Change::UpdateAggregate {
+            id: 8,
+            name,
+            zone: Some("zone-b".to_owned()),
+        },
+        Change::SetMetadata { id: 8, metadata },
+        Change::AddHost {
+            id: 8,
+            host: host.clone(),
+        },
+        Change::DeleteAggregate { id: 9 },
+    ] {
+        call(&access, change).await?;
+    }
+    assert_eq!(
+        log.lock().unwrap()[1..],
+        [
+            r#"POST /v2.1/os-aggregates compute 2.53 {"aggregate": Object {"name": String("hv-pool-a"), "availability_zone": Null}}"#,
+            r#"PUT /v2.1/os-aggregates/8 compute 2.53 {"aggregate": Object {"name": String("hv-pool-a"), "availability_zone": String("zone-b")}}"#,
+            r#"POST /v2.1/os-aggregates/8/action compute 2.53 {"set_metadata": Object {"metadata": Object {"tier": Null}}}"#,
+            r#"POST /v2.1/os-aggregates/8/action compute 2.53 {"add_host": Object {"host": String("node-b")}}"#,
+            "DELETE /v2.1/os-aggregates/9 compute 2.53",
+        ]
+    );
+    let refusal = call(&access, Change::RemoveHost { id: 7, host }).await;
+    assert_eq!(
+        refusal,
+        Err(DriverError::Unavailable(format!(
+            "Nova at {HOST} refuses the removal of a host from an aggregate: a host with servers can't change its availability \
+             zone, so delete or move its servers first"
         )))
     );
     Ok(())

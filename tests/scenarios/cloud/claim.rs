@@ -82,6 +82,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         control_plane: "first",
         hypervisors: [&first, &second],
         fabric: &fabric,
+        zone: "az-1",
         ceph,
         disks: Disks::Ceph,
         backups: false,

@@ -77,6 +77,7 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
             control_plane: "production",
             hypervisors: [&first, &second],
             fabric: &fabric,
+            zone: "nova",
             ceph: &ceph,
             disks: Disks::Hosts,
             backups: true,

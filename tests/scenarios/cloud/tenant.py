@@ -150,6 +150,7 @@ def boot():
     seconds = round(time.monotonic() - started, 1)
     print(json.dumps({
         "address": ip["floating_ip_address"], "image": disk, "server": servers[0]["id"], "seconds": seconds,
+        "zone": NOVA.get(f"/servers/{servers[0]['id']}").json()["server"]["OS-EXT-AZ:availability_zone"],
     }))
 
 

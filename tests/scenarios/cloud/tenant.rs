@@ -25,6 +25,8 @@ pub struct Tenant<'a> {
     pub hypervisors: [&'a Hypervisor; 2],
     /// The networks between them.
     pub fabric: &'a Fabric,
+    /// The availability zone of its servers.
+    pub zone: &'a str,
     /// Where volumes and images are.
     pub ceph: &'a Ceph,
     /// Where disks of servers are.
@@ -67,6 +69,7 @@ impl Tenant<'_> {
         let booted: serde_json::Value = serde_json::from_str(&booted)?;
         let text = |field: &str| booted[field].as_str().unwrap_or_default();
         let address = text("address");
+        ensure!(text("zone") == self.zone, "{booted}");
         if let Disks::Ceph = self.disks {
             let disk = format!("{}_disk", text("server"));
             self.is_copy_on_write("ephemeral", &disk, text("image"))?;

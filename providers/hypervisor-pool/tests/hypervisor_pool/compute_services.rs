@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
 use provider_composer_testing::{Cluster, System};
 use provider_hypervisor_pool::nova::{
-    Access, Call, Change, Occupants, Query, Question, SYSTEM, Service,
+    Access, Aggregate, Call, Change, Occupants, Query, Question, SYSTEM, Service,
 };
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ struct State {
     services: BTreeMap<String, Service>,
     occupants: BTreeMap<String, Occupants>,
     is_unreachable: bool,
+    aggregates: Vec<Aggregate>,
     access: Option<Access>,
     asked: BTreeSet<String>,
     calls: usize,
@@ -76,6 +77,7 @@ impl System for Nova {
             }
             Some(match query.question {
                 Question::Services => json!(state.services),
+                Question::Aggregates => json!(state.aggregates),
                 Question::Occupants { host } => {
                     state.asked.insert(host.clone());
                     json!(state.occupants.get(&host).copied().unwrap_or_default())
@@ -88,13 +90,72 @@ impl System for Nova {
         let call: Call = serde_json::from_str(call).unwrap();
         self.change(|state| {
             state.calls += 1;
-            let mut services = state.services.values_mut();
-            let service = services.find(|service| service.id == call.service).unwrap();
+            let by_id = |id: &str, state: &State| {
+                let mut services = state.services.iter();
+                services
+                    .find(|(_, service)| service.id == id)
+                    .unwrap()
+                    .0
+                    .clone()
+            };
+            let aggregate = |id: u64, state: &mut State| -> usize {
+                state
+                    .aggregates
+                    .iter()
+                    .position(|one| one.id == id)
+                    .unwrap()
+            };
             match call.change {
-                Change::Disable { reason } => service.disabled = Some(reason),
-                Change::Enable => service.disabled = None,
-                Change::Delete { host } => {
+                Change::Disable { service, reason } => {
+                    let host = by_id(&service, state);
+                    state.services.get_mut(&host).unwrap().disabled = Some(reason);
+                }
+                Change::Enable { service } => {
+                    let host = by_id(&service, state);
+                    state.services.get_mut(&host).unwrap().disabled = None;
+                }
+                Change::Delete { service, host } => {
+                    assert_eq!(by_id(&service, state), host);
                     state.services.remove(&host);
+                    for aggregate in &mut state.aggregates {
+                        aggregate.hosts.remove(&host);
+                    }
+                }
+                Change::CreateAggregate { name, zone } => {
+                    let id = state.calls as u64;
+                    state.aggregates.push(Aggregate {
+                        id,
+                        name,
+                        zone,
+                        ..Aggregate::default()
+                    });
+                }
+                Change::UpdateAggregate { id, name, zone } => {
+                    let at = aggregate(id, state);
+                    (state.aggregates[at].name, state.aggregates[at].zone) = (name, zone);
+                }
+                Change::SetMetadata { id, metadata } => {
+                    let at = aggregate(id, state);
+                    for (key, value) in metadata {
+                        let own = &mut state.aggregates[at].metadata;
+                        match value {
+                            Some(value) => own.insert(key, value),
+                            None => own.remove(&key),
+                        };
+                    }
+                }
+                Change::AddHost { id, host } => {
+                    let at = aggregate(id, state);
+                    state.aggregates[at].hosts.insert(host);
+                }
+                Change::RemoveHost { id, host } => {
+                    let at = aggregate(id, state);
+                    state.aggregates[at].hosts.remove(&host);
+                }
+                Change::DeleteAggregate { id } => {
+                    let at = aggregate(id, state);
+                    assert!(state.aggregates[at].hosts.is_empty(), "Nova refuses it");
+                    state.aggregates.remove(at);
                 }
             }
         });
@@ -336,4 +397,123 @@ fn nova_is_asked_about_the_nodes_that_are_nearest_to_being_free() {
     pod(&mut cluster, "drain", "node-49", Some(true));
     later(&mut cluster);
     assert_eq!(phase(&cluster, "node-49").as_deref(), Some("Releasing"));
+}
+
+fn set(cluster: &mut Cluster, field: &str, value: Value) {
+    cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
+}
+
+fn aggregates(nova: &Nova) -> Value {
+    nova.change(|state| {
+        let all = state.aggregates.iter();
+        let all = all.map(|one| json!([one.name, one.zone, one.metadata, one.hosts]));
+        json!(all.collect::<Vec<_>>())
+    })
+}
+
+#[test]
+fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "hv-pool-a", "metadata": { "tier": "premium" } }),
+    );
+    settle(&mut cluster, "prod");
+    later(&mut cluster);
+    let marked = |metadata: Value| {
+        let mut metadata = metadata;
+        metadata["c5c3.hypervisor-share"] = json!("prod");
+        metadata
+    };
+    let both = json!(["node-a", "node-b"]);
+    assert_eq!(
+        aggregates(&nova),
+        json!([[
+            "hv-pool-a",
+            "zone-a",
+            marked(json!({ "tier": "premium" })),
+            both
+        ]])
+    );
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "it stays as it is");
+
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "renamed", "metadata": { "example.com/rack": "1", "a+b": "c" } }),
+    );
+    later(&mut cluster);
+    assert_eq!(
+        aggregates(&nova),
+        json!([[
+            "renamed",
+            "zone-a",
+            marked(json!({ "example.com:rack": "1" })),
+            both
+        ]])
+    );
+    let [status, reason, message] = condition(&cluster, "prod", "AggregateReady");
+    assert_eq!([status, reason], ["False", "Invalid"]);
+    assert!(message.contains("lacks the metadata a+b"), "{message}");
+
+    cluster.edit(&share_key("prod"), |share| {
+        let spec = share["spec"].as_object_mut().unwrap();
+        spec.remove("aggregate");
+        spec.remove("availabilityZone");
+    });
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova), json!([]));
+}
+
+#[test]
+fn aggregate_that_somebody_made_is_not_changed() {
+    let (mut cluster, nova) = started();
+    let made = Aggregate {
+        id: 1,
+        name: "hv-pool-a".to_owned(),
+        hosts: BTreeSet::from(["node-a".to_owned()]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(made.clone()));
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.aggregates.clone()), [made]);
+    let [_, reason, message] = condition(&cluster, "prod", "AggregateReady");
+    assert_eq!(reason, "NameTaken");
+    assert_eq!(
+        message,
+        "Nova has an aggregate hv-pool-a that isn't of this share: delete it, or hand it over by `openstack aggregate set \
+         --property c5c3.hypervisor-share=prod hv-pool-a`"
+    );
+}
+
+#[test]
+fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
+    let (mut cluster, nova) = started();
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova)[0][3], json!(["node-a", "node-b"]));
+    cluster.delete(&share_key("prod"));
+    nova.occupy("node-a", 1, 0);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    later(&mut cluster);
+    pod(&mut cluster, "drain", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(
+        aggregates(&nova)[0][3],
+        json!(["node-a"]),
+        "its server keeps its zone"
+    );
+    nova.occupy("node-a", 0, 0);
+    pod(&mut cluster, "drain", "node-a", Some(true));
+    later(&mut cluster);
+    pod(&mut cluster, "drain", "node-a", None);
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova), json!([]));
 }
