@@ -35,7 +35,13 @@ enum Nova {
     /// It can't be read.
     Unknown(String),
     /// It answers.
-    Known(Access, BTreeMap<String, Service>),
+    Known(Api),
+}
+
+/// A Nova that answers.
+struct Api {
+    access: Access,
+    services: BTreeMap<String, Service>,
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
@@ -50,114 +56,127 @@ pub fn reconcile(
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let nova = nova(share, observed);
-    let asked = nearest(leases, reports);
-    for node in leases.nodes() {
-        let Some(since) = nodes::since(node) else {
-            continue;
-        };
-        let name = node.metadata.name.as_str();
-        let phase = nodes::phase(node);
-        let (access, service) = match &nova {
-            Nova::Never => {
-                let state = state(phase, None, reports.evidence(node).has_no_agent);
-                reports.add(name, since, state, 0);
-                continue;
+    let progress = progress(&nova, leases);
+    let condition = "ComputeServicesUp";
+    match &nova {
+        Nova::Never => {
+            for node in leases.nodes() {
+                reports.add(node, None, 0);
             }
-            Nova::Unknown(_) => continue,
-            Nova::Known(access, services) => (access, services.get(name)),
-        };
-        let id = |service: &Service| service.id.clone();
-        match (phase, service) {
-            (LeasePhase::Leased, Some(service)) if is_ours(service) => {
-                let service = id(service);
-                call(access, Change::Enable { service }, desired)?;
+            return Ok(());
+        }
+        Nova::Unknown(_) => desired.conditions.note(condition, &progress),
+        Nova::Known(api) => {
+            // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
+            match share.is_deleted() {
+                true => desired.conditions.note(condition, &progress),
+                false => desired.conditions.set(condition, &progress),
             }
-            (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
-            (_, Some(service)) if service.disabled.is_none() => {
-                let reason = format!("{DISABLED} {} since {since}", share.name());
-                let service = id(service);
-                call(access, Change::Disable { service, reason }, desired)?;
-            }
-            (LeasePhase::Draining | LeasePhase::Releasing, _) if !asked.contains(name) => {}
-            (LeasePhase::Draining | LeasePhase::Releasing, _) => {
-                let host = name.to_owned();
-                let Lookup::Found(Occupants {
-                    servers,
-                    migrations,
-                }) = access.read(Question::Occupants { host: host.clone() }, observed)
-                else {
-                    continue;
-                };
-                let instances = servers.saturating_add(migrations);
-                let has_no_agent = reports.evidence(node).has_no_agent;
-                reports.add(name, since, state(phase, service, has_no_agent), instances);
-                // nova-compute registers anew as long as it runs.
-                if let Some(service) = service
-                    && phase == LeasePhase::Releasing
-                    && has_no_agent
-                    && instances == 0
-                {
-                    let service = id(service);
-                    call(access, Change::Delete { service, host }, desired)?;
-                }
-            }
+            api.nodes(share, leases, reports, observed, desired)?;
+            api.aggregate(share, leases, observed, desired)?;
         }
     }
-    if let Nova::Known(access, services) = &nova {
-        aggregate(share, leases, access, services, observed, desired)?;
-    }
-    let progress = progress(&nova, leases);
     let often = leases.draining() > 0 || !progress.is_ready();
-    let condition = "ComputeServicesUp";
-    match nova {
-        Nova::Never => return Ok(()),
-        // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
-        Nova::Known(..) if !share.is_deleted() => desired.conditions.set(condition, &progress),
-        _ => desired.conditions.note(condition, &progress),
-    }
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
     Ok(())
 }
 
-/// Keeps the aggregate of the share's nodes. Nova removes a host from it when it deletes the compute service.
-fn aggregate(
-    share: &Subject<HypervisorShareSpec>,
-    leases: &Leases,
-    access: &Access,
-    services: &BTreeMap<String, Service>,
-    observed: &ObservedState<'_>,
-    desired: &mut DesiredState,
-) -> Result<(), Failure> {
-    let Lookup::Found(found) = access.read::<Vec<Aggregate>>(Question::Aggregates, observed) else {
-        return Ok(());
-    };
-    let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
-    let hosts: BTreeSet<String> = nodes
-        .filter(|name| services.contains_key(*name))
-        .cloned()
-        .collect();
-    let (changes, progress) = aggregate::changes(share, &hosts, &found);
-    if !progress.is_ready() {
-        desired.requeue_at(after(VALID, observed));
+impl Api {
+    /// Changes the compute services of nodes, and reports of those that are drained.
+    fn nodes(
+        &self,
+        share: &Subject<HypervisorShareSpec>,
+        leases: &Leases,
+        reports: &mut Reports,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<(), Failure> {
+        let asked = nearest(leases, reports);
+        for node in leases.nodes() {
+            let name = node.metadata.name.as_str();
+            let service = self.services.get(name);
+            let id = || {
+                service
+                    .map(|service| service.id.clone())
+                    .unwrap_or_default()
+            };
+            let disabled = service.map(|service| service.disabled.as_deref());
+            match (nodes::phase(node), disabled) {
+                (LeasePhase::Leased, Some(Some(reason))) if reason.starts_with(DISABLED) => {
+                    self.call(Change::Enable { service: id() }, desired)?;
+                }
+                (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
+                (LeasePhase::Draining | LeasePhase::Releasing, Some(None)) => {
+                    let since = nodes::since(node).unwrap_or_default();
+                    let reason = format!("{DISABLED} {} since {since}", share.name());
+                    let service = id();
+                    self.call(Change::Disable { service, reason }, desired)?;
+                }
+                (phase, _) if asked.contains(name) => {
+                    let host = name.to_owned();
+                    let question = Question::Occupants { host: host.clone() };
+                    let Lookup::Found(occupants) = self.access.read(question, observed) else {
+                        continue;
+                    };
+                    let Occupants {
+                        servers,
+                        migrations,
+                    } = occupants;
+                    let instances = servers.saturating_add(migrations);
+                    reports.add(node, service.map(|_| ComputeState::Disabled), instances);
+                    // nova-compute registers anew as long as it runs.
+                    let is_empty = instances == 0 && reports.evidence(node).has_no_agent;
+                    if service.is_some() && phase == LeasePhase::Releasing && is_empty {
+                        let service = id();
+                        self.call(Change::Delete { service, host }, desired)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
-    match share.is_deleted() {
-        true => desired.conditions.note("AggregateReady", &progress),
-        false => desired.conditions.set("AggregateReady", &progress),
-    }
-    for change in changes {
-        call(access, change, desired)?;
-    }
-    Ok(())
-}
 
-fn call(access: &Access, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
-    let access = access.clone();
-    let call = request(&Call { access, change }).map_err(|error| {
-        let message = format!("a call of Nova can't be written: {error}");
-        Failure::new(Reason::InternalError, message)
-    })?;
-    desired.call(call);
-    Ok(())
+    /// Keeps the aggregate of the share's nodes. Nova removes a host from it when it deletes the compute service.
+    fn aggregate(
+        &self,
+        share: &Subject<HypervisorShareSpec>,
+        leases: &Leases,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<(), Failure> {
+        let found = self
+            .access
+            .read::<Vec<Aggregate>>(Question::Aggregates, observed);
+        let Lookup::Found(found) = found else {
+            return Ok(());
+        };
+        let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
+        let hosts = nodes.filter(|name| self.services.contains_key(*name));
+        let hosts: BTreeSet<String> = hosts.cloned().collect();
+        let (changes, progress) = aggregate::changes(share, &hosts, &found);
+        if !progress.is_ready() {
+            desired.requeue_at(after(VALID, observed));
+        }
+        match share.is_deleted() {
+            true => desired.conditions.note("AggregateReady", &progress),
+            false => desired.conditions.set("AggregateReady", &progress),
+        }
+        for change in changes {
+            self.call(change, desired)?;
+        }
+        Ok(())
+    }
+
+    fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
+        let access = self.access.clone();
+        let call = request(&Call { access, change }).map_err(|error| {
+            let message = format!("a call of Nova can't be written: {error}");
+            Failure::new(Reason::InternalError, message)
+        })?;
+        desired.call(call);
+        Ok(())
+    }
 }
 
 /// The nodes that Nova is asked about: those whose agents stop, then those without a domain, then others.
@@ -180,20 +199,6 @@ fn nearest(leases: &Leases, reports: &Reports) -> BTreeSet<String> {
     nearest.map(|(_, _, name)| name.to_owned()).collect()
 }
 
-/// What is reported of a node whose service is disabled or doesn't exist. That one doesn't exist counts only once no agent can
-/// register it any more.
-fn state(phase: LeasePhase, service: Option<&Service>, has_no_agent: bool) -> ComputeState {
-    match service {
-        None if phase != LeasePhase::Draining && has_no_agent => ComputeState::Removed,
-        _ => ComputeState::Disabled,
-    }
-}
-
-fn is_ours(service: &Service) -> bool {
-    let reason = service.disabled.as_deref();
-    reason.is_some_and(|reason| reason.starts_with(DISABLED))
-}
-
 fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Nova {
     let access = match access(share, observed) {
         Ok(Some(access)) => access,
@@ -201,7 +206,7 @@ fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> N
         Err(progress) => return Nova::Unknown(progress.message().to_owned()),
     };
     match access.read(Question::Services, observed) {
-        Lookup::Found(services) => Nova::Known(access, services),
+        Lookup::Found(services) => Nova::Known(Api { access, services }),
         Lookup::Missing => Nova::Unknown("there is no driver of Nova".to_owned()),
         Lookup::Unknown(why) => Nova::Unknown(why),
     }
@@ -250,7 +255,7 @@ fn progress(nova: &Nova, leases: &Leases) -> Progress {
             );
             return Progress::waiting(Reason::LookupFailed, message);
         }
-        Nova::Known(_, services) => services,
+        Nova::Known(api) => &api.services,
     };
     let is_down = |node: &&Live<Node>| {
         let service = services.get(&node.metadata.name);

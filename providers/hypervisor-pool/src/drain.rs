@@ -63,7 +63,7 @@ impl Reports {
         for host in &share.status.hosts {
             if let (Some(since), Some(state)) = (&host.since, host.compute_service) {
                 let instances = host.instances.unwrap_or_default();
-                reports.add(&host.name, since, state, instances);
+                reports.insert(&host.name, since, state, instances);
             }
         }
         reports
@@ -102,8 +102,22 @@ impl Reports {
         service.filter(|service| service.since == since)
     }
 
-    /// Adds what Nova reports of the drain of a node that began at a moment, unless a person reports of it.
-    pub fn add(&mut self, name: &str, since: &str, state: ComputeState, instances: u32) {
+    /// Adds what Nova reports of a node that is drained: the state of its compute service, if it has one. That it has none counts only
+    /// once no agent can register one any more.
+    pub fn add(&mut self, node: &Live<Node>, state: Option<ComputeState>, instances: u32) {
+        let can_register =
+            nodes::phase(node) == LeasePhase::Draining || !self.evidence(node).has_no_agent;
+        let state = state.unwrap_or(match can_register {
+            true => ComputeState::Disabled,
+            false => ComputeState::Removed,
+        });
+        if let Some(since) = nodes::since(node) {
+            self.insert(&node.metadata.name, since, state, instances);
+        }
+    }
+
+    /// Inserts a report of the drain of a node that began at a moment, unless a person reports of it.
+    fn insert(&mut self, name: &str, since: &str, state: ComputeState, instances: u32) {
         let known = self.services.get(name);
         if known.is_none_or(|known| known.since != since) {
             let service = ComputeService {
