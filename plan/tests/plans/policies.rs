@@ -138,7 +138,7 @@ fn a_claim_of_the_same_name_is_refused_and_the_elder_is_served() {
 }
 
 #[test]
-fn deletion_goes_from_the_control_plane_to_the_namespace() {
+fn deletion_goes_from_shares_to_the_namespace() {
     let plan = planned(&["examples/claims/internal-prod.yaml"], &assuming_ready());
     let claim = claim(&plan, "tenant-internal/internal-prod");
     let step = |kind: &str| {
@@ -147,10 +147,12 @@ fn deletion_goes_from_the_control_plane_to_the_namespace() {
             .position(|step| step.iter().any(|object| object.kind == kind))
             .unwrap()
     };
-    assert_eq!(step("ControlPlane"), 0);
+    assert_eq!(step("HypervisorShare"), 0);
+    assert!(step("ControlPlane") > step("HypervisorShare"));
     assert!(step("CephBlockPool") > step("ControlPlane"));
-    assert!(step("HypervisorShare") > step("ControlPlane"));
-    assert!(step("Namespace") > step("CephBlockPool"));
+    let last = &claim.deletion[step("CephBlockPool") + 1..];
+    let kinds = last.iter().flatten().map(|object| object.kind.as_str());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["Namespace"]);
     assert_eq!(
         claim.holds,
         [
