@@ -5,15 +5,16 @@ use serde_json::json;
 
 use super::tenants::{CUSTOMER_A, CUSTOMER_B};
 use lab::claims::{
-    BLOCK_POOL, CEPH, CONTROL_PLANE, Generation, HYPERVISORS, NAMESPACE, OPENSTACK, SHARE, STORAGE,
-    Site,
+    BLOCK_POOL, CEPH, CONTROL_PLANE, EXTERNAL_SECRET, Generation, HYPERVISORS, NAMESPACE,
+    OPENSTACK, SHARE, STORAGE, Site,
 };
 
 const HOLD: &str = "lab.c5c3.io/hold";
 const PLACE: &str = "openstack-customer-a-prod/customer-a-prod";
+const KEY: &str = "openstack-customer-a-prod/ceph-cinder-st-pool-a";
 pub const VOLUMES: &str = "rook-ceph/customer-a-prod-volumes";
 
-/// ControlPlane first, then data and shares, then the namespace; the other tenant and the pools don't notice.
+/// Shares first, then the ControlPlane, then data, then the namespace; the other tenant and the pools don't notice.
 pub async fn in_order(site: &Site<'_>) -> Result<()> {
     let composite = site
         .composite(OPENSTACK, CUSTOMER_A)
@@ -21,23 +22,37 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
         .metadata
         .name
         .unwrap_or_default();
-    hold(site, CONTROL_PLANE, PLACE, true).await?;
-    site.lab.management.delete(OPENSTACK, CUSTOMER_A).await?;
-    site.until("the ControlPlane goes first", async || {
-        let found = site.lab.control_plane.get(CONTROL_PLANE, PLACE).await?;
-        ensure!(
-            found.metadata.deletion_timestamp.is_some(),
-            "it isn't asked to go"
-        );
-        Ok(())
+    let lab = site.lab;
+    hold(&lab.hypervisor, SHARE, "customer-a-prod", true).await?;
+    hold(&lab.control_plane, CONTROL_PLANE, PLACE, true).await?;
+    lab.management.delete(OPENSTACK, CUSTOMER_A).await?;
+    site.until("the shares go first", async || {
+        goes(lab.hypervisor.get(SHARE, "customer-a-prod").await?)
     })
     .await?;
-    throughout("all else waits for it", seconds(10), async || {
-        stays(site.lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
-        stays(site.lab.hypervisor.get(SHARE, "customer-a-prod").await?)?;
+    throughout("all else waits for them", seconds(10), async || {
+        stays(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)?;
+        stays(lab.control_plane.get(EXTERNAL_SECRET, KEY).await?)?;
+        stays(lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
         stays(
-            site.lab
-                .control_plane
+            lab.control_plane
+                .get(NAMESPACE, "openstack-customer-a-prod")
+                .await?,
+        )
+    })
+    .await?;
+
+    hold(&lab.hypervisor, SHARE, "customer-a-prod", false).await?;
+    site.until("the ControlPlane goes next", async || {
+        lab.hypervisor.gone(SHARE, "customer-a-prod").await?;
+        goes(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)
+    })
+    .await?;
+    throughout("data wait for it", seconds(10), async || {
+        stays(lab.control_plane.get(EXTERNAL_SECRET, KEY).await?)?;
+        stays(lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
+        stays(
+            lab.control_plane
                 .get(NAMESPACE, "openstack-customer-a-prod")
                 .await?,
         )
@@ -45,15 +60,10 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
     .await?;
 
     hold_volumes(site, true).await?;
-    hold(site, CONTROL_PLANE, PLACE, false).await?;
+    hold(&lab.control_plane, CONTROL_PLANE, PLACE, false).await?;
     site.until("data go next", async || {
-        site.lab.control_plane.gone(CONTROL_PLANE, PLACE).await?;
-        let volumes = site.lab.storage.get(BLOCK_POOL, VOLUMES).await?;
-        ensure!(
-            volumes.metadata.deletion_timestamp.is_some(),
-            "the pool isn't asked to go"
-        );
-        Ok(())
+        lab.control_plane.gone(CONTROL_PLANE, PLACE).await?;
+        goes(lab.storage.get(BLOCK_POOL, VOLUMES).await?)
     })
     .await?;
     throughout("the namespace waits for them", seconds(8), async || {
@@ -140,18 +150,12 @@ async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
             &lab.storage,
             kind("external-secrets.io/v1alpha1", "PushSecret"),
         ),
-        (
-            &lab.control_plane,
-            kind("external-secrets.io/v1", "ExternalSecret"),
-        ),
+        (&lab.control_plane, EXTERNAL_SECRET),
         (
             &lab.control_plane,
             kind("external-secrets.io/v1alpha1", "PushSecret"),
         ),
-        (
-            &lab.hypervisor,
-            kind("external-secrets.io/v1", "ExternalSecret"),
-        ),
+        (&lab.hypervisor, EXTERNAL_SECRET),
         (&lab.storage, SHARE),
         (&lab.hypervisor, SHARE),
         (&lab.hypervisor, NAMESPACE),
@@ -179,22 +183,22 @@ fn stays(object: DynamicObject) -> Result<()> {
     Ok(())
 }
 
-async fn hold(site: &Site<'_>, kind: Kind, place: &str, held: bool) -> Result<()> {
+/// Fine once an object's deletion has begun.
+fn goes(object: DynamicObject) -> Result<()> {
+    let name = object.metadata.name.unwrap_or_default();
+    ensure!(
+        object.metadata.deletion_timestamp.is_some(),
+        "the deletion of {name} hasn't begun"
+    );
+    Ok(())
+}
+
+async fn hold(cluster: &lab::Cluster, kind: Kind, place: &str, held: bool) -> Result<()> {
     let finalizers = if held { json!([HOLD]) } else { json!(null) };
     let change = json!({"metadata": {"finalizers": finalizers}});
-    site.lab
-        .control_plane
-        .edit(kind, place, change)
-        .await
-        .map(drop)
+    cluster.edit(kind, place, change).await.map(drop)
 }
 
 pub async fn hold_volumes(site: &Site<'_>, held: bool) -> Result<()> {
-    let finalizers = if held { json!([HOLD]) } else { json!(null) };
-    let change = json!({"metadata": {"finalizers": finalizers}});
-    site.lab
-        .storage
-        .edit(BLOCK_POOL, VOLUMES, change)
-        .await
-        .map(drop)
+    hold(&site.lab.storage, BLOCK_POOL, VOLUMES, held).await
 }

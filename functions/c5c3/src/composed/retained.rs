@@ -101,11 +101,22 @@ impl Composed<'_> {
                 || !HOLDERS.contains(&leftover.kind.as_str())
                     && clusters.iter().any(|cluster| leftover.belongs_to(cluster))
         };
-        let kept: BTreeMap<&str, &Document> = leftovers
+        let mut kept: BTreeMap<&str, &Document> = leftovers
             .iter()
             .filter(is_kept)
             .map(|leftover| (leftover.name, leftover.document))
             .collect();
+        // What is used is deleted once its Usages are gone, since Crossplane refuses it before.
+        for name in &usages {
+            if let Some((of, by)) = name.split_once("-until-")
+                && let Some(leftover) = leftovers.iter().find(|leftover| leftover.name == of)
+                && self.desired.contains(by)
+                && !leftovers.iter().filter(is_kept).any(|kept| kept.name == of)
+            {
+                self.release(name)?;
+                kept.insert(leftover.name, leftover.document);
+            }
+        }
         for (name, document) in &kept {
             let kept = self.kept(name, document)?;
             let metadata = ObjectMeta {
@@ -119,10 +130,15 @@ impl Composed<'_> {
             .filter(|leftover| leftover.holds_data())
             .map(|leftover| leftover.name)
             .collect();
+        let is_protected = |of: &str| {
+            let mut protected = leftovers.iter().filter(is_kept);
+            protected.any(|leftover| leftover.name == of)
+        };
         for name in usages {
             let sides = name.split_once("-until-");
             if let Some((of, by)) = sides
-                && (kept.contains_key(of) || kept.contains_key(by) || holders.contains(by))
+                && !self.desired.contains(name)
+                && (is_protected(of) || kept.contains_key(by) || holders.contains(by))
             {
                 self.keep_hold(of, by)?;
             }

@@ -1,20 +1,27 @@
-//! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, then the ControlPlane, then Ceph's
-//! pools, then the namespace; consumed pools last of all.
+//! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, then the ControlPlane, then its keys of
+//! Ceph, Ceph's pools and the tenant's clouds.yaml, then the namespace; consumed pools last of all.
 
 use function_protocol::Fatal;
 
 use super::Recipe;
 use super::agents;
 use super::control_plane::NAMESPACE;
+use super::keys;
 use super::shares;
 use super::site::CONTROL_PLANE;
+use super::tenant::{PULL, PUSH};
 use super::wanted::{Storage, Storages};
 use crate::composed::Composed;
 use crate::pools::{Named, Pool};
 
 impl Recipe<'_> {
-    /// Wants the Usages that keep the order.
-    pub fn deletion(&self, storages: &Storages, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    /// Wants the Usages that keep the order. `has_tenant` is whether a clouds.yaml is wanted: Usages would keep one that isn't.
+    pub fn deletion(
+        &self,
+        storages: &Storages,
+        has_tenant: bool,
+        composed: &mut Composed<'_>,
+    ) -> Result<(), Fatal> {
         composed.order(
             NAMESPACE,
             CONTROL_PLANE,
@@ -37,6 +44,13 @@ impl Recipe<'_> {
                     "the control plane reaches its data with it",
                 )?;
             }
+        }
+        if has_tenant {
+            for resource in [PUSH, PULL] {
+                let reason = "the tenant deletes servers with it while their nodes are drained";
+                composed.order(resource, CONTROL_PLANE, reason)?;
+            }
+            composed.order(NAMESPACE, PUSH, "it deletes its value in the secret store")?;
         }
         for pool in &self.site.hypervisors {
             let share = shares::resource(pool.name.name());
@@ -71,13 +85,13 @@ fn data(storage: &Storage) -> Vec<String> {
     pools.chain(filesystem).chain(object_store).collect()
 }
 
-/// As whom a control plane reaches its data in one storage cluster.
+/// As whom a control plane reaches its data in one storage cluster, and the keys that it has for that.
 fn users(storage: &Storage) -> Vec<String> {
     let cluster = &storage.cluster;
     let clients = storage
         .clients
         .iter()
-        .map(|client| client.resource(cluster));
+        .flat_map(|client| [client.resource(cluster), keys::resource(*client, cluster)]);
     let object_store = storage
         .object_store
         .then(|| format!("object-store-user-{cluster}"));

@@ -27,6 +27,11 @@ pub fn secret_name(client: Client, cluster: &str) -> String {
     format!("ceph-{}-{cluster}", client.service())
 }
 
+/// Name of the composed ExternalSecret that writes it.
+pub fn resource(client: Client, cluster: &str) -> String {
+    format!("pull-{}-{cluster}", client.service())
+}
+
 impl Recipe<'_> {
     /// Wants the path of every key. Returns what isn't ready, in words.
     pub fn keys(
@@ -92,7 +97,7 @@ impl Recipe<'_> {
             data_from: Vec::new(),
         };
         let pull = Manifest::new(&self.names.namespace(), name, spec);
-        let resource = format!("pull-{}-{cluster}", client.service());
+        let resource = self::resource(client, cluster);
         let control_plane = self.site.control_plane.name.name();
         let creation = creation.when(has_monitors && pushed.done);
         let pulled = composed.travel(&resource, control_plane, pull, creation)?;

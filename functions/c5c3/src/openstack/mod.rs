@@ -73,7 +73,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     recipe.quota(&mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
-    recipe.deletion(&storages, &mut composed)?;
+    recipe.deletion(&storages, tenant.is_some(), &mut composed)?;
     let (retained, holds) =
         composed.retain(&cluster.metadata.released(), control_plane::NAMESPACE)?;
     let requests = recipe.requests(holds, request);

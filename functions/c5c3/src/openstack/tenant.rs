@@ -18,9 +18,9 @@ use crate::transitions;
 /// How often External Secrets compares both sides.
 const REFRESH: &str = "5m0s";
 /// Name of the composed PushSecret.
-const PUSH: &str = "push-tenant-clouds";
+pub const PUSH: &str = "push-tenant-clouds";
 /// Name of the composed ExternalSecret.
-const PULL: &str = "pull-tenant-clouds";
+pub const PULL: &str = "pull-tenant-clouds";
 
 /// What is read of the ControlPlane's spec as it was last wanted.
 #[derive(Default, Deserialize)]

@@ -234,29 +234,37 @@ fn deletion_goes_shares_then_control_plane_then_data_then_namespace() {
     );
 }
 
-/// With a cycle the deletion of the claim never ends.
-#[rstest]
-#[case("customer-a-prod")]
-#[case("customer-b-staging")]
-fn usages_have_no_cycle(#[case] name: &str) {
-    let (_, outcome) = running(name);
-    let usages = outcome
-        .desired
-        .values()
-        .filter(|object| object["kind"] == "Usage");
-    let mut edges: Vec<(String, String)> = usages
-        .map(|usage| {
-            let side = |side: &str| {
-                let kind = text(&usage["spec"], &format!("/{side}/kind"));
-                format!(
-                    "{kind} {}",
-                    text(&usage["spec"], &format!("/{side}/resourceRef/name"))
-                )
-            };
-            (side("of"), side("by"))
+/// What waits for what when the claim is deleted, by kind and name.
+fn edges(outcome: &Outcome) -> Vec<(String, String)> {
+    let usages = outcome.desired.values();
+    let usages = usages.filter(|object| object["kind"] == "Usage");
+    let sides = usages.map(|usage| {
+        ["of", "by"].map(|side| {
+            let kind = text(usage, &format!("/spec/{side}/kind"));
+            let name = text(usage, &format!("/spec/{side}/resourceRef/name"));
+            format!("{kind} {name}")
         })
-        .collect();
-    assert!(edges.len() > 5, "{edges:?}");
+    });
+    sides.map(|[of, by]| (of, by)).collect()
+}
+
+/// Panics if the Usages have a cycle, with which the deletion of the claim never ends, or if a share isn't deleted before the
+/// ControlPlane.
+pub(crate) fn assert_order(outcome: &Outcome) {
+    let mut edges = edges(outcome);
+    assert!(!edges.is_empty());
+    let shares = outcome.desired.keys();
+    for share in shares.filter(|name| name.starts_with("share-") && !name.contains("-until-")) {
+        let edge = (
+            "Object xr-control-plane".to_owned(),
+            format!("Object xr-{share}"),
+        );
+        assert!(edges.contains(&edge), "{share} is deleted at any time");
+        assert!(
+            edges.iter().all(|(of, _)| *of != edge.1),
+            "{share} waits for something"
+        );
+    }
     while !edges.is_empty() {
         let before = edges.len();
         let waiting: BTreeSet<String> = edges.iter().map(|(of, _)| of.clone()).collect();
@@ -265,6 +273,43 @@ fn usages_have_no_cycle(#[case] name: &str) {
             edges.len() < before,
             "nothing of this can be deleted: {edges:?}"
         );
+    }
+}
+
+#[rstest]
+#[case("customer-a-prod")]
+#[case("customer-b-staging")]
+#[case("finance-prod")]
+#[case("internal-prod")]
+fn usages_have_no_cycle_and_shares_wait_for_nothing(#[case] name: &str) {
+    let (_, outcome) = running(name);
+    assert!(
+        outcome
+            .desired
+            .keys()
+            .any(|name| name.starts_with("share-"))
+    );
+    assert_order(&outcome);
+}
+
+/// Servers are deleted, and pods start, while the nodes of a deleted claim are drained.
+#[test]
+fn control_plane_keeps_its_keys_of_ceph_until_it_is_deleted() {
+    let (_, outcome) = running("internal-prod");
+    let edges = edges(&outcome);
+    let keys = outcome.objects().into_iter().filter(|name| {
+        let manifest = outcome.manifest(name);
+        let is_in_namespace = manifest["metadata"]["namespace"] == "openstack-internal-prod";
+        is_in_namespace && manifest["kind"] == "ExternalSecret" && name.contains("-st-pool-")
+    });
+    let keys: Vec<_> = keys.collect();
+    assert!(keys.len() > 3, "{keys:?}");
+    for key in keys {
+        let edge = (
+            format!("Object xr-{key}"),
+            "Object xr-control-plane".to_owned(),
+        );
+        assert!(edges.contains(&edge), "{key} is deleted at any time");
     }
 }
 

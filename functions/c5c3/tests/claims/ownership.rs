@@ -117,7 +117,8 @@ fn an_object_is_created_only_until_it_is_seen_to_be_the_claims_own() {
             let labels = &next.manifest(name)["metadata"]["labels"];
             assert_eq!(labels["c5c3.io/claim-uid"], UID, "{name}");
         }
-        if !next.objects().iter().any(is_new) {
+        let mut all = next.desired.keys();
+        if all.all(|name| before.desired.contains_key(name)) {
             break;
         }
         before = next;

@@ -110,7 +110,7 @@ proptest! {
         let mut call = call(&claim);
         let mut outcome = call.run();
         prop_assert_eq!(&outcome.fatal, &None);
-        for _ in 0..4 {
+        for _ in 0..5 {
             call = call.applied(&outcome, well);
             outcome = call.run();
         }
@@ -133,6 +133,7 @@ proptest! {
             );
             prop_assert!(places.insert(place), "{} is another's twin", resource);
         }
+        crate::openstack::assert_order(&outcome);
         prop_assert_eq!(&outcome.status["phase"], "Ready");
         prop_assert_eq!(outcome.composite_ready, Some(true));
         let mut settled = call.applied(&outcome, well);
@@ -160,7 +161,7 @@ proptest! {
     fn what_exists_never_goes_because_pools_cannot_be_read(claim in claim(), lost in any::<prop::sample::Index>()) {
         let mut call = call(&claim);
         let mut outcome = call.run();
-        for _ in 0..4 {
+        for _ in 0..5 {
             call = call.applied(&outcome, well);
             outcome = call.run();
         }

@@ -3,7 +3,7 @@
 use function_c5c3_fixtures::{Outcome, well};
 use serde_json::{Value, json};
 
-use super::running;
+use super::{assert_order, running};
 
 /// Names of what a claim dropped and keeps, with what protects and reaches it.
 fn retained(outcome: &Outcome) -> Vec<&str> {
@@ -45,6 +45,7 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
     ] {
         assert_eq!(outcome.desired[usage], before.desired[usage]);
     }
+    assert_order(&outcome);
     assert_eq!(
         retained_condition(&outcome),
         (
@@ -55,10 +56,16 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
         )
     );
     assert_eq!(outcome.status["phase"], "Ready");
-    assert_eq!(
-        call.applied(&outcome, well).run().desired,
-        outcome.desired,
-        "it stays"
+    call = call.applied(&outcome, well);
+    assert_eq!(call.run().desired, outcome.desired, "it stays");
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "share-hv-pool-b"});
+    let released = call.run();
+    assert!(!released.desired.contains_key("share-hv-pool-b"));
+    let mut usages = released.desired.keys();
+    assert!(
+        !usages.any(|usage| usage.starts_with("share-hv-pool-b-until-")),
+        "it is deleted alone"
     );
 }
 
@@ -175,7 +182,11 @@ fn retained_data_go_when_the_claim_is_annotated() {
     call.composite["spec"]["services"] = json!({"cinder": false});
     call.composite["metadata"]["annotations"] =
         json!({"c5c3.io/delete-retained": "other, volumes-st-pool-a"});
-    let outcome = call.run();
+    let mut outcome = call.run();
+    for _ in 0..2 {
+        call = call.applied(&outcome, well);
+        outcome = call.run();
+    }
     assert_eq!(retained(&outcome), Vec::<&str>::new());
     assert!(!outcome.desired.contains_key("volumes-st-pool-a"));
     assert_eq!(
@@ -190,4 +201,34 @@ fn annotation_deletes_nothing_that_the_claim_wants() {
     call.composite["metadata"]["annotations"] =
         json!({"c5c3.io/delete-retained": "volumes-st-pool-a"});
     assert_eq!(call.run().desired, before.desired);
+}
+
+/// Crossplane refuses to delete what a Usage protects, and keeps a composed Usage as long as what uses is there.
+#[test]
+fn released_data_go_once_no_usage_protects_them() {
+    let (mut call, _) = running("customer-a-prod");
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    let outcome = call.run();
+    let mut call = call.applied(&outcome, well);
+    call.composite["metadata"]["annotations"] =
+        json!({"c5c3.io/delete-retained": "volumes-st-pool-a"});
+    let (data, user) = ("volumes-st-pool-a", "client-cinder-st-pool-a");
+    let usages = [data, user].map(|name| format!("{name}-until-control-plane"));
+    let freed = call.run();
+    for (name, usage) in [data, user].iter().zip(&usages) {
+        assert!(freed.desired.contains_key(*name), "{name}");
+        let spec = &freed.desired[usage]["spec"];
+        assert_eq!(spec["by"], Value::Null, "{usage}");
+        assert_ne!(spec["reason"], Value::Null, "{usage}");
+    }
+    let call = call.applied(&freed, well);
+    let unprotected = call.run();
+    for (name, usage) in [data, user].iter().zip(&usages) {
+        assert!(unprotected.desired.contains_key(*name), "{name}");
+        assert!(!unprotected.desired.contains_key(usage), "{usage}");
+    }
+    let deleted = call.applied(&unprotected, well).run();
+    for name in [data, user] {
+        assert!(!deleted.desired.contains_key(name), "{name}");
+    }
 }

@@ -183,3 +183,32 @@ fn administrator_is_asked_for_by_the_claim_and_stays_when_the_site_changes() {
     call.input.as_mut().unwrap()["tenantAccess"].take();
     assert_eq!(access(&call.run()), "Admin", "access can't be removed");
 }
+
+/// The tenant deletes servers while the nodes of its deleted claim are drained. Without `tenantAccess` it
+/// is deleted, once no Usage protects it.
+#[test]
+fn clouds_yaml_stays_until_the_control_plane_is_deleted_but_not_without_tenant_access() {
+    let usages = [
+        "namespace-until-push-tenant-clouds",
+        "pull-tenant-clouds-until-control-plane",
+        "push-tenant-clouds-until-control-plane",
+    ];
+    let (mut call, outcome) = run(claimed(), connected);
+    super::assert_order(&outcome);
+    for usage in usages {
+        let (of, by) = usage.split_once("-until-").unwrap();
+        let spec = &outcome.desired[usage]["spec"];
+        assert_eq!(text(spec, "/of/resourceRef/name"), format!("xr-{of}"));
+        assert_eq!(text(spec, "/by/resourceRef/name"), format!("xr-{by}"));
+    }
+    call = call.applied(&outcome, connected);
+    call.input.as_mut().unwrap()["tenantAccess"].take();
+    let mut outcome = call.run();
+    for _ in 0..2 {
+        call = call.applied(&outcome, connected);
+        outcome = call.run();
+    }
+    for name in usages.into_iter().chain([PUSH, PULL]) {
+        assert!(!outcome.desired.contains_key(name), "{name}");
+    }
+}
