@@ -8,7 +8,7 @@ use provider_composer::{Progress, Reason, Subject};
 use crate::named;
 use crate::nova::{Aggregate, Change};
 
-/// Key of an aggregate's metadata: the share that it is of.
+/// Key of an aggregate's metadata: the UID of the share that it is of. Shares of a control plane in several pools have one name.
 const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
@@ -29,10 +29,13 @@ pub fn changes(
     hosts: &BTreeSet<String>,
     found: &[Aggregate],
 ) -> (Vec<Change>, Progress) {
+    let Some(uid) = share.metadata.uid.as_deref() else {
+        return (Vec::new(), Progress::Ready);
+    };
     let own = found
         .iter()
-        .find(|one| one.metadata.get(SHARE).map(String::as_str) == Some(share.name()));
-    let Some(wanted) = wanted(share) else {
+        .find(|one| one.metadata.get(SHARE).map(String::as_str) == Some(uid));
+    let Some(wanted) = wanted(share, uid) else {
         let changes = own.map(|own| removal(own, share.is_deleted()));
         return (changes.unwrap_or_default(), Progress::Ready);
     };
@@ -42,7 +45,7 @@ pub fn changes(
     };
     let Some(own) = own.or_else(|| found.iter().find(is_unmarked)) else {
         if found.iter().any(|one| one.name == wanted.name) {
-            return (Vec::new(), taken(share, &wanted));
+            return (Vec::new(), taken(uid, &wanted));
         }
         let change = Change::CreateAggregate {
             name: wanted.name.to_owned(),
@@ -50,6 +53,10 @@ pub fn changes(
         };
         return (vec![change], waiting(&wanted));
     };
+    // Nova sets another zone, and removes none.
+    if own.zone.is_some() && wanted.zone.is_none() {
+        return (removal(own, false), waiting(&wanted));
+    }
     let mut changes = Vec::new();
     if (own.name.as_str(), own.zone.as_deref()) != (wanted.name, wanted.zone) {
         changes.push(Change::UpdateAggregate {
@@ -78,7 +85,7 @@ pub fn changes(
     (changes, progress)
 }
 
-fn wanted(share: &Subject<HypervisorShareSpec>) -> Option<Wanted<'_>> {
+fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &str) -> Option<Wanted<'a>> {
     let spec = &share.spec;
     let aggregate = spec.aggregate.as_ref();
     if share.is_deleted() || (aggregate.is_none() && spec.availability_zone.is_none()) {
@@ -88,7 +95,7 @@ fn wanted(share: &Subject<HypervisorShareSpec>) -> Option<Wanted<'_>> {
     let metadata = metadata.map(|(key, value)| (nova_key(key), value.clone()));
     let metadata = metadata.filter(|(key, _)| is_valid(key));
     let mut metadata: BTreeMap<String, String> = metadata.collect();
-    metadata.insert(SHARE.to_owned(), share.name().to_owned());
+    metadata.insert(SHARE.to_owned(), uid.to_owned());
     Some(Wanted {
         name: aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str()),
         zone: spec.availability_zone.as_deref(),
@@ -158,14 +165,13 @@ fn removal(own: &Aggregate, is_drained: bool) -> Vec<Change> {
     }
 }
 
-fn taken(share: &Subject<HypervisorShareSpec>, wanted: &Wanted<'_>) -> Progress {
+fn taken(uid: &str, wanted: &Wanted<'_>) -> Progress {
     let name = wanted.name;
     Progress::failed(
         Reason::NameTaken,
         format!(
             "Nova has an aggregate {name} that isn't of this share: delete it, or hand it over by `openstack aggregate set \
-             --property {SHARE}={} {name}`",
-            share.name()
+             --property {SHARE}={uid} {name}`"
         ),
     )
 }

@@ -24,7 +24,7 @@ use crate::nova::{
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
 /// How many hosts a Nova is asked about in one reconcile: those that are nearest to being free.
-const ASKED: usize = 32;
+const ASKED: usize = 8;
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
 
@@ -106,7 +106,9 @@ impl Api {
                     self.call(Change::Enable { service: id() }, desired)?;
                 }
                 (LeasePhase::Leased | LeasePhase::Wiping, _) => {}
-                (LeasePhase::Draining | LeasePhase::Releasing, Some(None)) => {
+                (phase @ (LeasePhase::Draining | LeasePhase::Releasing), Some(None))
+                    if phase == LeasePhase::Draining || !reports.evidence(node).has_no_agent =>
+                {
                     let since = nodes::since(node).unwrap_or_default();
                     let reason = format!("{DISABLED} {} since {since}", share.name());
                     let service = id();

@@ -13,7 +13,7 @@ pub const SYSTEM: &str = "nova";
 /// The cloud in the clouds.yaml.
 pub const CLOUD: &str = "nova";
 /// How long an answer is valid, in seconds.
-pub const VALID: u32 = 5;
+pub const VALID: u32 = 10;
 
 /// How to reach a Nova, and as whom. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

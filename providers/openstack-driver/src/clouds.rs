@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::exchange::Endpoint;
+use crate::exchange::{Endpoint, KEYSTONE};
 
-/// The version of Nova's API: compute services by UUID
+/// The version of Nova's API: compute services by UUID, and a limit of migrations
 /// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
-const COMPUTE: &str = "compute 2.53";
+const COMPUTE: &str = "compute 2.59";
 
 #[derive(Deserialize)]
 struct Clouds {
@@ -91,7 +91,7 @@ impl Login {
                 .transpose()
         };
         Ok(Self {
-            keystone: endpoint("Keystone", "auth_url", &url, None)?,
+            keystone: endpoint(KEYSTONE, "auth_url", &url, None)?,
             nova: given(
                 "Nova",
                 "compute_endpoint_override",

@@ -13,6 +13,8 @@ use crate::encoded;
 use crate::error::Error;
 use crate::session::{Server, Session};
 
+/// How many migrations of a host are read.
+const LATEST: u32 = 500;
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
     "cancelled",
@@ -64,13 +66,13 @@ pub(crate) async fn services(session: &Session) -> Result<BTreeMap<String, Servi
     Ok(services.collect())
 }
 
-/// What is on a host, or on its way from or to it. Nova cuts both lists at its `max_limit`, which is enough to see that a host
-/// isn't empty.
+/// What is on a host, or on its way from or to it. Nova cuts both lists, which is enough to see that a host isn't empty; migrations
+/// begin with the latest.
 pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants, Error> {
     let (nova, host) = (nova(session)?, encoded(host));
     let path = format!("/servers?all_tenants=1&host={host}");
     let servers: Vec<Value> = list(nova, &path, "servers").await?;
-    let path = format!("/os-migrations?host={host}");
+    let path = format!("/os-migrations?host={host}&limit={LATEST}");
     let migrations: Vec<Migration> = list(nova, &path, "migrations").await?;
     let under_way = migrations
         .iter()
@@ -103,7 +105,11 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
     let service = |id: &str| format!("/os-services/{}", encoded(id));
     let aggregate = |id: u64| format!("/os-aggregates/{id}");
     let action = |id: u64| format!("/os-aggregates/{id}/action");
-    let named = |name: &str, zone: &Option<String>| json!({ "aggregate": { "name": name, "availability_zone": zone } });
+    // Nova refuses a zone without a name.
+    let named = |name: &str, zone: &Option<String>| match zone {
+        Some(zone) => json!({ "aggregate": { "name": name, "availability_zone": zone } }),
+        None => json!({ "aggregate": { "name": name } }),
+    };
     let (method, path, body, what) = match change {
         Change::Disable {
             service: id,
@@ -162,14 +168,16 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
     };
     let sent = nova.send(method, &path, body.as_ref(), what).await;
     match (sent, change) {
-        // It is gone. Or no cell has the host yet: it is found within seconds, and added then.
         (
             Err(Error::Failed { status: 404, .. }),
-            Change::Delete { .. }
-            | Change::DeleteAggregate { .. }
-            | Change::RemoveHost { .. }
-            | Change::AddHost { .. },
+            Change::Delete { .. } | Change::DeleteAggregate { .. } | Change::RemoveHost { .. },
         ) => Ok(()),
+        (Err(Error::Failed { status: 404, .. }), Change::AddHost { host, .. }) => {
+            Err(Error::Unmapped {
+                server: nova.name(),
+                host: host.clone(),
+            })
+        }
         (Err(Error::Failed { status: 409, .. }), Change::Delete { host, .. }) => {
             Err(Error::Occupied {
                 server: nova.name(),
@@ -214,7 +222,8 @@ async fn list<T: DeserializeOwned>(
     field: &'static str,
 ) -> Result<Vec<T>, Error> {
     let mut reply = server.send(Method::GET, path, None, field).await?;
-    serde_json::from_value(reply[field].take()).map_err(|_| server.strange(field))
+    let list = reply.get_mut(field).map(Value::take);
+    serde_json::from_value(list.unwrap_or_default()).map_err(|_| server.strange(field))
 }
 
 fn count(number: usize) -> u32 {

@@ -55,6 +55,15 @@ pub(crate) enum Error {
     )]
     Occupied { server: String, host: String },
     #[error(
+        "{server} has no cell for the host {host} yet: its scheduler finds new hosts within seconds"
+    )]
+    Unmapped { server: String, host: String },
+    #[error(
+        "the control plane reports no address of {server} for hypervisors: wait until status.agentEndpoints of the ControlPlane has it, \
+         and the HypervisorShare"
+    )]
+    Elsewhere { server: String },
+    #[error(
         "{server} refuses {what}: a host with servers can't change its availability zone, so delete or move its servers first"
     )]
     Zone { server: String, what: &'static str },
@@ -81,6 +90,8 @@ impl From<Error> for DriverError {
             | Error::Strange { .. }
             | Error::Occupied { .. }
             | Error::Zone { .. }
+            | Error::Unmapped { .. }
+            | Error::Elsewhere { .. }
             | Error::Missing { .. } => Self::Unavailable(message),
         }
     }

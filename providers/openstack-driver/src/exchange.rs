@@ -34,8 +34,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(5);
 /// How many TLS sessions are remembered: those of one server.
 const RESUMED: usize = 8;
-/// The largest answer, in bytes.
+/// The largest answer of Keystone, in bytes.
 const LARGEST: usize = 8 << 20;
+/// The largest answer of another service, in bytes: 3,000 compute services. Many control planes are read by one operator.
+const LARGE: usize = 1 << 20;
 
 /// The names of hosts that services are found by, with their addresses; none: those that the system knows.
 pub(crate) type Addresses = BTreeMap<String, Vec<IpAddr>>;
@@ -104,6 +106,9 @@ impl Service<Name> for Names {
     }
 }
 
+/// Keystone, as messages name it.
+pub(crate) const KEYSTONE: &str = "Keystone";
+
 /// Where a service is.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
@@ -111,8 +116,12 @@ pub(crate) struct Endpoint {
     pub(crate) url: String,
     /// The service and its host, for messages.
     server: String,
+    /// Its host.
+    host: String,
     /// The version of the API that requests are of.
     version: Option<&'static str>,
+    /// The largest answer, in bytes.
+    largest: usize,
 }
 
 impl Endpoint {
@@ -123,9 +132,24 @@ impl Endpoint {
             .filter(|scheme| matches!(*scheme, "http" | "https"))?;
         Some(Self {
             server: format!("{service} at {}", uri.host()?),
+            host: uri.host()?.to_owned(),
+            largest: match service {
+                KEYSTONE => LARGEST,
+                _ => LARGE,
+            },
             url: url.trim_end_matches('/').to_owned(),
             version,
         })
+    }
+
+    /// Fails unless it is among the hosts with addresses, if there are any. A host may be an address itself, which nothing resolves.
+    pub(crate) fn within(&self, addresses: &Addresses) -> Result<(), Error> {
+        match addresses.is_empty() || addresses.contains_key(&self.host) {
+            true => Ok(()),
+            false => Err(Error::Elsewhere {
+                server: self.server.clone(),
+            }),
+        }
     }
 
     /// Whether nothing is encrypted.
@@ -224,7 +248,7 @@ impl Exchange {
         let (head, body) = response.into_parts();
         let token = head.headers.get("x-subject-token");
         let token = token.and_then(|token| token.to_str().ok());
-        let body = Limited::new(body, LARGEST).collect().await;
+        let body = Limited::new(body, self.endpoint.largest).collect().await;
         let body = body.map_err(|_| self.strange(what))?.to_bytes();
         Ok(Reply {
             status: head.status.as_u16(),

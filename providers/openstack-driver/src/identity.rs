@@ -122,5 +122,6 @@ async fn list<T: DeserializeOwned>(
     if reply["truncated"] == Value::Bool(true) {
         return Err(keystone.strange(field));
     }
-    serde_json::from_value(reply[field].take()).map_err(|_| keystone.strange(field))
+    let list = reply.get_mut(field).map(Value::take);
+    serde_json::from_value(list.unwrap_or_default()).map_err(|_| keystone.strange(field))
 }

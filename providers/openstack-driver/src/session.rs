@@ -50,6 +50,14 @@ struct Token {
 impl Session {
     pub(crate) fn new(access: Access) -> Result<Self, Error> {
         let login = Login::read(&access.clouds, &access.cloud)?;
+        let endpoints = [
+            Some(&login.keystone),
+            login.nova.as_ref(),
+            login.neutron.as_ref(),
+        ];
+        for endpoint in endpoints.into_iter().flatten() {
+            endpoint.within(&access.addresses)?;
+        }
         let is_plain = login.keystone.is_plain();
         let connections = Connections::new(access.ca.as_deref(), is_plain, access.addresses)?;
         let exchange = |endpoint| Exchange::new(connections.clone(), endpoint);

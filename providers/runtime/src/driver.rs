@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::external::REMEMBERED;
 
 /// Reads and changes one external system, for instance Keystone. Requests are JSON that a composer writes and this driver
-/// understands; they may hold a credential, so they are never shown.
+/// understands; they may hold a credential, so they are never shown. The field `access` tells instances of a system apart: a call
+/// invalidates what is cached of the same instance.
 pub trait Driver: Send + Sync {
     /// The system's name in [`ExternalRequest::system`](provider_composer::ExternalRequest::system).
     fn system(&self) -> &'static str;

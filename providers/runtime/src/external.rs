@@ -1,9 +1,11 @@
 //! External systems: their drivers, and a cache of their responses.
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt;
 use provider_composer::{ExternalRequest, Lookup};
 use serde_json::Value;
 use tokio::sync::Semaphore;
@@ -56,7 +58,7 @@ impl ExternalSystems {
     /// Sends a request that only reads, and remembers the response.
     pub(crate) async fn observe(&self, request: &ExternalRequest) -> Result<(), DriverError> {
         let driver = self.driver(request)?;
-        let reading = driver.observe(&request.content);
+        let reading = guarded(driver.observe(&request.content));
         let _permit = self.requests.acquire().await;
         let response = timeout(TIMEOUT, reading)
             .await
@@ -67,13 +69,15 @@ impl ExternalSystems {
         Ok(())
     }
 
-    /// Calls the system, and drops its cached responses.
+    /// Calls the system, and drops the cached responses of the same instance of it.
     pub(crate) async fn call(&self, call: &ExternalRequest) -> Result<(), DriverError> {
-        let called = self.driver(call)?.call(&call.content);
+        let called = guarded(self.driver(call)?.call(&call.content));
         let _permit = self.requests.acquire().await;
         let called = timeout(TIMEOUT, called).await;
-        self.responses()
-            .retain(|(system, _), _| *system != call.system);
+        let instance = instance(&call.content);
+        self.responses().retain(|(system, content), _| {
+            *system != call.system || self::instance(content) != instance
+        });
         called.map_err(|_| slow(call))?
     }
 
@@ -91,10 +95,88 @@ impl ExternalSystems {
     }
 }
 
+/// The instance of a system that a request is sent to, as the request has it.
+fn instance(content: &str) -> Option<Value> {
+    let mut request: Value = serde_json::from_str(content).ok()?;
+    request.get_mut("access").map(Value::take)
+}
+
+/// A driver that panics on a response fails the request, and not the operator.
+async fn guarded<T>(
+    request: impl Future<Output = Result<T, DriverError>>,
+) -> Result<T, DriverError> {
+    let done = AssertUnwindSafe(request).catch_unwind().await;
+    done.unwrap_or_else(|_| {
+        Err(DriverError::Unavailable(
+            "the driver failed because of a defect: report it with the operator's log".to_owned(),
+        ))
+    })
+}
+
 fn slow(request: &ExternalRequest) -> DriverError {
     DriverError::Unavailable(format!(
         "{} did not respond within {} s",
         request.system,
         TIMEOUT.as_secs()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::future::BoxFuture;
+
+    use super::*;
+
+    struct Echo;
+
+    impl Driver for Echo {
+        fn system(&self) -> &'static str {
+            "echo"
+        }
+
+        fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+            async move {
+                assert!(!query.contains("defect"), "a defect");
+                Ok(Value::from(query))
+            }
+            .boxed()
+        }
+
+        fn call<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+            async { Ok(()) }.boxed()
+        }
+    }
+
+    fn request(access: &str, what: &str) -> ExternalRequest {
+        ExternalRequest {
+            system: "echo",
+            content: serde_json::json!({ "access": access, "what": what }).to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn call_invalidates_what_is_cached_of_the_same_instance() {
+        let systems = ExternalSystems::new(vec![Box::new(Echo)]);
+        let (own, others) = (request("own", "servers"), request("another", "servers"));
+        for request in [&own, &others] {
+            systems.observe(request).await.unwrap();
+        }
+        systems.call(&request("own", "change")).await.unwrap();
+        assert!(systems.cached(&own).is_none());
+        assert!(
+            systems.cached(&others).is_some(),
+            "a tenant delays no other"
+        );
+    }
+
+    #[tokio::test]
+    async fn driver_that_panics_fails_one_request() {
+        let systems = ExternalSystems::new(vec![Box::new(Echo)]);
+        let failure = systems
+            .observe(&request("own", "defect"))
+            .await
+            .unwrap_err();
+        assert!(matches!(failure, DriverError::Unavailable(_)), "{failure}");
+        systems.observe(&request("own", "servers")).await.unwrap();
+    }
 }

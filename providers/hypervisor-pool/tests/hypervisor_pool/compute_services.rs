@@ -392,7 +392,7 @@ fn nova_is_asked_about_the_nodes_that_are_nearest_to_being_free() {
         cordon(&mut cluster, node, true);
     }
     later(&mut cluster);
-    assert_eq!(nova.change(|state| state.asked.len()), 32);
+    assert_eq!(nova.change(|state| state.asked.len()), 8);
     nova.occupy("node-49", 0, 0);
     pod(&mut cluster, "drain", "node-49", Some(true));
     later(&mut cluster);
@@ -423,9 +423,10 @@ fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
     );
     settle(&mut cluster, "prod");
     later(&mut cluster);
+    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
     let marked = |metadata: Value| {
         let mut metadata = metadata;
-        metadata["c5c3.hypervisor-share"] = json!("prod");
+        metadata["c5c3.hypervisor-share"] = json!(uid);
         metadata
     };
     let both = json!(["node-a", "node-b"]);
@@ -462,12 +463,26 @@ fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
     assert_eq!([status, reason], ["False", "Invalid"]);
     assert!(message.contains("lacks the metadata a+b"), "{message}");
 
-    cluster.edit(&share_key("prod"), |share| {
-        let spec = share["spec"].as_object_mut().unwrap();
-        spec.remove("aggregate");
-        spec.remove("availabilityZone");
-    });
-    later(&mut cluster);
+    let mut remove = |field: &str| {
+        cluster.edit(&share_key("prod"), |share| {
+            share["spec"].as_object_mut().unwrap().remove(field);
+        });
+        later(&mut cluster);
+        later(&mut cluster);
+    };
+    remove("availabilityZone");
+    let made = json!([[
+        "renamed",
+        null,
+        marked(json!({ "example.com:rack": "1" })),
+        both
+    ]]);
+    assert_eq!(
+        aggregates(&nova),
+        made,
+        "Nova removes no zone, so it is made again"
+    );
+    remove("aggregate");
     assert_eq!(aggregates(&nova), json!([]));
 }
 
@@ -486,10 +501,14 @@ fn aggregate_that_somebody_made_is_not_changed() {
     assert_eq!(nova.change(|state| state.aggregates.clone()), [made]);
     let [_, reason, message] = condition(&cluster, "prod", "AggregateReady");
     assert_eq!(reason, "NameTaken");
+    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
     assert_eq!(
         message,
-        "Nova has an aggregate hv-pool-a that isn't of this share: delete it, or hand it over by `openstack aggregate set \
-         --property c5c3.hypervisor-share=prod hv-pool-a`"
+        format!(
+            "Nova has an aggregate hv-pool-a that isn't of this share: delete it, or hand it over by `openstack aggregate set \
+             --property c5c3.hypervisor-share={} hv-pool-a`",
+            uid.as_str().unwrap()
+        )
     );
 }
 
@@ -516,4 +535,37 @@ fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
     pod(&mut cluster, "drain", "node-a", None);
     later(&mut cluster);
     assert_eq!(aggregates(&nova), json!([]));
+}
+
+/// The shares of a control plane have one name in all clusters.
+#[test]
+fn aggregate_of_another_pool_stays_as_it_is() {
+    let (mut cluster, nova) = started();
+    let other = Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "another UID".to_owned())]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(other.clone()));
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    let all = nova.change(|state| state.aggregates.clone());
+    assert_eq!(all[0], other);
+    assert_eq!((all.len(), all[1].name.as_str()), (2, "hv-pool-a"));
+}
+
+#[test]
+fn empty_node_whose_service_a_tenant_enables_is_released() {
+    let (mut cluster, nova) = started();
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    pod(&mut cluster, "nova-compute", "node-b", Some(true));
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    nova.change(|state| state.services.get_mut("node-b").unwrap().disabled = None);
+    pod(&mut cluster, "drain", "node-b", None);
+    pod(&mut cluster, "nova-compute", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
 }

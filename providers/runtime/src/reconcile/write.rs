@@ -64,13 +64,13 @@ impl Controller {
             }
             made.wrote = true;
             if let Err(error) = self.external(self.external.call(call)).await {
+                // Another call may be about something else.
                 made.problems.push(match &error {
                     DriverError::Unavailable(why) => {
                         Failure::transient(Reason::SystemUnavailable, why)
                     }
                     DriverError::Refused(why) => Failure::new(Reason::SystemRefused, why),
                 });
-                return Ok(made);
             }
         }
         Ok(made)
