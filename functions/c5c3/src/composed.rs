@@ -349,21 +349,6 @@ impl<'a> Composed<'a> {
         self.desire(&name, &usage, true)
     }
 
-    /// Keeps an existing Usage, and lets what it protects be deleted: Crossplane deletes a Usage that is composed once what uses is
-    /// gone, and at once if it names nothing that does (internal/controller/protection/usage).
-    fn release(&mut self, name: &str) -> Result<(), Fatal> {
-        let Some(document) = self.observed(name) else {
-            return Ok(());
-        };
-        let mut usage: Usage = document
-            .parse()
-            .map_err(|error| Fatal::from(error).within(name))?;
-        match usage.spec.by.take() {
-            Some(_) => self.desire(name, &usage, true),
-            None => Ok(()),
-        }
-    }
-
     fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
         let api_version = match self.scope {
             Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
@@ -374,7 +359,7 @@ impl<'a> Composed<'a> {
             kind: "Usage".to_owned(),
             spec: UsageSpec {
                 of,
-                by: Some(by),
+                by,
                 reason: reason.to_owned(),
                 replay_deletion: true,
             },

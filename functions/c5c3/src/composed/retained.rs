@@ -106,14 +106,13 @@ impl Composed<'_> {
             .filter(is_kept)
             .map(|leftover| (leftover.name, leftover.document))
             .collect();
-        // What is used is deleted once its Usages are gone, since Crossplane refuses it before.
+        // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
         for name in &usages {
             if let Some((of, by)) = name.split_once("-until-")
                 && let Some(leftover) = leftovers.iter().find(|leftover| leftover.name == of)
                 && self.desired.contains(by)
                 && !leftovers.iter().filter(is_kept).any(|kept| kept.name == of)
             {
-                self.release(name)?;
                 kept.insert(leftover.name, leftover.document);
             }
         }

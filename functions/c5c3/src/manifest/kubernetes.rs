@@ -177,9 +177,8 @@ pub struct Usage {
 pub struct UsageSpec {
     /// What is used.
     pub of: UsageRef,
-    /// What uses it; none while what is used is released.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<UsageRef>,
+    /// What uses it.
+    pub by: UsageRef,
     /// Why, for whoever tries to delete it.
     pub reason: String,
     /// Delete again, once the Usage is gone, what somebody wanted deleted meanwhile.

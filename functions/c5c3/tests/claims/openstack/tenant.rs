@@ -203,11 +203,8 @@ fn clouds_yaml_stays_until_the_control_plane_is_deleted_but_not_without_tenant_a
     }
     call = call.applied(&outcome, connected);
     call.input.as_mut().unwrap()["tenantAccess"].take();
-    let mut outcome = call.run();
-    for _ in 0..2 {
-        call = call.applied(&outcome, connected);
-        outcome = call.run();
-    }
+    let outcome = call.run();
+    let outcome = call.applied(&outcome, connected).run();
     for name in usages.into_iter().chain([PUSH, PULL]) {
         assert!(!outcome.desired.contains_key(name), "{name}");
     }
