@@ -97,7 +97,7 @@ impl Session {
 
     /// Remembers that a server didn't answer.
     fn noted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        if let Err(error @ (Error::Unreachable { .. } | Error::Slow { .. })) = &result {
+        if let Err(error @ Error::Slow { .. }) = &result {
             let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
             *silent = Some((Instant::now(), error.clone()));
         }

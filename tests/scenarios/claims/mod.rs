@@ -14,8 +14,8 @@ use lab::suite::{LAB, Scenario, core};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 420 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Gate, 420 s, hostile_tenant_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate, 600 s, hostile_tenant_on_2_4, [LAB, &[core(Release::V2_4)]]),
     scenario!(Long, 300 s, hostile_tenant_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Gate, 240 s, claims_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Long, 420 s, whole_life_on_1_20, [LAB, &[core(Release::V1_20)]]),
