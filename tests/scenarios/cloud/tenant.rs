@@ -15,6 +15,9 @@ const POD: Kind = kind("v1", "Pod");
 const UNUSED: &str =
     "hypervisor-1 DISK_GB=0 MEMORY_MB=0 VCPU=0\nhypervisor-2 DISK_GB=0 MEMORY_MB=0 VCPU=0";
 
+/// How often a server is pinged while its host's agents are replaced.
+const PINGS_PER_SECOND: u32 = 5;
+
 /// A tenant of a control plane, and what is behind it.
 pub struct Tenant<'a> {
     /// The control plane's pods.
@@ -117,7 +120,8 @@ impl Tenant<'_> {
         let (fabric, [hypervisor, _]) = (self.fabric, self.hypervisors);
         let log = self.cloud.node.folder("pings", SERVICE_USER)?.join("log");
         let log = log.to_str().context("the folder's path isn't UTF-8")?;
-        let ping = format!("ping -i 0.2 {address} > {log} 2>&1 < /dev/null & echo $!");
+        let interval = 1.0 / f64::from(PINGS_PER_SECOND);
+        let ping = format!("ping -i {interval} {address} > {log} 2>&1 < /dev/null & echo $!");
         let process = fabric.run(&["sh", "-c", &ping])?;
         for agent in [
             "ovn-controller",
@@ -249,7 +253,7 @@ impl Tenant<'_> {
     }
 }
 
-/// The numbers of the pings that weren't answered, by ping's output. The last one may be on its way when ping is stopped.
+/// The numbers of the pings that weren't answered, by ping's output. Those of the last second may be on their way when ping is stopped.
 fn lost(pings: &str) -> Result<Vec<u32>> {
     let answers = pings.lines().filter(|line| line.contains(" bytes from "));
     let numbers = answers.filter_map(|line| {
@@ -263,7 +267,9 @@ fn lost(pings: &str) -> Result<Vec<u32>> {
     });
     let sent = sent.context("ping reports nothing")?;
     ensure!(sent > 10, "only {sent} pings were sent:\n{pings}");
-    Ok((1..sent)
+    let last = answered.last().copied().unwrap_or_default();
+    let settled = last.max(sent.saturating_sub(PINGS_PER_SECOND));
+    Ok((1..=settled)
         .filter(|number| !answered.contains(number))
         .collect())
 }
