@@ -4,6 +4,7 @@
 //! aren't known are refused, so a typo is an error that names the field.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, HypervisorAccess, Infrastructure};
 use c5c3_api::hypervisor::AgentImages;
@@ -216,9 +217,26 @@ pub struct GardenerPreset {
     pub volume: Option<Volume>,
     /// What the extension takes for the cluster's control plane; placeholders as in `infrastructureConfig`.
     pub control_plane_config: Option<Template>,
+    /// Machines of a hypervisor pool for everything but its agents, so that no program with rights over the pool runs beside the
+    /// servers of tenants. Without them everything runs on the hypervisors.
+    pub system_machines: Option<SystemMachines>,
     /// How many machines beyond the wanted ones a control plane cluster may grow to.
     #[serde(default = "headroom")]
     pub headroom: u32,
+}
+
+/// Machines of a hypervisor pool for everything but its agents.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemMachines {
+    /// Machine type in the CloudProfile, or class of bare metal.
+    pub machine_type: String,
+    /// What `{machinePool}` in `workerConfig` stands for.
+    pub machine_pool: Option<String>,
+    /// Fewest, over all zones.
+    pub minimum: NonZeroU32,
+    /// Most, over all zones.
+    pub maximum: NonZeroU32,
 }
 
 /// How clusters are reached.

@@ -38,6 +38,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
                 "node-role.kubernetes.io/openstack-control-plane".to_owned(),
                 String::new(),
             )]),
+            reserved_for: None,
             bare_metal: None,
         },
     )?;

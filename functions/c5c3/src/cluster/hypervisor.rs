@@ -8,13 +8,17 @@ use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::access::ACCESS;
-use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers};
+use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
 use super::{Cluster, check_name, size_accepted};
 use crate::composed::Creation;
 use crate::composite::Composite;
+use crate::input::SystemMachines;
 use crate::manifest::{Kind, Manifest};
 use crate::pools::promised;
 use crate::{SETTLED, WAITING};
+
+/// The role of nodes that run servers: their label, and the taint that keeps all pods but agents away.
+const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 
 /// Name of the composed settings.
 const POOL: &str = "pool";
@@ -41,22 +45,29 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         size = size.max(shoot::last_size(request, "hypervisor")?.unwrap_or_default());
     }
     let ironcore = spec.ironcore.as_ref();
-    let workers = cluster.workers(
+    let zones = cluster.zones(&spec.region, &spec.labels)?;
+    let system = cluster.presets.gardener.system_machines.as_ref();
+    let mut workers = cluster.workers(
         request,
         &Workers {
             name: "hypervisor",
             machine: &ironcore
                 .map_or_else(default_machine_class, |metal| metal.machine_class.clone()),
-            zones: &cluster.zones(&spec.region, &spec.labels)?,
+            zones: &zones,
             minimum: size.min(spec.max_workers),
             maximum: spec.max_workers,
             volume: None,
             labels: node_labels(spec),
+            reserved_for: system.map(|_| ROLE),
             bare_metal: Some(BareMetal {
                 machine_pool: ironcore.map(|metal| metal.machine_pool.as_str()),
+                keeps: true,
             }),
         },
     )?;
+    if let Some(system) = system {
+        workers.extend(cluster.workers(request, &system_workers(system, &zones))?);
+    }
 
     let networking = cluster.networking(request, spec.network.ranges())?;
     let network = Some(networking.ranges());
@@ -131,6 +142,24 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     Ok(())
 }
 
+/// Machines for everything but agents.
+fn system_workers<'a>(system: &'a SystemMachines, zones: &'a [Zone<'a>]) -> Workers<'a> {
+    Workers {
+        name: "system",
+        machine: &system.machine_type,
+        zones,
+        minimum: system.minimum.min(system.maximum).get(),
+        maximum: system.maximum.get(),
+        volume: None,
+        labels: BTreeMap::new(),
+        reserved_for: None,
+        bare_metal: Some(BareMetal {
+            machine_pool: system.machine_pool.as_deref(),
+            keeps: false,
+        }),
+    }
+}
+
 /// A pool isn't shrunk below what its consumers were promised.
 fn least_workers(
     spec: &HypervisorClusterSpec,
@@ -160,9 +189,5 @@ fn node_labels(spec: &HypervisorClusterSpec) -> BTreeMap<String, String> {
         .labels
         .iter()
         .map(|(label, value)| (format!("c5c3.io/{label}"), value.clone()));
-    let role = (
-        "node-role.kubernetes.io/hypervisor".to_owned(),
-        String::new(),
-    );
-    labels.chain([role]).collect()
+    labels.chain([(ROLE.to_owned(), String::new())]).collect()
 }

@@ -119,6 +119,7 @@ fn nodes(
     let machine = ironcore.map_or_else(default_machine_class, |metal| metal.machine_class.clone());
     let bare_metal = BareMetal {
         machine_pool: ironcore.map(|metal| metal.machine_pool.as_str()),
+        keeps: true,
     };
     let group = |name, zones: &[Zone<'_>], size| {
         let role = format!("node-role.kubernetes.io/{name}");
@@ -130,6 +131,7 @@ fn nodes(
             maximum: size,
             volume: None,
             labels: BTreeMap::from([(role, String::new())]),
+            reserved_for: None,
             bare_metal: Some(bare_metal),
         };
         cluster.workers(request, &wanted)

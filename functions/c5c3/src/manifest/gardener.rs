@@ -115,9 +115,41 @@ pub struct Worker {
     /// Annotations of the nodes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<&'static str, &'static str>,
+    /// What keeps pods away from the nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taints: Vec<Taint>,
+    /// Whether Gardener's system components run there. Gardener wants one group at least in which they do, which is the default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_components: Option<SystemComponents>,
     /// What the extension takes for these machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<Value>,
+}
+
+/// Keeps pods away that don't tolerate it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Taint {
+    /// Key.
+    pub key: &'static str,
+    /// What happens to pods that don't tolerate it.
+    pub effect: &'static str,
+}
+
+impl Taint {
+    /// Pods that don't tolerate it aren't scheduled; those that run stay.
+    pub fn no_schedule(key: &'static str) -> Self {
+        Taint {
+            key,
+            effect: "NoSchedule",
+        }
+    }
+}
+
+/// Whether Gardener's system components run on a group of machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemComponents {
+    /// Whether they do.
+    pub allow: bool,
 }
 
 /// How machines get a new operating system or minor version of Kubernetes (Gardener's GEP-31).

@@ -110,6 +110,53 @@ fn gardener_never_replaces_or_deletes_bare_metal_by_itself(#[case] file: &str) {
     );
 }
 
+#[test]
+fn only_agents_run_on_hypervisors_where_there_are_other_machines() {
+    let mut call = pool("hv-pool-a");
+    let facts = |call: &Call| {
+        let outcome = call.run();
+        let workers = outcome.manifest("shoot")["spec"]["provider"]["workers"].clone();
+        let worker = |worker: &Value| {
+            let parts = ["name", "taints", "systemComponents", "minimum", "maximum"];
+            let mut parts = parts.map(|part| worker[part].clone()).to_vec();
+            parts.push(worker["updateStrategy"].clone());
+            parts.push(worker["providerConfig"]["extraServerLabels"].clone());
+            Value::Array(parts)
+        };
+        workers
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(worker)
+            .collect::<Value>()
+    };
+    let hypervisors = server_labels("ironcore-baremetal-kvm", "eu-de-1a");
+    let system = server_labels("system", "eu-de-1a");
+    let taint = json!([{"key": "node-role.kubernetes.io/hypervisor", "effect": "NoSchedule"}]);
+    assert_eq!(
+        facts(&call),
+        json!([
+            ["hypervisor", taint, {"allow": false}, 50, 100, "ManualInPlaceUpdate", hypervisors],
+            ["system", null, null, 2, 3, "AutoRollingUpdate", system],
+        ])
+    );
+
+    let gardener = call.input.as_mut().unwrap()["gardener"].as_object_mut();
+    gardener.unwrap().remove("systemMachines");
+    assert_eq!(
+        facts(&call),
+        json!([[
+            "hypervisor",
+            null,
+            null,
+            50,
+            100,
+            "ManualInPlaceUpdate",
+            hypervisors
+        ]])
+    );
+}
+
 #[rstest]
 #[case("/gardener/maintenance/autoUpdate/machineImageVersion", json!(true),
     "maintenance.autoUpdate.machineImageVersion is true; set it to false")]
@@ -358,7 +405,7 @@ fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
     assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
 }
 
-/// Names, zones, sizes and extension's configuration of a Shoot's groups of machines.
+/// Names, zones, sizes and extension's configuration of a Shoot's groups of machines, but for those of the system.
 fn groups(outcome: &Outcome) -> Value {
     let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
     let group = |worker: &Value| {
@@ -374,8 +421,13 @@ fn groups(outcome: &Outcome) -> Value {
         .as_array()
         .into_iter()
         .flatten()
+        .filter(|worker| !worker["name"].as_str().is_some_and(is_system))
         .map(group)
         .collect()
+}
+
+fn is_system(group: &str) -> bool {
+    group.starts_with("system")
 }
 
 fn server_labels(machine_pool: &str, zone: &str) -> Value {
@@ -469,7 +521,7 @@ fn pool_whose_zone_is_changed_says_that_machines_do_not_move() {
     "the label availability-zone is az-9, and gardener.zones of the Composition's input has az-1, az-2, az-3 for region \
      eu-de-1; use one of these or add az-9 to the input")]
 #[case("/input/gardener/workerConfig/extraServerLabels", json!({"zone": "{zone}"}),
-    "the Composition's input can't select the machines of spec.ironcore.machinePool: put {machinePool} into \
+    "the Composition's input can't select the machines of a machine pool: put {machinePool} into \
      gardener.workerConfig")]
 #[case("/input/gardener/workerConfig/extraServerLabels", json!({"pool": "{machinePool}"}),
     "the Composition's input can't select the machines of a zone: put {zone} into gardener.workerConfig")]

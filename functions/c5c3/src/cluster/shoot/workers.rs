@@ -10,7 +10,9 @@ use serde_json::Value;
 use super::SHOOT;
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
-use crate::manifest::gardener::{Machine, Networking, UpdateStrategy, Volume, Worker};
+use crate::manifest::gardener::{
+    Machine, Networking, SystemComponents, Taint, UpdateStrategy, Volume, Worker,
+};
 use crate::names::{fitted, hash};
 
 /// Label of a pool that names the zone of all its machines.
@@ -41,16 +43,19 @@ pub struct Workers<'a> {
     pub volume: Option<&'a str>,
     /// Labels of the nodes.
     pub labels: BTreeMap<String, String>,
-    /// Where bare metal comes from. Machines on bare metal hold servers or data, so that Gardener may neither replace nor
-    /// delete them by itself.
+    /// The role whose pods alone run on the nodes. Without it all pods do.
+    pub reserved_for: Option<&'static str>,
+    /// Where bare metal comes from.
     pub bare_metal: Option<BareMetal<'a>>,
 }
 
 /// Where bare metal comes from.
 #[derive(Clone, Copy)]
 pub struct BareMetal<'a> {
-    /// IronCore's machine pool, if the claim names one.
+    /// IronCore's machine pool, if one is named.
     pub machine_pool: Option<&'a str>,
+    /// Whether the machines hold servers or data, so that Gardener may neither replace nor delete them by itself.
+    pub keeps: bool,
 }
 
 /// A zone of a region.
@@ -213,7 +218,15 @@ impl Cluster<'_> {
                 volume: gardener.volume(wanted.volume),
                 zones: group.zones,
                 labels: wanted.labels.clone(),
-                annotations: wanted.bare_metal.map(|_| KEEP_NODE).into_iter().collect(),
+                annotations: wanted.keeps().then_some(KEEP_NODE).into_iter().collect(),
+                taints: wanted
+                    .reserved_for
+                    .into_iter()
+                    .map(Taint::no_schedule)
+                    .collect(),
+                system_components: wanted
+                    .reserved_for
+                    .map(|_| SystemComponents { allow: false }),
                 provider_config: group.provider_config,
             }
         };
@@ -221,10 +234,17 @@ impl Cluster<'_> {
     }
 }
 
+impl Workers<'_> {
+    fn keeps(&self) -> bool {
+        self.bare_metal.is_some_and(|metal| metal.keeps)
+    }
+}
+
 impl GardenerPreset {
     /// The groups of machines that do not exist yet.
     fn groups(&self, wanted: &Workers<'_>) -> Vec<Group> {
         let update_strategy = match (self.update_strategy, wanted.bare_metal) {
+            (_, Some(BareMetal { keeps: false, .. })) => UpdateStrategy::AutoRollingUpdate,
             (Some(strategy), _) => strategy,
             (None, Some(_)) => UpdateStrategy::ManualInPlaceUpdate,
             (None, None) => UpdateStrategy::AutoRollingUpdate,
@@ -281,16 +301,17 @@ impl GardenerPreset {
             let config = self.worker_config.as_ref();
             config.is_some_and(|config| config.has(placeholder))
         };
-        let problem = if self.maintenance.auto_update.machine_image_version {
+        let problem = if bare_metal.keeps && self.maintenance.auto_update.machine_image_version {
             format!("{REPLACED}maintenance.autoUpdate.machineImageVersion is true; set it to false")
-        } else if self
-            .machine_image
-            .as_ref()
-            .is_none_or(|image| image.version.is_none())
+        } else if bare_metal.keeps
+            && self
+                .machine_image
+                .as_ref()
+                .is_none_or(|image| image.version.is_none())
         {
             format!("{REPLACED}machineImage has no version; give the one that machines have")
         } else if bare_metal.machine_pool.is_some() && !selects("{machinePool}") {
-            "can't select the machines of spec.ironcore.machinePool: put {machinePool} into gardener.workerConfig"
+            "can't select the machines of a machine pool: put {machinePool} into gardener.workerConfig"
                 .to_owned()
         } else if !selects("{zone}") {
             "can't select the machines of a zone: put {zone} into gardener.workerConfig".to_owned()
