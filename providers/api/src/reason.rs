@@ -170,7 +170,8 @@ reasons! {
         NotInImage,
     }
     "A Tempest" {
-        /// Tests of the last run failed: `status.failures` names them, and the log of the run says why.
+        /// Tests of the last run failed: `status.failures` of the Tempest names them, and the log of the run says why. Correct the
+        /// cause, then [run them again](tempest.md#run-tests-again).
         TestsFailed,
         /// The last run ended without results; the message says why. It is tried again.
         TestsNotRun,
@@ -218,6 +219,8 @@ reasons! {
         PoolsReady,
         /// The storage cluster has enough disks.
         EnoughDisks,
+        /// The claim no longer has `verify`, so what an earlier run of Tempest found doesn't count.
+        NotVerified,
         /// Nothing is kept that the spec no longer wants.
         NothingRetained,
         /// The Shoot runs.

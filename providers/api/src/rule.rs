@@ -77,6 +77,13 @@ pub(crate) const OCTAVIA_NEEDS: Rule = Rule::new(
     "octavia needs nova and neutron: switch them on, or octavia off",
 );
 
+pub(crate) const VERIFIED_SERVICES: Rule = Rule::new(
+    "!has(self.verify) || !has(self.verify.services) || self.verify.services.all(service, \
+     (service != 'glance' || self.services.glance) && (service != 'nova' || self.services.nova) && \
+     (service != 'neutron' || self.services.neutron) && (service != 'cinder' || self.services.cinder))",
+    "verify.services names a service that services disables: enable it, or remove it from verify.services",
+);
+
 pub(crate) const MAX_WORKERS: Rule = Rule::new(
     "self.maxWorkers >= self.workers",
     "maxWorkers is below workers: raise maxWorkers or lower workers",

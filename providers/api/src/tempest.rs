@@ -20,6 +20,9 @@ use crate::{
 pub struct TempestSpec {
     /// When tests are run, as cron has it.
     pub schedule: Schedule,
+    /// Whether the schedule is suspended. Tests then run only once for each change of what is tested.
+    #[serde(skip_serializing_if = "is_default")]
+    pub suspend: bool,
     /// OpenStack release that is tested, for instance 2025.2. Without it the one that Tempest's image is made for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16), regex(pattern = RELEASE))]
@@ -50,6 +53,7 @@ impl Default for TempestSpec {
     fn default() -> Self {
         Self {
             schedule: Schedule::nightly(),
+            suspend: false,
             release: None,
             image: Image::default(),
             keystone: KeystoneAccess::default(),
@@ -136,7 +140,8 @@ impl CustomResource for TempestSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TempestStatus {
-    /// What holds of the tests: TestsPassed is of the last run; Ready says that they are run.
+    /// What holds of the tests: TestsPassed is of the last run, and Unknown until what the spec says has been tested; Ready says
+    /// that they are run.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

@@ -129,6 +129,9 @@ pub const STALLED: &str = "Stalled";
 /// Present and True while the resource isn't Ready, and nothing is wrong; also of kstatus.
 pub const RECONCILING: &str = "Reconciling";
 
+/// The status of a condition that is neither True nor False.
+const UNKNOWN: &str = "Unknown";
+
 impl From<Vec<Condition>> for Conditions {
     fn from(conditions: Vec<Condition>) -> Self {
         Self(conditions.into_iter().map(Said::of).collect())
@@ -146,6 +149,16 @@ impl Conditions {
         self.say(type_, progress, false);
     }
 
+    /// Sets a condition about a result, which Ready doesn't wait for either. Unlike what isn't ready, a result that is waited for
+    /// isn't False but Unknown.
+    pub fn note_result(&mut self, type_: &str, progress: &Progress) {
+        self.note(type_, progress);
+        let said = self.0.iter_mut().find(|said| said.is(type_));
+        if let (Some(said), Progress::Waiting { .. }) = (said, progress) {
+            UNKNOWN.clone_into(&mut said.condition.status);
+        }
+    }
+
     fn say(&mut self, type_: &str, progress: &Progress, counts: bool) {
         let (status, reason, message) = match progress {
             Progress::Ready => ("True", Reason::Ready, ""),
@@ -153,7 +166,7 @@ impl Conditions {
             | Progress::Failed {
                 reason, message, ..
             } => ("False", *reason, message.as_str()),
-            Progress::Unknown { message } => ("Unknown", Reason::LookupFailed, message.as_str()),
+            Progress::Unknown { message } => (UNKNOWN, Reason::LookupFailed, message.as_str()),
         };
         let condition = Condition {
             type_: type_.to_owned(),

@@ -91,10 +91,13 @@ impl Composer for ControlPlaneComposer {
         let connection = catalogue::tenant(&recipe, observed, desired, turn)?;
         let agent_endpoints = recipe.hypervisor_access(observed, desired);
         let conditions = &mut desired.conditions;
+        let status = status::write(&recipe, &rollout, &survey, conditions);
+        let verified = recipe.verified(&survey, observed, conditions);
         Ok(ControlPlaneStatus {
             connection,
             agent_endpoints,
-            ..status::write(&recipe, &rollout, &survey, conditions)
+            verified,
+            ..status
         })
     }
 }

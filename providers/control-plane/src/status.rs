@@ -58,6 +58,7 @@ pub fn write(
         endpoints: endpoints(recipe, survey),
         connection: None,
         agent_endpoints: Vec::new(),
+        verified: None,
     }
 }
 

@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 /// How many names and runs a status has.
 const NAMES: usize = 20;
+/// How many of the names a message has.
+const SHOWN: usize = 3;
 const RUNS: usize = 10;
 /// The longest name or message, in characters.
 const LENGTH: usize = 1000;
@@ -99,14 +101,14 @@ impl<'a> Run<'a> {
             );
             return Progress::failing(Reason::TestsNotRun, message);
         }
-        match (report.failed, report.failures.first()) {
-            (0, _) => Progress::Ready,
-            (failed, first) => Progress::failing(
+        match report.failed {
+            0 => Progress::Ready,
+            failed => Progress::failing(
                 Reason::TestsFailed,
                 format!(
-                    "{failed} of {} tests failed, for instance {}; {logs}",
+                    "{failed} of {} tests failed{}; {logs}",
                     report.results().total_tests,
-                    line(first.map_or("one without a name", String::as_str))
+                    report.first_failures()
                 ),
             ),
         }
@@ -154,19 +156,32 @@ impl Report {
         }
     }
 
+    /// The first failed tests, for a message.
+    fn first_failures(&self) -> String {
+        let first = &self.failures[..self.failures.len().min(SHOWN)];
+        match first.is_empty() {
+            true => String::new(),
+            false => format!(", for instance {}", line(&first.join(", "))),
+        }
+    }
+
     /// Whether there are results.
     fn ran(&self) -> bool {
         self.results().total_tests > 0
     }
 }
 
-/// The progress that a condition reported before.
+/// The progress that a condition reported before. None where it was Unknown.
 pub fn before(conditions: &[Condition], type_: &str) -> Option<Progress> {
     let condition = conditions.iter().find(|other| other.type_ == type_)?;
-    Some(match condition.status.as_str() {
-        "True" => Progress::Ready,
-        _ => Progress::failing(Reason::reported(&condition.reason), &condition.message),
-    })
+    match condition.status.as_str() {
+        "True" => Some(Progress::Ready),
+        "False" => {
+            let reason = Reason::reported(&condition.reason);
+            Some(Progress::failing(reason, &condition.message))
+        }
+        _ => None,
+    }
 }
 
 /// A duration such as 45m12s.

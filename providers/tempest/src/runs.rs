@@ -79,7 +79,7 @@ impl<'a> Runs<'a> {
         &self.owner
     }
 
-    /// Runs the tests once for what is tested now, and on the schedule. Never two at once, since each run deletes what an
+    /// Runs the tests once for what is tested now, and on the schedule unless that is suspended. Never two at once, since each run deletes what an
     /// interrupted one left behind. Returns the progress of the first.
     pub fn run(
         &self,
@@ -109,7 +109,7 @@ impl<'a> Runs<'a> {
             name: SCHEDULED,
             when: spec.schedule.as_str().to_owned(),
             program,
-            suspended: !waits.is_ready() || matches!(once, Progress::Waiting { .. }),
+            suspended: spec.suspend || !waits.is_ready() || matches!(once, Progress::Waiting { .. }),
         };
         self.jobs.on_schedule(&schedule, desired);
         once
@@ -178,7 +178,7 @@ impl<'a> Runs<'a> {
             },
             once => once,
         });
-        desired.conditions.note(PASSED, &passed);
+        desired.conditions.note_result(PASSED, &passed);
         let cleaned_up = ended.last();
         let cleaned_up = cleaned_up.and_then(|run| run.cleaned_up(self.service, &self.prefix));
         if let Some(cleaned_up) = cleaned_up.or_else(|| before(conditions, CLEANED_UP)) {

@@ -185,6 +185,22 @@ fn tests_wait_for_dependencies() {
 }
 
 #[test]
+fn suspended_schedule_leaves_one_run_for_each_change() {
+    let mut cluster = given();
+    change(&mut cluster, &json!({ "suspend": true }));
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(scheduled(&cluster)["spec"]["suspend"], true);
+    let first = jobs(&cluster);
+    assert_eq!(first.len(), 1);
+    change(&mut cluster, &json!({ "release": "2026.1" }));
+    cluster.settle(&TEMPEST, "tempest");
+    assert_ne!(jobs(&cluster), first);
+    change(&mut cluster, &json!({ "suspend": false }));
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(scheduled(&cluster)["spec"]["suspend"], json!(null));
+}
+
+#[test]
 fn two_runs_never_overlap() {
     let mut cluster = given();
     cluster.compose(&TEMPEST, "tempest").unwrap();
@@ -205,7 +221,7 @@ fn two_runs_never_overlap() {
     let (status, reason, message) = passed(&cluster);
     assert_eq!(
         (status.as_str(), reason.as_str()),
-        ("False", "WaitingForPod")
+        ("Unknown", "WaitingForPod")
     );
     assert_eq!(
         message,
@@ -333,7 +349,7 @@ fn tests_of_an_earlier_spec_prove_nothing() {
     let (status_, reason, message) = passed(&cluster);
     assert_eq!(
         (status_.as_str(), reason.as_str()),
-        ("False", "WaitingForJob")
+        ("Unknown", "WaitingForJob")
     );
     assert!(
         message.starts_with("waits for Job tempest-run-"),
@@ -343,6 +359,33 @@ fn tests_of_an_earlier_spec_prove_nothing() {
         status(&cluster)["results"]["passedTests"],
         10,
         "the last run's"
+    );
+}
+
+#[test]
+fn tests_of_a_spec_that_is_back_run_again() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    ends(&mut cluster, "tempest-run-a", r#"{"passed": 10}"#);
+    for release in ["2026.1", "2025.2"] {
+        change(&mut cluster, &json!({ "release": release }));
+        cluster.compose(&TEMPEST, "tempest").unwrap();
+        assert_eq!(passed(&cluster).0, "Unknown", "{release}");
+    }
+    cluster.settle(&TEMPEST, "tempest");
+    ends(&mut cluster, "tempest-run-b", r#"{"passed": 10}"#);
+    assert_eq!(passed(&cluster).0, "True");
+}
+
+#[test]
+fn message_has_the_first_failed_tests() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    let report = json!({ "failed": 4, "failures": ["a", "b", "c", "d"] });
+    ends(&mut cluster, "tempest-run-a", &report.to_string());
+    assert_eq!(
+        passed(&cluster).2,
+        "4 of 4 tests failed, for instance a, b, c; see `kubectl logs -n openstack tempest-run-a`"
     );
 }
 

@@ -31,7 +31,7 @@ pub use self::{
         CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,
         NovaService, OtherService, Overrides, RotationInterval, Service, ServiceFernet,
     },
-    status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase},
+    status::{ControlPlaneStatus, ReleaseUpdate, ServiceState, UpdatePhase, Verified},
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
 };
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};

@@ -37,6 +37,9 @@ pub struct TempestComponent {
     pub enabled: bool,
     /// When tests are run, as cron has it.
     pub schedule: Schedule,
+    /// Whether the schedule is suspended. Tests then run only once for each change of what is tested, for instance the release.
+    #[serde(skip_serializing_if = "is_default")]
+    pub suspend: bool,
     /// Which tests are run. Without it as Tempest's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
@@ -50,6 +53,7 @@ impl Default for TempestComponent {
         Self {
             enabled: false,
             schedule: Schedule::nightly(),
+            suspend: false,
             tests: None,
             image: Image::default(),
         }

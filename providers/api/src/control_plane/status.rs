@@ -17,7 +17,7 @@ use crate::{
 #[serde(rename_all = "camelCase", default)]
 pub struct ControlPlaneStatus {
     /// What holds of the control plane: InfrastructureReady, KeystoneReady, KORCReady, ServicesReady and one for each
-    /// service; Ready is the sum of the others.
+    /// service; Ready is the sum of the others, but for CortexReady and TestsPassed.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,
@@ -43,6 +43,22 @@ pub struct ControlPlaneStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_name)]
     pub agent_endpoints: Vec<AgentEndpoint>,
+    /// What Tempest's last run found, with `tempest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+}
+
+/// What Tempest's last run found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Verified {
+    /// When it ended, RFC 3339.
+    #[schemars(extend("format" = "date-time"))]
+    pub time: String,
+    /// Tests that passed.
+    pub passed: u32,
+    /// Tests that failed.
+    pub failed: u32,
 }
 
 /// A service of a control plane.

@@ -3,6 +3,7 @@
 mod share;
 mod status;
 mod storage;
+mod verify;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ pub use self::{
         CephStorage, Compression, EphemeralPool, Filesystem, ImagePool, ObjectStore, Storage,
         VolumePool,
     },
+    verify::{VerifiedService, Verify},
 };
 use crate::{
     control_plane::TenantAccess,
@@ -30,7 +32,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
-    rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS
+    rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS,
+    rule::VERIFIED_SERVICES
 ]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
@@ -78,6 +81,10 @@ pub struct OpenStackClusterSpec {
     /// What the tenant's first user may do. Without it Domain.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub access: Option<TenantAccess>,
+    /// Tests that Tempest runs once after the control plane is created, and once after each change of its release or services. The
+    /// claim is Ready when they pass. Without it nothing is tested.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub verify: Option<Verify>,
 }
 
 impl Kind for OpenStackClusterSpec {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::control_plane::Connection;
+use crate::control_plane::{Connection, Verified};
 
 /// The observed control plane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct OpenStackClusterStatus {
     /// The Secret in the claim's namespace with which the tenant connects, once it works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
+    /// What Tempest's last run found, with `verify`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// The pools that the control plane consumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumed_pools: Option<ConsumedPools>,
@@ -35,9 +38,11 @@ pub enum Phase {
     Pending,
     /// Its parts are being made.
     Provisioning,
-    /// Its services answer.
+    /// Its services answer, and Tempest tests them.
+    Verifying,
+    /// Its services answer, and with `verify` their tests have passed.
     Ready,
-    /// It was ready, and a part of it or a pool isn't any more.
+    /// It was ready, and a part of it or a pool isn't any more; or its tests failed.
     Degraded,
     /// It can't be made as asked; the conditions say what to change.
     Failed,

@@ -1,14 +1,22 @@
-//! Tempest of a control plane.
+//! Tempest of a control plane, and what it found.
 
+use c5c3_api::control_plane::Verified;
 use c5c3_api::parts::Resources;
-use c5c3_api::tempest::{TempestSpec, TestedService, Tests};
-use provider_composer::{Custom, DesiredState};
+use c5c3_api::tempest::{TempestSpec, TempestStatus, TestedService, Tests};
+use provider_composer::{
+    Conditions, Custom, DesiredState, Lookup, ObservedState, Progress, Reason,
+};
 use provider_openstack::keystone_credentials;
 use provider_openstack::table::Tags;
+use serde::Deserialize;
 
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
+use crate::survey::{Sight, Survey};
+
+/// The condition of a Tempest, and of its control plane.
+const TESTS_PASSED: &str = "TestsPassed";
 
 impl Recipe<'_> {
     /// Wants Tempest.
@@ -17,6 +25,7 @@ impl Recipe<'_> {
         let said = self.spec().tempest.clone().unwrap_or_default();
         let spec = TempestSpec {
             schedule: said.schedule,
+            suspend: said.suspend,
             release: Some(tags.release.to_string()),
             image: self.image(step.name, tags.tempest, &said.image),
             keystone: self.access(named(&keystone_credentials(step.name))),
@@ -45,6 +54,53 @@ impl Recipe<'_> {
         Tests {
             services: running.map(|(_, service)| service).collect(),
             ..Tests::default()
+        }
+    }
+
+    /// Repeats what Tempest found: the condition that its tests passed, which Ready doesn't wait for, and the results of its last
+    /// run.
+    pub(crate) fn verified(
+        &self,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+        conditions: &mut Conditions,
+    ) -> Option<Verified> {
+        let sight = survey.get(&Node::Tempest)?;
+        conditions.note_result(TESTS_PASSED, &self.tests_passed(sight, observed));
+        let Lookup::Found(object) = &sight.object else {
+            return None;
+        };
+        let status = TempestStatus::deserialize(object.get("status")?).ok()?;
+        let results = status.results?;
+        Some(Verified {
+            time: status.last_run?,
+            passed: results.passed_tests,
+            failed: results.failed_tests,
+        })
+    }
+
+    /// Whether the tests passed of what the Tempest's present spec says.
+    fn tests_passed(&self, sight: &Sight, observed: &ObservedState<'_>) -> Progress {
+        let step = Node::Tempest.step();
+        let waiting = |message: String| Progress::waiting(Reason::WaitingFor(step.word), message);
+        let key = step.keys(self.namespace()).next();
+        let condition = match (&sight.object, key) {
+            (Lookup::Found(_), Some(key)) => observed.condition(&key, TESTS_PASSED),
+            _ => return waiting(sight.message().to_owned()),
+        };
+        match condition {
+            Lookup::Found(Some(condition)) => match condition.status.as_str() {
+                "True" => Progress::Ready,
+                "False" => {
+                    Progress::failing(Reason::reported(&condition.reason), condition.message)
+                }
+                _ => waiting(condition.message),
+            },
+            Lookup::Found(None) | Lookup::Missing => waiting(format!(
+                "{} hasn't reported whether its tests passed",
+                step.title()
+            )),
+            Lookup::Unknown(message) => Progress::Unknown { message },
         }
     }
 }

@@ -1,0 +1,36 @@
+//! What Tempest tests before a claim is Ready.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::parts::is_default;
+
+/// Tests of the control plane. Which tests of a service run, and how many at once, is the Composition's choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Verify {
+    /// The services that are tested: a test runs if all services that it uses are listed. Without it all enabled ones.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 6))]
+    pub services: Vec<VerifiedService>,
+}
+
+/// A service that Tempest tests.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum VerifiedService {
+    /// Identity.
+    Keystone,
+    /// Images.
+    Glance,
+    /// Inventory of resources.
+    Placement,
+    /// Compute.
+    Nova,
+    /// Networks.
+    Neutron,
+    /// Volumes.
+    Cinder,
+}
