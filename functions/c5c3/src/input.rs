@@ -49,6 +49,9 @@ pub struct OpenStackPresets {
     pub exposure: Option<ExposurePreset>,
     /// How tenants get the clouds.yaml of their control planes. Without it none gets one.
     pub tenant_access: Option<TenantAccessPreset>,
+    /// Which tests Tempest runs for claims with `verify`.
+    #[serde(default)]
+    pub tempest: TempestPreset,
     /// What each size means.
     pub sizes: BTreeMap<Size, SizePreset>,
 }
@@ -80,6 +83,26 @@ pub struct TenantAccessPreset {
     pub allow_admin: bool,
 }
 
+/// Which tests Tempest runs for claims with `verify`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TempestPreset {
+    /// Tests that are run, as a regular expression of Python's.
+    pub include_regex: String,
+    /// Tests that aren't run, for instance those that can't pass at this site.
+    pub exclude_regex: Option<String>,
+}
+
+impl Default for TempestPreset {
+    /// Tempest's smoke tests.
+    fn default() -> Self {
+        Self {
+            include_regex: "smoke".to_owned(),
+            exclude_regex: None,
+        }
+    }
+}
+
 fn site() -> String {
     "openstack".to_owned()
 }
@@ -94,6 +117,8 @@ pub struct SizePreset {
     pub services: ControlPlaneServices,
     /// Replicas of Cortex, where it is enabled.
     pub cortex: Option<CortexPreset>,
+    /// Tests that Tempest runs at once, where the claim has `verify`.
+    pub tempest: Option<TempestSize>,
     /// The part of every hypervisor pool.
     pub share: SharePreset,
     /// The most that a claim may store in each storage pool.
@@ -124,6 +149,13 @@ pub struct StorageLimits {
 pub struct CortexPreset {
     /// Replicas.
     pub replicas: u32,
+}
+
+/// Tempest of one size.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TempestSize {
+    /// Tests that run at once.
+    pub concurrency: u32,
 }
 
 /// The part of a hypervisor pool that a size gets.

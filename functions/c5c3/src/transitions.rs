@@ -27,6 +27,19 @@ pub fn repeat(response: &mut Response, type_: &str, holds: bool, of: &Reported, 
     transition(response, condition, holds || !is_stalled);
 }
 
+/// Sets a condition about a result: None while there is none.
+pub fn result(
+    response: &mut Response,
+    type_: &str,
+    holds: Option<bool>,
+    reason: &str,
+    message: String,
+) {
+    let status = holds.map_or(ConditionStatus::Unknown, ConditionStatus::from);
+    let condition = condition(type_, status, reason.to_owned(), message);
+    transition(response, condition, holds != Some(false));
+}
+
 /// Sets a condition that is no news: something comes after what another condition waits for.
 pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
     let reason = Reason::Pending.to_string();
@@ -44,10 +57,15 @@ fn transition(response: &mut Response, condition: Condition, is_normal: bool) {
     }
 }
 
-fn condition(type_: &str, holds: bool, reason: String, message: String) -> Condition {
+fn condition(
+    type_: &str,
+    status: impl Into<ConditionStatus>,
+    reason: String,
+    message: String,
+) -> Condition {
     Condition {
         type_: type_.to_owned(),
-        status: ConditionStatus::from(holds),
+        status: status.into(),
         reason,
         message,
     }

@@ -103,6 +103,11 @@ impl ObservedConditions {
         Self(composite.status.conditions)
     }
 
+    /// Whether this type was observed.
+    pub(crate) fn has(&self, type_: &str) -> bool {
+        self.0.iter().any(|observed| observed.r#type == type_)
+    }
+
     /// Whether this type was observed with the same status and reason.
     pub(crate) fn hold(&self, condition: &Condition) -> bool {
         self.0.iter().any(|observed| {

@@ -165,6 +165,11 @@ impl Response {
         self.condition(condition);
     }
 
+    /// Whether the composite resource was observed with a condition of this type.
+    pub fn had_condition(&self, type_: &str) -> bool {
+        self.observed_conditions.has(type_)
+    }
+
     /// Sends an event, for the composite resource and its claim. The protocol wants events only at transitions:
     /// prefer [`Response::transition`].
     pub fn result(

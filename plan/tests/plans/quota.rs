@@ -13,7 +13,7 @@ use crate::given::{assuming_ready, written};
 /// Amounts by resource, as a ResourceQuota names them.
 type Amounts = BTreeMap<&'static str, f64>;
 
-/// A claim on every service, in pools that are assumed to exist.
+/// A claim on every service, with tests, in pools that are assumed to exist.
 fn claim(size: &str) -> String {
     format!(
         "
@@ -26,6 +26,7 @@ spec:
   hypervisorClusters: [hv]
   storageClusters: [st]
   cortex: {{enabled: true}}
+  verify: {{}}
 "
     )
 }
@@ -164,6 +165,7 @@ fn a_quota_holds_a_control_plane_of_its_size_while_everything_is_updated(
         }
     }
     for kind in [
+        "CronJob",
         "Deployment",
         "Job",
         "MariaDB",

@@ -109,7 +109,9 @@ impl<'a> Runs<'a> {
             name: SCHEDULED,
             when: spec.schedule.as_str().to_owned(),
             program,
-            suspended: spec.suspend || !waits.is_ready() || matches!(once, Progress::Waiting { .. }),
+            suspended: spec.suspend
+                || !waits.is_ready()
+                || matches!(once, Progress::Waiting { .. }),
         };
         self.jobs.on_schedule(&schedule, desired);
         once

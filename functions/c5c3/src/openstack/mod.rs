@@ -15,6 +15,7 @@ mod site;
 mod status;
 mod tenant;
 mod unsupported;
+mod verify;
 mod wanted;
 
 use std::fmt::Display;

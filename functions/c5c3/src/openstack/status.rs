@@ -16,6 +16,7 @@ use super::keys::secret_name;
 use super::shares::Shares;
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
+use super::verify::Verdict;
 use super::wanted::{Client, Rbd};
 use crate::composed::Creation;
 use crate::observed::{Observation, condition};
@@ -51,23 +52,27 @@ impl Recipe<'_> {
     pub fn status(&self, findings: &Findings, response: &mut Response) -> Result<(), Fatal> {
         let problems = self.site.problems();
         let settled = findings.all_ready && problems.is_empty() && findings.accepted;
-        let phase = self.phase(findings, settled);
+        let control_plane = &findings.control_plane.status;
+        let verdict = self.verdict(control_plane);
+        let phase = self.phase(findings, settled, verdict);
         self.conditions(findings, &problems, response);
+        self.tests_passed(control_plane, response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {
             phase: Some(phase),
             connection,
-            endpoints: findings.control_plane.status.endpoints.clone(),
+            endpoints: control_plane.endpoints.clone(),
+            verified: self.verified(control_plane),
             consumed_pools: Some(self.consumed_pools(&findings.shares)),
             ceph_resources: self.ceph_resources(findings),
         })?;
-        response.composite_ready(Readiness::from(settled));
+        response.composite_ready(Readiness::from(phase == Phase::Ready));
         response.ttl(if settled { SETTLED } else { WAITING });
         Ok(())
     }
 
-    fn phase(&self, findings: &Findings, settled: bool) -> Phase {
+    fn phase(&self, findings: &Findings, settled: bool, verdict: Verdict) -> Phase {
         let control_plane = &findings.control_plane.status;
         let updating = !matches!(
             control_plane.update_phase,
@@ -76,7 +81,11 @@ impl Recipe<'_> {
         if !findings.accepted && !findings.control_plane.exists {
             Phase::Failed
         } else if settled {
-            Phase::Ready
+            match verdict {
+                Verdict::Passed => Phase::Ready,
+                Verdict::Pending => Phase::Verifying,
+                Verdict::Failed => Phase::Degraded,
+            }
         } else if !findings.control_plane.exists {
             if self.site.problems().is_empty() {
                 Phase::Provisioning
@@ -209,11 +218,11 @@ impl Recipe<'_> {
         transitions::set(response, type_, false, reason, message);
     }
 
-    /// Whether the claim has been ready before.
+    /// Whether every part of the claim has been ready before.
     fn was_ready(&self) -> bool {
         matches!(
             self.cluster.status.phase,
-            Some(Phase::Ready | Phase::Degraded)
+            Some(Phase::Verifying | Phase::Ready | Phase::Degraded)
         )
     }
 

@@ -7,6 +7,7 @@ mod pools;
 mod retained;
 mod shares;
 mod tenant;
+mod verify;
 
 use std::collections::BTreeSet;
 

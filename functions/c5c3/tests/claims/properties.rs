@@ -27,6 +27,7 @@ prop_compose! {
         compression in prop::sample::select(vec!["none", "passive", "aggressive", "force"]),
         objects in any::<bool>(),
         cortex in prop::option::of(any::<bool>()),
+        verify in any::<bool>(),
     ) -> Value {
         let [nova, neutron, cinder, glance, octavia, manila] = switches;
         let mut claim = json!({
@@ -45,6 +46,9 @@ prop_compose! {
         });
         if let Some(enabled) = cortex {
             claim["spec"]["cortex"] = json!({"enabled": enabled});
+        }
+        if verify {
+            claim["spec"]["verify"] = json!({});
         }
         claim
     }

@@ -1,0 +1,126 @@
+//! What Tempest tests before the claim is Ready, and what it found.
+
+use c5c3_api::Reason;
+use c5c3_api::control_plane::{ControlPlaneStatus, TempestComponent, Verified};
+use c5c3_api::openstack_cluster::VerifiedService;
+use c5c3_api::tempest::{TestedService, Tests};
+use function_protocol::Response;
+
+use super::Recipe;
+use crate::input::SizePreset;
+use crate::observed::condition;
+use crate::transitions;
+
+/// The condition of the claim, and of its ControlPlane.
+const TESTS_PASSED: &str = "TestsPassed";
+
+/// What Tempest found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The tests passed, or the claim wants none.
+    Passed,
+    /// They haven't ended.
+    Pending,
+    /// Some failed, or they could not be run.
+    Failed,
+}
+
+impl Recipe<'_> {
+    /// The ControlPlane's Tempest, where the claim wants it: once for each change of what is tested.
+    pub fn tempest(&self, preset: &SizePreset) -> Option<TempestComponent> {
+        let verify = self.cluster.spec.verify.as_ref()?;
+        let enabled = &self.cluster.spec.services;
+        let services = [
+            (VerifiedService::Keystone, TestedService::Identity, true),
+            (
+                VerifiedService::Glance,
+                TestedService::Image,
+                enabled.glance,
+            ),
+            (VerifiedService::Placement, TestedService::Placement, true),
+            (VerifiedService::Nova, TestedService::Compute, enabled.nova),
+            (
+                VerifiedService::Neutron,
+                TestedService::Network,
+                enabled.neutron,
+            ),
+            (
+                VerifiedService::Cinder,
+                TestedService::Volume,
+                enabled.cinder,
+            ),
+        ];
+        let is_wanted = |service| verify.services.is_empty() || verify.services.contains(service);
+        let wanted = services
+            .iter()
+            .filter(|(service, _, enabled)| *enabled && is_wanted(service));
+        let chosen = &self.presets.tempest;
+        let tests = Tests {
+            services: wanted.map(|(_, tested, _)| *tested).collect(),
+            include_regex: Some(chosen.include_regex.clone()),
+            exclude_regex: chosen.exclude_regex.clone(),
+            ..Tests::default()
+        };
+        let size = preset.tempest.as_ref();
+        Some(TempestComponent {
+            enabled: true,
+            suspend: true,
+            tests: Some(Tests {
+                concurrency: size.map_or(tests.concurrency, |size| size.concurrency),
+                ..tests
+            }),
+            ..TempestComponent::default()
+        })
+    }
+
+    /// What Tempest found, as the ControlPlane repeats it.
+    pub fn verdict(&self, control_plane: &ControlPlaneStatus) -> Verdict {
+        if self.cluster.spec.verify.is_none() {
+            return Verdict::Passed;
+        }
+        let passed = condition(&control_plane.conditions, TESTS_PASSED);
+        match passed.map(|passed| passed.status.as_str()) {
+            Some("True") => Verdict::Passed,
+            Some("False") => Verdict::Failed,
+            _ => Verdict::Pending,
+        }
+    }
+
+    /// The results of Tempest's last run, for a claim with `verify`.
+    pub fn verified(&self, control_plane: &ControlPlaneStatus) -> Option<Verified> {
+        self.cluster.spec.verify.as_ref()?;
+        control_plane.verified.clone()
+    }
+
+    /// Says what Tempest found, for a claim with `verify`.
+    pub fn tests_passed(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+        if self.cluster.spec.verify.is_none() {
+            // Crossplane keeps a condition that isn't set any more.
+            if response.had_condition(TESTS_PASSED) {
+                let (reason, message) = (Reason::NotVerified.name(), "the claim has no verify");
+                transitions::result(response, TESTS_PASSED, None, reason, message.to_owned());
+            }
+            return;
+        }
+        let (reason, message) = match condition(&control_plane.conditions, TESTS_PASSED) {
+            Some(passed) if !passed.reason.is_empty() => {
+                (passed.reason.as_str(), passed.message.as_str())
+            }
+            _ => (
+                Reason::Waiting.name(),
+                "Tempest tests the control plane when all of its services are ready",
+            ),
+        };
+        let (holds, message) = match self.verdict(control_plane) {
+            Verdict::Passed => (Some(true), message.to_owned()),
+            Verdict::Pending => (None, message.to_owned()),
+            Verdict::Failed => (
+                Some(false),
+                format!(
+                    "{message}; correct the cause, then remove spec.verify and set it again to run the tests again"
+                ),
+            ),
+        };
+        transitions::result(response, TESTS_PASSED, holds, reason, message);
+    }
+}

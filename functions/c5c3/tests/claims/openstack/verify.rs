@@ -1,0 +1,203 @@
+//! Tempest before a claim is Ready.
+
+use function_c5c3_fixtures::{Call, Outcome, well};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::call;
+
+const FAILED: &str = "2 of 89 tests failed, for instance a, b; see `kubectl logs -n openstack-customer-b-staging tempest-run-a`";
+
+/// A call for a claim with `verify`.
+fn verified() -> Call {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["verify"] = json!({});
+    call
+}
+
+/// The Tempest of the ControlPlane.
+fn tempest(call: &Call) -> Value {
+    call.run().manifest("control-plane")["spec"]["tempest"].clone()
+}
+
+/// All is well, but for what the ControlPlane says of the tests.
+fn tested(status: &'static str, reason: &'static str, message: &'static str) -> Tested {
+    Tested(json!({"type": "TestsPassed", "status": status, "reason": reason, "message": message}))
+}
+
+struct Tested(Value);
+
+impl Tested {
+    fn status(&self, name: &str, manifest: &Value) -> Value {
+        let mut status = well(name, manifest);
+        if name == "control-plane" {
+            let conditions = status["conditions"].as_array_mut().unwrap();
+            conditions.retain(|condition| condition["type"] != "TestsPassed");
+            conditions.extend(Some(self.0.clone()).filter(|said| !said["status"].is_null()));
+            status["verified"] = json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2});
+        }
+        status
+    }
+
+    /// Runs until nothing changes.
+    fn run(&self, mut call: Call) -> (Call, Outcome) {
+        call = call.admitted();
+        let mut outcome = call.run();
+        for _ in 0..6 {
+            call = call.applied(&outcome, |name, manifest| self.status(name, manifest));
+            call.composite["status"]["conditions"] = outcome.written_conditions();
+            outcome = call.run();
+        }
+        (call, outcome)
+    }
+}
+
+fn shown(outcome: &Outcome) -> (&Value, &str, &str) {
+    let (status, reason, _) = &outcome.conditions["TestsPassed"];
+    (&outcome.status["phase"], status, reason)
+}
+
+#[test]
+fn smoke_tests_of_enabled_services_run_once_for_each_release() {
+    let mut call = verified();
+    call.composite["spec"]["services"] = json!({"cinder": false});
+    assert_eq!(
+        tempest(&call),
+        json!({
+            "enabled": true, "schedule": "0 2 * * *", "suspend": true,
+            "tests": {
+                "services": ["identity", "image", "placement", "compute", "network"],
+                "concurrency": 2, "includeRegex": "smoke",
+            },
+        })
+    );
+    call.composite["spec"]["verify"] = json!({"services": ["glance", "keystone", "glance"]});
+    assert_eq!(
+        tempest(&call)["tests"]["services"],
+        json!(["identity", "image"])
+    );
+}
+
+#[test]
+fn site_chooses_the_tests_and_the_size_their_number() {
+    let mut call = verified();
+    let input = call.input.as_mut().unwrap();
+    input["tempest"] = json!({"includeRegex": "tempest\\.api", "excludeRegex": "migration"});
+    input["sizes"]["xlarge"]["tempest"] = json!({"concurrency": 7});
+    call.composite["spec"]["size"] = json!("xlarge");
+    let tests = &tempest(&call)["tests"];
+    assert_eq!(tests["includeRegex"], "tempest\\.api");
+    assert_eq!(tests["excludeRegex"], "migration");
+    assert_eq!(tests["concurrency"], 7);
+}
+
+#[test]
+fn claim_without_verify_has_no_tempest_and_no_condition() {
+    let call = call("customer-b-staging");
+    assert_eq!(tempest(&call), Value::Null);
+    let (_, outcome) = call.running();
+    assert!(!outcome.conditions.contains_key("TestsPassed"));
+    assert_eq!(outcome.status["verified"], Value::Null);
+    assert_eq!(outcome.status["phase"], "Ready");
+}
+
+#[test]
+fn claim_is_ready_when_its_tests_have_passed() {
+    let (_, outcome) = verified().running();
+    assert_eq!(shown(&outcome), (&json!("Ready"), "True", "Ready"));
+    assert_eq!(outcome.composite_ready, Some(true));
+    assert_eq!(
+        outcome.status["verified"],
+        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 0})
+    );
+}
+
+#[rstest]
+#[case::no_condition_yet(Tested(json!({})), "Waiting")]
+#[case::running(
+    tested(
+        "Unknown",
+        "WaitingForTempest",
+        "waits for Job tempest-run-1, which runs"
+    ),
+    "WaitingForTempest"
+)]
+fn claim_waits_while_its_tests_run(#[case] tests: Tested, #[case] reason: &str) {
+    let (call, outcome) = tests.run(verified());
+    assert_eq!(shown(&outcome), (&json!("Verifying"), "Unknown", reason));
+    assert_eq!(outcome.composite_ready, Some(false));
+    assert_eq!(outcome.events, Vec::<String>::new(), "it is no news");
+    assert!(
+        outcome.ready.values().all(|ready| *ready),
+        "{:?}",
+        outcome.ready
+    );
+
+    // A part that fails meanwhile was ready before.
+    let broken = |name: &str, manifest: &Value| match name {
+        "control-plane" => json!({"conditions": [{"type": "Ready", "status": "False"}]}),
+        _ => well(name, manifest),
+    };
+    let outcome = call.applied(&outcome, broken).run();
+    assert_eq!(outcome.status["phase"], "Degraded");
+}
+
+#[test]
+fn failed_tests_take_nothing_from_a_claim_that_ran() {
+    let (call, before) = verified().running();
+    let failed = tested("False", "TestsFailed", FAILED);
+    let mut call = call.applied(&before, |name, manifest| failed.status(name, manifest));
+    call.composite["status"]["conditions"] = before.written_conditions();
+    let outcome = call.run();
+    assert_eq!(
+        shown(&outcome),
+        (&json!("Degraded"), "False", "TestsFailed")
+    );
+    assert_eq!(outcome.composite_ready, Some(false));
+    let (.., message) = &outcome.conditions["TestsPassed"];
+    assert_eq!(
+        *message,
+        format!(
+            "{FAILED}; correct the cause, then remove spec.verify and set it again to run the tests again"
+        )
+    );
+    assert_eq!(outcome.events, [message.as_str()]);
+    assert_eq!(
+        outcome.status["verified"],
+        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2})
+    );
+    assert_eq!(outcome.desired, before.desired, "everything stays");
+    assert_eq!(outcome.ready, before.ready);
+    for field in ["endpoints", "connection", "consumedPools", "cephResources"] {
+        assert_eq!(outcome.status[field], before.status[field], "{field}");
+    }
+    for (type_, condition) in &before.conditions {
+        if type_ != "TestsPassed" {
+            assert_eq!(outcome.conditions[type_], *condition, "{type_}");
+        }
+    }
+}
+
+#[test]
+fn tests_of_the_next_release_are_waited_for() {
+    let (call, before) = verified().running();
+    let pending = Tested(json!({}));
+    let call = call.applied(&before, |name, manifest| pending.status(name, manifest));
+    let outcome = call.run();
+    assert_eq!(shown(&outcome), (&json!("Verifying"), "Unknown", "Waiting"));
+}
+
+#[test]
+fn claim_without_verify_any_more_is_ready_and_shows_no_old_result() {
+    let (mut call, _) = tested("False", "TestsFailed", FAILED).run(verified());
+    let spec = call.composite["spec"].as_object_mut().unwrap();
+    spec.remove("verify");
+    let outcome = call.run();
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["tempest"],
+        Value::Null
+    );
+    assert_eq!(shown(&outcome), (&json!("Ready"), "Unknown", "NotVerified"));
+    assert_eq!(outcome.status["verified"], Value::Null);
+    assert_eq!(outcome.composite_ready, Some(true));
+}
