@@ -27,7 +27,7 @@ pub fn repeat(response: &mut Response, type_: &str, holds: bool, of: &Reported, 
     transition(response, condition, holds || !is_stalled);
 }
 
-/// Sets a condition about a result: None while there is none.
+/// Sets a condition about a result. None is no news: there is no result yet, or none is wanted any more.
 pub fn result(
     response: &mut Response,
     type_: &str,
@@ -37,7 +37,10 @@ pub fn result(
 ) {
     let status = holds.map_or(ConditionStatus::Unknown, ConditionStatus::from);
     let condition = condition(type_, status, reason.to_owned(), message);
-    transition(response, condition, holds != Some(false));
+    match holds {
+        Some(holds) => transition(response, condition, holds),
+        None => response.condition(condition),
+    }
 }
 
 /// Sets a condition that is no news: something comes after what another condition waits for.

@@ -24,16 +24,17 @@ struct Operator {
     groups: &'static [&'static str],
     /// The status of an object that is as wanted.
     ready: fn(&Key, &Manifest) -> Value,
-    /// The Secrets that come with an object.
-    secrets: Secrets,
+    /// The objects that come with an object.
+    creates: Creates,
 }
 
-/// Returns the Secrets that come with an object. The function given finds another Secret of its namespace.
-type Secrets = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
+/// Returns the Secrets and Pods that come with an object. The function given finds another Secret of its namespace.
+type Creates = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
 const OPERATORS: [Operator; 12] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
-    Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads),
+    Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads)
+        .with(infrastructure::of_workloads),
     Operator::new("Gardener", &["core.gardener.cloud"], pools::gardener),
     Operator::new("Rook", &["ceph.rook.io"], pools::rook),
     Operator::new(
@@ -87,12 +88,12 @@ impl Operator {
             name,
             groups,
             ready,
-            secrets: |_, _| Vec::new(),
+            creates: |_, _| Vec::new(),
         }
     }
 
-    const fn with(self, secrets: Secrets) -> Self {
-        Self { secrets, ..self }
+    const fn with(self, creates: Creates) -> Self {
+        Self { creates, ..self }
     }
 }
 
@@ -143,14 +144,14 @@ impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
                     };
                     store.get(&secret).map(|secret| secret.value().clone())
                 };
-                works.then(|| (key.clone(), status(), (operator.secrets)(manifest, &beside)))
+                works.then(|| (key.clone(), status(), (operator.creates)(manifest, &beside)))
             })
             .collect();
-        for (key, status, secrets) in ready {
-            for secret in secrets {
-                let secret = Manifest::try_from(secret)?;
-                if store.get(&Key::of(&key.cluster, &secret)).is_none() {
-                    store.apply(&key.cluster, secret, Some(&key));
+        for (key, status, created) in ready {
+            for object in created {
+                let object = Manifest::try_from(object)?;
+                if store.get(&Key::of(&key.cluster, &object)).is_none() {
+                    store.apply(&key.cluster, object, Some(&key));
                 }
             }
             store.set_status(&key, status);

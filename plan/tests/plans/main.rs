@@ -16,3 +16,5 @@ mod quota;
 mod refused;
 #[cfg(test)]
 mod validation;
+#[cfg(test)]
+mod verify;

@@ -117,7 +117,7 @@ impl Recipe<'_> {
                 pipelines: cortex.pipelines.clone(),
                 ..CortexComponent::default()
             }),
-            tempest: self.tempest(preset),
+            tempest: self.tempest(preset, composed),
             access: self.access(composed),
             global: self.global(composed),
             ..ControlPlaneSpec::default()

@@ -92,7 +92,7 @@ impl Recipe<'_> {
             } else {
                 Phase::Pending
             }
-        } else if self.was_ready() && !updating {
+        } else if self.was_ready() && !updating && verdict != Verdict::Pending {
             Phase::Degraded
         } else {
             Phase::Provisioning
@@ -218,11 +218,11 @@ impl Recipe<'_> {
         transitions::set(response, type_, false, reason, message);
     }
 
-    /// Whether every part of the claim has been ready before.
+    /// Whether the claim has been ready before.
     fn was_ready(&self) -> bool {
         matches!(
             self.cluster.status.phase,
-            Some(Phase::Verifying | Phase::Ready | Phase::Degraded)
+            Some(Phase::Ready | Phase::Degraded)
         )
     }
 

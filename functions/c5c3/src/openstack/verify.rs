@@ -5,14 +5,24 @@ use c5c3_api::control_plane::{ControlPlaneStatus, TempestComponent, Verified};
 use c5c3_api::openstack_cluster::VerifiedService;
 use c5c3_api::tempest::{TestedService, Tests};
 use function_protocol::Response;
+use serde::Deserialize;
 
 use super::Recipe;
+use super::site::CONTROL_PLANE;
+use crate::composed::Composed;
 use crate::input::SizePreset;
 use crate::observed::condition;
 use crate::transitions;
 
 /// The condition of the claim, and of its ControlPlane.
 const TESTS_PASSED: &str = "TestsPassed";
+
+/// What is read of the ControlPlane's spec as it was last wanted.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LastTempest {
+    tempest: Option<TempestComponent>,
+}
 
 /// What Tempest found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +36,19 @@ pub enum Verdict {
 }
 
 impl Recipe<'_> {
-    /// The ControlPlane's Tempest, where the claim wants it: once for each change of what is tested.
-    pub fn tempest(&self, preset: &SizePreset) -> Option<TempestComponent> {
+    /// The ControlPlane's Tempest, where the claim wants it: it tests once for each change of what is tested. The first time it waits
+    /// for all that isn't in the control plane, since its tests need hypervisors and storage.
+    pub fn tempest(
+        &self,
+        preset: &SizePreset,
+        composed: &Composed<'_>,
+    ) -> Option<TempestComponent> {
         let verify = self.cluster.spec.verify.as_ref()?;
+        let last: Option<LastTempest> = composed.last_wanted(CONTROL_PLANE);
+        let exists = last.is_some_and(|last| last.tempest.is_some());
+        if !exists && !composed.all_ready() && !composed.is_rendered() {
+            return None;
+        }
         let enabled = &self.cluster.spec.services;
         let services = [
             (VerifiedService::Keystone, TestedService::Identity, true),
@@ -108,11 +128,18 @@ impl Recipe<'_> {
             }
             _ => (
                 Reason::Waiting.name(),
-                "Tempest tests the control plane when all of its services are ready",
+                "Tempest tests the control plane when everything else is ready",
             ),
         };
         let (holds, message) = match self.verdict(control_plane) {
-            Verdict::Passed => (Some(true), message.to_owned()),
+            Verdict::Passed => {
+                let passed = control_plane
+                    .verified
+                    .as_ref()
+                    .map(|verified| verified.passed);
+                let message = passed.map(|passed| format!("{passed} tests passed"));
+                (Some(true), message.unwrap_or_default())
+            }
             Verdict::Pending => (None, message.to_owned()),
             Verdict::Failed => (
                 Some(false),

@@ -12,5 +12,6 @@ mod hypervisor_access;
 mod mistakes;
 mod network;
 mod release;
+mod verified;
 
 use provider_control_plane_fixtures as stage;

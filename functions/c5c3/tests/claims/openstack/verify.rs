@@ -15,9 +15,10 @@ fn verified() -> Call {
     call
 }
 
-/// The Tempest of the ControlPlane.
+/// The Tempest of the ControlPlane, when everything else is ready.
 fn tempest(call: &Call) -> Value {
-    call.run().manifest("control-plane")["spec"]["tempest"].clone()
+    let (_, outcome) = call.clone().running();
+    outcome.manifest("control-plane")["spec"]["tempest"].clone()
 }
 
 /// All is well, but for what the ControlPlane says of the tests.
@@ -105,6 +106,7 @@ fn claim_without_verify_has_no_tempest_and_no_condition() {
 fn claim_is_ready_when_its_tests_have_passed() {
     let (_, outcome) = verified().running();
     assert_eq!(shown(&outcome), (&json!("Ready"), "True", "Ready"));
+    assert_eq!(outcome.conditions["TestsPassed"].2, "87 tests passed");
     assert_eq!(outcome.composite_ready, Some(true));
     assert_eq!(
         outcome.status["verified"],
@@ -133,12 +135,46 @@ fn claim_waits_while_its_tests_run(#[case] tests: Tested, #[case] reason: &str) 
         outcome.ready
     );
 
-    // A part that fails meanwhile was ready before.
     let broken = |name: &str, manifest: &Value| match name {
         "control-plane" => json!({"conditions": [{"type": "Ready", "status": "False"}]}),
         _ => well(name, manifest),
     };
     let outcome = call.applied(&outcome, broken).run();
+    assert_eq!(
+        outcome.status["phase"], "Provisioning",
+        "it was never ready"
+    );
+}
+
+#[test]
+fn tests_begin_when_hypervisors_and_storage_are_ready() {
+    let unready = |name: &str, manifest: &Value| match name {
+        "share-hv-pool-a" => json!({}),
+        _ => well(name, manifest),
+    };
+    let mut call = verified().admitted();
+    let mut outcome = call.run();
+    for _ in 0..6 {
+        call = call.applied(&outcome, unready);
+        outcome = call.run();
+        assert_eq!(
+            outcome.manifest("control-plane")["spec"]["tempest"],
+            Value::Null
+        );
+    }
+    assert_eq!(
+        shown(&outcome),
+        (&json!("Provisioning"), "Unknown", "Waiting")
+    );
+    let (call, outcome) = call.running();
+    assert_eq!(outcome.status["phase"], "Ready");
+
+    // What exists stays while something else isn't ready.
+    let outcome = call.applied(&outcome, unready).run();
+    assert_eq!(
+        outcome.manifest("control-plane")["spec"]["tempest"]["enabled"],
+        true
+    );
     assert_eq!(outcome.status["phase"], "Degraded");
 }
 
