@@ -66,6 +66,8 @@ NAMED = (
     ("identity", "roles", "roles"),
     ("identity", "domains", "domains"),
 )
+# The size in bytes of an image that a run creates.
+IMAGE_SIZE = 1 << 20
 # Deletions take a while, and some wait for others.
 PASSES, PAUSE = 30, 5
 
@@ -91,9 +93,10 @@ class Cloud:
 
     def send(self, method, service, path, body=None):
         request = urllib.request.Request(f"{self.endpoints[service]}/{path}", method=method)
-        request.add_header("Content-Type", "application/json")
+        is_file = isinstance(body, bytes)
+        request.add_header("Content-Type", "application/octet-stream" if is_file else "application/json")
         if body:
-            request.data = json.dumps(body).encode()
+            request.data = body if is_file else json.dumps(body).encode()
         if self.token:
             request.add_header("X-Auth-Token", self.token)
         with urllib.request.urlopen(request, context=self.trust, timeout=60) as answer:
@@ -122,7 +125,8 @@ class Cloud:
         return [domain for domain in named if (domain["name"], domain["description"]) == (name, owner)]
 
     def create_admin(self, name, owner):
-        """Creates a domain with an administrator. Tempest creates its own users and projects in the same domain."""
+        """Creates a domain with an administrator, and returns the administrator's project and Tempest's options. Tempest creates its
+        own users and projects in the same domain."""
         if self.list("identity", f"domains?name={name}", "domains"):
             raise Refused(f"Keystone has a domain {name} that this Tempest didn't create: rename that domain")
         password, domain = secrets.token_urlsafe(32), self.create("domain", name=name, description=owner)
@@ -137,7 +141,27 @@ class Cloud:
             "default_credentials_domain_name": name,
             "admin_password": password,
         }
-        return {"auth": auth, "identity": {"default_domain_id": domain}}
+        return project, {"auth": auth, "identity": {"default_domain_id": domain}}
+
+    def flavors(self):
+        """The flavors, the smallest first."""
+        found = self.list("compute", "flavors/detail", "flavors")
+        return sorted(found, key=lambda flavor: (flavor["ram"], flavor["disk"]))
+
+    def create_flavors(self, name):
+        """Creates small flavors, which are deleted by their names."""
+        for ram in (128, 256):
+            flavor = {"name": f"{name}-{ram}", "ram": ram, "vcpus": 1, "disk": 1}
+            self.send("POST", "compute", "flavors", {"flavor": flavor})
+        return self.flavors()
+
+    def create_image(self, name, project):
+        """Creates a public image in a project of the run, with which it is deleted. It is empty: tests don't connect to servers."""
+        image = {"name": f"{name}-empty", "owner": project, "visibility": "public"}
+        formats = {"disk_format": "raw", "container_format": "bare"}
+        created = self.send("POST", "image", "v2/images", {**image, **formats})[1]
+        self.send("PUT", "image", f"v2/images/{created['id']}/file", bytes(IMAGE_SIZE))
+        return created
 
     def left_in_projects(self, domain):
         """What tests left in the projects of the domain."""
@@ -177,18 +201,23 @@ class Cloud:
         return not self.domains(name, owner)
 
 
-def discovered(cloud):
-    """Options that depend on the cloud: small flavors, a public image, an external network."""
-    flavors = sorted(cloud.list("compute", "flavors/detail", "flavors"), key=lambda flavor: (flavor["ram"], flavor["disk"]))
+def discovered(cloud, name, project, services):
+    """Options that depend on the cloud: small flavors, a public image, an external network. Where the tests need flavors and images,
+    and the cloud has none, it gets some."""
+    flavors = cloud.flavors()
+    if not flavors and "compute" in services:
+        flavors = cloud.create_flavors(name)
     images = cloud.list("image", "v2/images?visibility=public&status=active&sort=size:asc", "images")
+    if not images and "image" in cloud.endpoints and services & {"compute", "image"}:
+        images = [cloud.create_image(name, project)]
     networks = cloud.list("network", "v2.0/networks?router:external=true", "networks")
     options = {"service_available": {}, "compute": {}, "network": {}}
-    for name, (option, _) in SERVICES.items():
+    for service, (option, _) in SERVICES.items():
         if option:
-            options["service_available"][option] = name in cloud.available()
+            options["service_available"][option] = service in cloud.available()
     for option, found in (("flavor_ref", flavors), ("image_ref", images)):
-        for name, one in zip((option, option + "_alt"), (found + found[-1:])[:2]):
-            options["compute"][name] = one["id"]
+        for field, one in zip((option, option + "_alt"), (found + found[-1:])[:2]):
+            options["compute"][field] = one["id"]
     if networks:
         options["network"]["public_network_id"] = networks[0]["id"]
     return options
@@ -257,7 +286,8 @@ def run(cloud, name, tests):
     services = set(tests["services"]) or cloud.available()
     if missing := services - cloud.available():
         raise Refused(f"spec.tests.services has {min(missing)}, which Keystone's catalogue doesn't have in this region: remove it")
-    configure({**cloud.create_admin(name, tests["owner"]), **discovered(cloud)})
+    project, account = cloud.create_admin(name, tests["owner"])
+    configure({**account, **discovered(cloud, name, project, services)})
     tempest = ("tempest", "run", "--config-file", f"{WORKSPACE}/tempest.conf")
     call("stestr", "--test-path", ".", "init")
     listed, status = call(*tempest, "--list-tests", stdout=subprocess.PIPE)

@@ -24,6 +24,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Python("keystone"),
         Need::Python("tempest"),
     ]]),
+    scenario!(Gate, 30 s, tempest_creates_what_servers_need, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
 ];
 
@@ -210,6 +211,79 @@ fn composed(url: &str, tests: &Value) -> Result<BTreeMap<String, String>> {
     let maps = cluster.all::<ConfigMap>();
     let map = maps.into_values().next().context("there is no ConfigMap")?;
     Ok(serde_json::from_value(map["data"].clone())?)
+}
+
+/// What a run asks of a cloud that has these flavors and images, and the options that it gets for servers.
+const PREPARE: &str = r#"
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+class Cloud(run.Cloud):
+    def __init__(self, has):
+        self.endpoints, self.has, self.asked = dict.fromkeys(["identity", "compute", "image"], ""), has, []
+
+    def send(self, method, service, path, body=None):
+        if method == "GET":
+            return None, self.has
+        self.asked.append([method, path, len(body) if isinstance(body, bytes) else body])
+        if path == "flavors":
+            self.has["flavors"].append({**body["flavor"], "id": f"flavor-{len(self.has['flavors'])}"})
+        return None, {"id": "image"}
+
+cloud = Cloud(json.loads(sys.argv[2]))
+print(json.dumps({"options": run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]))["compute"], "asked": cloud.asked}))
+"#;
+
+/// Prepares a cloud that has these flavors and images for tests of some services.
+fn prepared(has: &Value, services: &[&str]) -> Result<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(tools::tempest()?.join("python3"))
+        .args(["-c", PREPARE])
+        .arg(root.join("../providers/tempest/src"))
+        .arg(has.to_string())
+        .args(services)
+        .output()?;
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn tempest_creates_what_servers_need() -> Result<()> {
+    let nothing = json!({ "flavors": [], "images": [], "networks": [] });
+    let new = prepared(&nothing, &["compute", "identity"])?;
+    let flavor = |ram: u32| {
+        let flavor =
+            json!({ "name": format!("tempest-a-{ram}"), "ram": ram, "vcpus": 1, "disk": 1 });
+        json!(["POST", "flavors", { "flavor": flavor }])
+    };
+    let image = json!({
+        "name": "tempest-a-empty", "owner": "project", "visibility": "public", "disk_format": "raw",
+        "container_format": "bare",
+    });
+    let expected = json!({
+        "options": {
+            "flavor_ref": "flavor-0", "flavor_ref_alt": "flavor-1", "image_ref": "image", "image_ref_alt": "image",
+        },
+        "asked": [flavor(128), flavor(256), ["POST", "v2/images", image], ["PUT", "v2/images/image/file", 1_048_576]],
+    });
+    ensure!(new == expected, "{new}");
+
+    let small = json!({ "id": "small", "ram": 64, "disk": 1 });
+    let large = json!({ "id": "large", "ram": 512, "disk": 1 });
+    let has = json!({ "flavors": [large, small], "images": [{ "id": "cirros" }], "networks": [] });
+    let used = prepared(&has, &["compute"])?;
+    let expected = json!({
+        "options": {
+            "flavor_ref": "small", "flavor_ref_alt": "large", "image_ref": "cirros", "image_ref_alt": "cirros",
+        },
+        "asked": [],
+    });
+    ensure!(used == expected, "{used}");
+
+    let others = prepared(&nothing, &["identity", "network"])?;
+    ensure!(others == json!({ "options": {}, "asked": [] }), "{others}");
+    Ok(())
 }
 
 /// A run of Tempest 45 against a Keystone, without the output of tests: some passed, a test and the end of a class failed, one was
