@@ -32,9 +32,12 @@ impl Tested {
     fn status(&self, name: &str, manifest: &Value) -> Value {
         let mut status = well(name, manifest);
         if name == "control-plane" {
-            let conditions = status["conditions"].as_array_mut().unwrap();
-            conditions.retain(|condition| condition["type"] != "TestsPassed");
-            conditions.extend(Some(self.0.clone()).filter(|said| !said["status"].is_null()));
+            let of_tests = |condition: &&Value| condition["type"] == "TestsPassed";
+            let others = status["conditions"].as_array().into_iter().flatten();
+            let others = others.filter(|condition| !of_tests(condition));
+            let said = Some(&self.0).filter(of_tests);
+            let conditions: Vec<Value> = others.chain(said).cloned().collect();
+            status["conditions"] = json!(conditions);
             status["verified"] = json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2});
         }
         status
