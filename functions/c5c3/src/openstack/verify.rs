@@ -74,20 +74,16 @@ impl Recipe<'_> {
         let wanted = services
             .iter()
             .filter(|(service, _, enabled)| *enabled && is_wanted(service));
-        let chosen = &self.presets.tempest;
-        let tests = Tests {
-            services: wanted.map(|(_, tested, _)| *tested).collect(),
-            include_regex: Some(chosen.include_regex.clone()),
-            exclude_regex: chosen.exclude_regex.clone(),
-            ..Tests::default()
-        };
         let size = preset.tempest.as_ref();
+        let usual = Tests::default().concurrency;
         Some(TempestComponent {
             enabled: true,
             suspend: true,
             tests: Some(Tests {
-                concurrency: size.map_or(tests.concurrency, |size| size.concurrency),
-                ..tests
+                services: wanted.map(|(_, tested, _)| *tested).collect(),
+                concurrency: size.map_or(usual, |size| size.concurrency),
+                include_regex: Some(self.presets.tempest.include_regex.clone()),
+                exclude_regex: self.presets.tempest.exclude_regex.clone(),
             }),
             ..TempestComponent::default()
         })
@@ -133,12 +129,9 @@ impl Recipe<'_> {
         };
         let (holds, message) = match self.verdict(control_plane) {
             Verdict::Passed => {
-                let passed = control_plane
-                    .verified
-                    .as_ref()
-                    .map(|verified| verified.passed);
-                let message = passed.map(|passed| format!("{passed} tests passed"));
-                (Some(true), message.unwrap_or_default())
+                let verified = control_plane.verified.as_ref();
+                let passed = verified.map(|verified| format!("{} tests passed", verified.passed));
+                (Some(true), passed.unwrap_or_default())
             }
             Verdict::Pending => (None, message.to_owned()),
             Verdict::Failed => (
