@@ -55,6 +55,7 @@ impl Composer for Small {
         }
         if subject.spec.target.name == "noted" {
             desired.conditions.note("Noted", &progress);
+            desired.conditions.note_result("Found", &progress);
             desired.conditions.set("SourcesResolved", &Progress::Ready);
         }
         Ok(SecretAggregateStatus::default())
@@ -203,6 +204,7 @@ fn ready_does_not_wait_for_what_is_only_noted() {
         [
             ("SourcesResolved", "True"),
             ("Noted", "False"),
+            ("Found", "Unknown"),
             ("Ready", "True")
         ]
     );
