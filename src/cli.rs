@@ -53,6 +53,12 @@ pub enum Task {
     ///
     /// Nothing is written, and no Secret is read. Exit code: 0 when the cluster could be looked at, ready or not; 1 when it could not.
     Status(Status),
+    /// Serve a read-only web page of claims, pools, nodes and storage
+    ///
+    /// The cluster is read with the kubeconfig's rights, and the page is served on this machine only. With --per-viewer, the kubeconfig's
+    /// credentials aren't used: the cluster is read with the token that each request has as `Authorization: Bearer`, as an
+    /// authenticating proxy sets it, so that a viewer sees what he may list. Nothing is written, and no Secret is read.
+    Dashboard(Dashboard),
     /// Write the composite resource (XR) that Crossplane makes of a claim, for `crossplane render`
     Xr(Xr),
     /// Write the CompositeResourceDefinitions of all claims
@@ -256,6 +262,34 @@ pub struct Status {
     /// The context of the kubeconfig [default: its own choice]
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
+}
+
+#[derive(Args)]
+pub struct Dashboard {
+    /// The kubeconfig [default: the one that kubectl would use]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig [default: its own choice]
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Read the cluster with the token of each request, and with no other rights
+    #[arg(long)]
+    pub per_viewer: bool,
+    /// Where to serve the page; an address that isn't loopback needs --per-viewer and --tls-certs-dir
+    #[arg(long, value_name = "ADDRESS", default_value_t = c5c3_dashboard::DEFAULT_ADDRESS)]
+    pub address: SocketAddr,
+    /// Folder with tls.crt and tls.key, read again when they change [default: without TLS]
+    #[arg(long, value_name = "DIR")]
+    pub tls_certs_dir: Option<PathBuf>,
+    /// Where to serve /healthz, /readyz and /metrics, or `none`
+    #[arg(long, value_name = "ADDRESS", default_value_t = MetricsAddress(None))]
+    pub metrics_address: MetricsAddress,
+    /// Log more
+    #[arg(long, short)]
+    pub debug: bool,
+    /// How log lines look
+    #[arg(long, value_enum, default_value_t = Log::Text)]
+    pub log_format: Log,
 }
 
 /// How a status is written.

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Task::LabelsInjector(arguments) => task::labels_injector(&arguments),
         Task::Plan(arguments) => task::plan(&arguments),
         Task::Status(arguments) => task::status(&arguments),
+        Task::Dashboard(arguments) => task::dashboard(&arguments),
         Task::Xr(arguments) => task::xr(&arguments),
         Task::Xrds(arguments) => task::xrds(&arguments),
         Task::Completions(arguments) => task::completions(&arguments),

@@ -32,6 +32,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Box<dyn Operator>>> {
 pub fn drivers() -> Vec<Box<dyn Driver>> {
     vec![
         Box::new(provider_openstack_driver::Keystone::default()),
+        Box::new(provider_openstack_driver::Neutron::default()),
         Box::new(provider_openstack_driver::Nova::default()),
         Box::new(provider_ovsdb_driver::Ovsdb),
     ]

@@ -18,7 +18,7 @@ use terminal_size::{Height, Width};
 use tokio::runtime;
 
 use crate::cli::{
-    Cli, Completions, Function, Graph, LabelsInjector, Operator, Output, Plan, Status,
+    Cli, Completions, Dashboard, Function, Graph, LabelsInjector, Operator, Output, Plan, Status,
     StatusOutput, Xr, Xrds,
 };
 use crate::operators;
@@ -213,6 +213,23 @@ pub fn status(arguments: &Status) -> Result<ExitCode> {
         }
     };
     wait_for(shown())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Serves the dashboard until the process is told to stop.
+pub fn dashboard(arguments: &Dashboard) -> Result<ExitCode> {
+    function_runtime::init_logs(arguments.debug, arguments.log_format.into());
+    let options = c5c3_dashboard::Options {
+        access: Access {
+            kubeconfig: arguments.kubeconfig.clone(),
+            context: arguments.context.clone(),
+        },
+        per_viewer: arguments.per_viewer,
+        address: arguments.address,
+        certificates: arguments.tls_certs_dir.clone(),
+        metrics_address: arguments.metrics_address.0,
+    };
+    wait_for(async { Ok(c5c3_dashboard::run(&options).await?) })?;
     Ok(ExitCode::SUCCESS)
 }
 

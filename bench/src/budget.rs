@@ -1,5 +1,6 @@
 //! Limits of instructions and sizes.
 
+use crate::division::Pool;
 use crate::reconcile::{Case, Kind};
 use crate::size::Size;
 
@@ -13,6 +14,14 @@ const MOST_OF_TENFOLD: f64 = 13.0;
 /// to 10,000 nodes, and 12.5 times from there to 100,000. The racks of each share add to it where pools are small.
 const MOST_OF_DIVISION: f64 = 16.0;
 
+/// Limit of the instructions of a division of 10,000 nodes among 200 shares, at most about a tenth of a second of one core.
+fn most_of_10_000_nodes(pool: Pool) -> u64 {
+    match pool {
+        Pool::Free => 600_000_000,
+        Pool::Leased | Pool::Shrunk => 120_000_000,
+    }
+}
+
 /// Limit of the instructions of a reconcile, in thousands: of a new resource, and of a running one when nothing changes.
 fn most(kind: Kind, case: Case) -> u64 {
     let (new, running) = match kind {
@@ -23,6 +32,7 @@ fn most(kind: Kind, case: Case) -> u64 {
         Kind::Nova => (9_000, 30_000),
         Kind::Neutron => (3_500, 6_700),
         Kind::Ovn => (6_400, 8_300),
+        Kind::HypervisorPool => (1_700_000, 600_000),
     };
     match case {
         Case::New => new,
@@ -96,18 +106,24 @@ pub fn broken_reconcile(kind: Kind, case: Case, instructions: u64) -> Option<Str
     })
 }
 
-/// Returns a sentence for each division that exceeds its budget. Each pool has ten times the nodes of the one before.
-pub fn broken_divisions(counts: &[u64]) -> Vec<String> {
+/// Returns a sentence for each division that exceeds its budget: the nodes of each, and the instructions. Each pool has ten times
+/// the nodes of the one before.
+pub fn broken_divisions(pool: Pool, counts: &[(usize, u64)]) -> Vec<String> {
+    let most = most_of_10_000_nodes(pool);
     let growth = counts.windows(2).filter_map(|pair| match pair {
-        [fewer, more] => Some(*more as f64 / *fewer as f64),
+        [(_, fewer), (_, more)] => Some(*more as f64 / *fewer as f64),
         _ => None,
     });
-    growth
-        .filter(|times| *times > MOST_OF_DIVISION)
-        .map(|times| {
-            format!("a division of ten times the nodes takes {times:.1} times the instructions, and {MOST_OF_DIVISION} are allowed")
-        })
-        .collect()
+    let growth = growth.filter(|times| *times > MOST_OF_DIVISION).map(|times| {
+        format!("a division of ten times the nodes ({pool:?}) takes {times:.1} times the instructions, and {MOST_OF_DIVISION} are allowed")
+    });
+    let large = counts
+        .iter()
+        .filter(|(nodes, instructions)| *nodes == 10_000 && *instructions > most)
+        .map(|(nodes, instructions)| {
+            format!("a division of {nodes} nodes ({pool:?}) takes {instructions} instructions, and {most} are allowed")
+        });
+    growth.chain(large).collect()
 }
 
 /// Returns a sentence for each limit that a service exceeds.
@@ -188,12 +204,25 @@ mod tests {
     }
 
     #[test]
-    fn divisions_may_grow_little_faster_than_pools() {
-        assert_eq!(broken_divisions(&[10, 160, 2_560]), Vec::<String>::new());
+    fn divisions_are_cheap_and_grow_little_faster_than_pools() {
+        let divisions = |counts: [u64; 3]| {
+            let counts: Vec<(usize, u64)> =
+                [1_000, 10_000, 100_000].into_iter().zip(counts).collect();
+            broken_divisions(Pool::Free, &counts)
+        };
+        assert_eq!(divisions([10, 160, 2_560]), Vec::<String>::new());
         assert_eq!(
-            broken_divisions(&[10, 161, 1_610]),
+            divisions([10, 161, 1_610]),
             [
-                "a division of ten times the nodes takes 16.1 times the instructions, and 16 are allowed"
+                "a division of ten times the nodes (Free) takes 16.1 times the instructions, and 16 are allowed"
+            ]
+        );
+        let most = most_of_10_000_nodes(Pool::Free);
+        assert_eq!(divisions([most / 10, most, most]), Vec::<String>::new());
+        assert_eq!(
+            divisions([most / 10, most + 1, 2 * most]),
+            [
+                "a division of 10000 nodes (Free) takes 600000001 instructions, and 600000000 are allowed"
             ]
         );
     }

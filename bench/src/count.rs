@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 
 use crate::budget::{self, Count};
-use crate::division;
+use crate::division::Pool;
 use crate::reconcile::{Case, Kind};
 use crate::size::Size;
 use crate::table::Table;
@@ -73,10 +73,14 @@ fn reconciles() -> Result<Vec<String>> {
     let mut broken = Vec::new();
     for kind in Kind::value_variants() {
         let mut row = vec![format!("{kind:?}")];
-        for case in [Case::New, Case::Running] {
-            let instructions = once(&["reconcile".into(), name(*kind)?, name(case)?])?;
+        for case in Case::value_variants() {
+            if !kind.cases().contains(case) {
+                row.push(String::new());
+                continue;
+            }
+            let instructions = once(&["reconcile".into(), name(*kind)?, name(*case)?])?;
             row.push(thousands(instructions));
-            broken.extend(budget::broken_reconcile(*kind, case, instructions));
+            broken.extend(budget::broken_reconcile(*kind, *case, instructions));
         }
         table.row(&row);
     }
@@ -104,15 +108,23 @@ fn sizes() -> Result<Vec<String>> {
 
 /// Counts divisions of a pool, and returns the exceeded budgets.
 fn divisions() -> Result<Vec<String>> {
-    let mut table = Table::new(&["division among 200 shares", "instructions"]);
-    let mut counts = Vec::new();
-    for nodes in division::SIZES {
-        let instructions = once(&["divide".into(), nodes.to_string().into()])?;
-        table.row(&[format!("{nodes} nodes"), thousands(instructions)]);
-        counts.push(instructions);
+    let mut table = Table::new(&["division among 200 shares", "nodes", "instructions"]);
+    let mut broken = Vec::new();
+    for pool in Pool::value_variants() {
+        let mut counts = Vec::new();
+        for nodes in pool.sizes() {
+            let instructions = once(&["divide".into(), name(*pool)?, nodes.to_string().into()])?;
+            table.row(&[
+                format!("{pool:?}"),
+                nodes.to_string(),
+                thousands(instructions),
+            ]);
+            counts.push((*nodes, instructions));
+        }
+        broken.extend(budget::broken_divisions(*pool, &counts));
     }
     println!("{table}");
-    Ok(budget::broken_divisions(&counts))
+    Ok(broken)
 }
 
 /// Instructions of one call.

@@ -7,6 +7,7 @@ mod budget;
 mod count;
 mod division;
 mod ovn;
+mod pool;
 mod reconcile;
 mod size;
 mod table;
@@ -19,6 +20,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use function_c5c3_fixtures::Workload;
 
+use division::Pool;
 use reconcile::{Case, Kind};
 use ways::Way;
 
@@ -46,7 +48,11 @@ enum Action {
         times: usize,
     },
     /// Divides a pool of the given number of nodes the given number of times
-    Divide { nodes: usize, times: usize },
+    Divide {
+        pool: Pool,
+        nodes: usize,
+        times: usize,
+    },
 }
 
 fn main() -> ExitCode {
@@ -73,8 +79,8 @@ fn run(arguments: Arguments) -> Result<()> {
             way.repeat(&request, &response, times)
         }
         Some(Action::Reconcile { kind, case, times }) => kind.repeat(case, times),
-        Some(Action::Divide { nodes, times }) => {
-            division::repeat(nodes, times);
+        Some(Action::Divide { pool, nodes, times }) => {
+            pool.divide(nodes, times);
             Ok(())
         }
     }

@@ -30,7 +30,9 @@ impl System for Databases {
         Some(json!({ "members": members, "sequence": 7, "chassis": {} }))
     }
 
-    fn call(&mut self, _: &str) {}
+    fn call(&mut self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Returns a reconcile of an OVNCluster.

@@ -14,7 +14,7 @@ use provider_openstack_fixtures::{Cluster, documents};
 use provider_placement::Placement;
 use serde_json::json;
 
-use crate::ovn;
+use crate::{ovn, pool};
 
 /// The resource that is reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,6 +33,8 @@ pub enum Kind {
     Neutron,
     /// With three members of each database.
     Ovn,
+    /// With 10,000 nodes and 200 shares.
+    HypervisorPool,
 }
 
 /// The state of the resource.
@@ -48,6 +50,14 @@ pub enum Case {
 pub type Again = Box<dyn Fn() -> Result<Composed, Failure>>;
 
 impl Kind {
+    /// The states that are counted. A HypervisorPool is new once, and each change of a node reconciles a running one.
+    pub fn cases(self) -> &'static [Case] {
+        match self {
+            Kind::HypervisorPool => &[Case::Running],
+            _ => &[Case::New, Case::Running],
+        }
+    }
+
     /// Reconciles it the given number of times.
     ///
     /// # Errors
@@ -77,6 +87,7 @@ impl Kind {
             Kind::Nova => service(Nova, documents::NOVA, case),
             Kind::Neutron => service(Neutron, documents::NEUTRON, case),
             Kind::Ovn => ovn::again(case),
+            Kind::HypervisorPool => pool::again(case),
         }
     }
 }

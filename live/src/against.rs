@@ -138,6 +138,6 @@ pub fn composed() -> BTreeSet<ResourceKind> {
 fn goes(manifest: &Manifest, operator: &str) -> bool {
     provider_runtime::applied(manifest.value(), operator).is_some()
         || !manifest
-            .annotation(provider_runtime::WHILE_WANTED)
+            .annotation(provider_composer::WHILE_WANTED)
             .is_empty()
 }

@@ -6,12 +6,16 @@ use std::time::Duration;
 
 use c5c3_plan::{Key, Listing, Manifest};
 use futures::stream::{self, TryStreamExt};
+use http::Request;
+use http::header::{AUTHORIZATION, HeaderValue};
 use kube::api::{DynamicObject, ListParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::client::Body;
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{self, ApiCapabilities, ApiResource, Scope};
 use kube::{Api, Client, Config};
 use tokio::sync::Mutex;
+use tower::service_fn;
 
 use crate::error::Error;
 
@@ -29,6 +33,31 @@ pub struct Access {
     /// The context; without it the kubeconfig's own choice.
     pub context: Option<String>,
 }
+
+/// The credential of a viewer, as the header `Authorization` has it. It can't be printed.
+#[derive(Clone)]
+pub struct BearerToken(HeaderValue);
+
+impl BearerToken {
+    /// The token in the value of a header `Authorization`, if there is one.
+    pub fn of(authorization: &[u8]) -> Option<Self> {
+        let (scheme, token) = authorization.split_at_checked(BEARER.len())?;
+        let is_token = |byte: &u8| byte.is_ascii_graphic() && *byte != b',';
+        if !scheme.eq_ignore_ascii_case(BEARER) || token.is_empty() || !token.iter().all(is_token) {
+            return None;
+        }
+        let mut value = HeaderValue::from_bytes(&[BEARER, token].concat()).ok()?;
+        value.set_sensitive(true);
+        Some(Self(value))
+    }
+
+    /// The value of the header, to tell viewers apart.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+const BEARER: &[u8] = b"Bearer ";
 
 /// A cluster that is only read.
 pub struct Cluster {
@@ -60,27 +89,55 @@ impl Cluster {
     /// # Errors
     /// The kubeconfig can't be used.
     pub async fn reach(access: &Access) -> Result<Self, Error> {
-        let kubeconfig = |error| Error::Kubeconfig(Box::new(error));
-        let options = KubeConfigOptions {
-            context: access.context.clone(),
-            ..KubeConfigOptions::default()
-        };
-        let config = match &access.kubeconfig {
-            Some(path) => {
-                let read = Kubeconfig::read_from(path).map_err(kubeconfig)?;
-                Config::from_custom_kubeconfig(read, &options).await
-            }
-            None => Config::from_kubeconfig(&options).await,
-        };
-        let mut config = config.map_err(kubeconfig)?;
-        config.connect_timeout = Some(PATIENCE);
+        Self::configured(config(access).await?)
+    }
+
+    /// The cluster of a kubeconfig, without the kubeconfig's credentials: see [`as_viewer`](Self::as_viewer).
+    ///
+    /// # Errors
+    /// The kubeconfig can't be used.
+    pub async fn anonymous(access: &Access) -> Result<Self, Error> {
+        let mut config = config(access).await?;
+        config.auth_info = AuthInfo::default();
+        Self::configured(config)
+    }
+
+    fn configured(config: Config) -> Result<Self, Error> {
         let server = config.cluster_url.to_string();
         let client = Client::try_from(config);
-        Ok(Self {
-            client: client.map_err(|error| Error::of(&server, "reach", "it", error))?,
+        let client = client.map_err(|error| Error::of(&server, "reach", "it", error))?;
+        Ok(Self::of(client, server))
+    }
+
+    /// The cluster that a client reaches at this URL.
+    pub fn of(client: Client, server: String) -> Self {
+        Self {
+            client,
             server,
             kinds: Mutex::default(),
-        })
+        }
+    }
+
+    /// The cluster as the bearer of a token may read it, on the same connections.
+    pub fn as_viewer(&self, token: &BearerToken) -> Self {
+        let (client, authorization) = (self.client.clone(), token.0.clone());
+        let service = service_fn(move |mut request: Request<Body>| {
+            let headers = request.headers_mut();
+            headers.insert(AUTHORIZATION, authorization.clone());
+            let client = client.clone();
+            async move { client.send(request).await }
+        });
+        let client = Client::new(service, self.client.default_namespace());
+        Self::of(client, self.server.clone())
+    }
+
+    /// The URL of its API server.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// How a kind is served; none where the cluster doesn't know it.
@@ -191,6 +248,24 @@ impl Cluster {
     pub(crate) fn all(&self, served: &Served) -> Api<DynamicObject> {
         Api::all_with(self.client.clone(), &served.resource)
     }
+}
+
+async fn config(access: &Access) -> Result<Config, Error> {
+    let kubeconfig = |error| Error::Kubeconfig(Box::new(error));
+    let options = KubeConfigOptions {
+        context: access.context.clone(),
+        ..KubeConfigOptions::default()
+    };
+    let config = match &access.kubeconfig {
+        Some(path) => {
+            let read = Kubeconfig::read_from(path).map_err(kubeconfig)?;
+            Config::from_custom_kubeconfig(read, &options).await
+        }
+        None => Config::from_kubeconfig(&options).await,
+    };
+    let mut config = config.map_err(kubeconfig)?;
+    config.connect_timeout = Some(PATIENCE);
+    Ok(config)
 }
 
 /// An object with what it is, which lists leave out.

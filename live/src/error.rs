@@ -34,6 +34,9 @@ pub enum Error {
     /// A kind is gone.
     #[error("the cluster doesn't serve {0} any more")]
     NotServed(String),
+    /// A list has changed since its first part was listed.
+    #[error("the list of {0} has changed since its beginning was read: begin again")]
+    Expired(String),
     /// The kubeconfig's user has no right to look.
     #[error(
         "the kubeconfig's user may not {verb} {what}: {message}; have that right granted, or use another context"

@@ -8,7 +8,17 @@ use crate::snapshot::{Selection, Snapshot};
 impl Snapshot {
     /// What is shown, as a list: claims first, then what the project's operators work on, each with all that was composed for it.
     pub(crate) fn json(&self, selection: &Selection) -> Value {
-        let claims = self.claims(selection).map(|claim| shown(claim, Vec::new()));
+        let claims = self.claims(selection).map(|claim| {
+            let mut shown = shown(claim, Vec::new());
+            for field in ["endpoints", "connection"] {
+                shown[field] = claim.status()[field].clone();
+            }
+            let drains = self.drains(claim).into_iter();
+            shown["drains"] = drains
+                .map(|(pool, message)| json!({"pool": pool, "message": message}))
+                .collect();
+            shown
+        });
         let resources = self.operated(selection);
         let resources = resources.iter().map(|(resource, _)| {
             let composed = resource.all().into_iter();

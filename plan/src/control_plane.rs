@@ -1,7 +1,8 @@
-//! The graph of a ControlPlane, as its operator has it, with how far each part is.
+//! The graph of a ControlPlane, as its operator has it, with how far each part is, and the URLs in its catalogue.
 
 use c5c3_api::control_plane::ControlPlaneSpec;
 use provider_control_plane::graph::{self, Step};
+use provider_control_plane::{ControlPlane, Recipe};
 use serde::Deserialize;
 
 use crate::graph::{Graph, Node, Progress};
@@ -48,6 +49,38 @@ pub fn graph<'a>(
         title: resource.title(),
         nodes,
     })
+}
+
+/// The URLs of a service's API in the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The service's name.
+    pub service: &'static str,
+    /// For clients outside the cluster; none where the API isn't exposed.
+    pub public: Option<String>,
+    /// Within the cluster.
+    pub internal: String,
+}
+
+/// The URLs in the catalogue of a ControlPlane, Keystone's first; none where the resource is none.
+pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
+    if resource.kind() != "ControlPlane" {
+        return Vec::new();
+    }
+    let Ok(subject) = ControlPlane::deserialize(resource.value()) else {
+        return Vec::new();
+    };
+    let recipe = Recipe::of(&subject);
+    let endpoints = recipe.enabled().map(|service| {
+        let internal = recipe.endpoint(service);
+        let public = Some(recipe.public_endpoint(service));
+        Endpoint {
+            service: service.name,
+            public: public.filter(|public| *public != internal),
+            internal,
+        }
+    });
+    endpoints.collect()
 }
 
 fn of_object(object: Option<&Manifest>) -> Progress {

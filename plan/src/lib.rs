@@ -40,6 +40,7 @@ pub use input::{Files, Given, InputError, Place, read};
 pub use kind::ClaimKind;
 pub use manifest::{Manifest, NotAnObject};
 pub use operated::Operated;
+pub use operators::simulated;
 pub use outcome::{Applied, Listing, Plan, Planned, PlannedObject, State};
 pub use readiness::{Readiness, conditions, readiness};
 pub use resource::{CONTROL_PLANE, defaulted};
@@ -48,4 +49,6 @@ pub use secret_path::SecretPath;
 pub use settle::Reconciler;
 pub use store::{Key, Store};
 pub use stream::{Format, composites, configuration, stream, yaml};
-pub use tree::{Branch, Mark, Page, Paint, conditions as listed, operated, printable, tree};
+pub use tree::{
+    Branch, Mark, Page, Paint, conditions as listed, credentials, operated, printable, tree, urls,
+};

@@ -62,7 +62,8 @@ pub fn of_a_user(namespace: &str, name: &str, ceph_user: Option<&str>) -> Value 
     secret(namespace, name, BTreeMap::new(), &values.collect())
 }
 
-fn placeholder(seed: &str, value: &GeneratedValue) -> String {
+/// A value that follows from a seed.
+pub fn placeholder(seed: &str, value: &GeneratedValue) -> String {
     match value {
         GeneratedValue::Text(text) => text.clone(),
         GeneratedValue::Password(length) => {

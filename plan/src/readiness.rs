@@ -1,6 +1,7 @@
 //! Whether an object is ready, by the status that its operator writes.
 
 use c5c3_api::Condition;
+use provider_openstack::manifest::rabbitmq;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -67,10 +68,10 @@ fn said_of(manifest: &Manifest) -> Readiness {
         // The ControlPlane's condition BackedUp reports whether its Jobs succeed.
         ("batch", "CronJob") | ("k8s.mariadb.com", "Backup") => Readiness::Ready,
         ("batch", _) => all(manifest, &["Complete"]),
-        ("rabbitmq.com", "RabbitmqCluster") => {
-            all(manifest, &["AllReplicasReady", "ClusterAvailable"])
-        }
+        ("rabbitmq.com", "RabbitmqCluster") => all(manifest, &rabbitmq::READY),
         ("cache.cs.sap.com", _) => state(manifest),
+        ("gateway.networking.k8s.io", "BackendTLSPolicy") => Readiness::Ready,
+        ("gateway.networking.k8s.io", _) => route(manifest),
         ("openstack.k-orc.cloud", _) => all(manifest, &["Available"]),
         ("ceph.rook.io", _) => match manifest.text("/status/phase") {
             "Ready" => Readiness::Ready,
@@ -99,6 +100,22 @@ fn pods(manifest: &Manifest, field: &str, wanted: u64) -> Readiness {
     match ready >= wanted {
         true => Readiness::Ready,
         false => Readiness::Waiting(format!("{ready} of {wanted} pods are ready")),
+    }
+}
+
+/// Each Gateway that a route names says whether it accepts the route.
+fn route(manifest: &Manifest) -> Readiness {
+    let parents = manifest.status()["parents"].as_array();
+    let mut conditions = parents.into_iter().flatten().filter_map(|parent| {
+        let mut conditions = parent["conditions"].as_array()?.iter();
+        conditions.find(|condition| condition["type"] == "Accepted")
+    });
+    match conditions.next() {
+        Some(accepted) if accepted["status"] == "True" => Readiness::Ready,
+        Some(accepted) => {
+            Readiness::Waiting(accepted["message"].as_str().unwrap_or_default().to_owned())
+        }
+        None => Readiness::Waiting(String::new()),
     }
 }
 
@@ -167,15 +184,23 @@ mod tests {
                 .collect();
             json!({ "conditions": conditions })
         };
-        let both = ["AllReplicasReady", "ClusterAvailable"];
         for (api_version, kind, status) in [
             ("v1", "Secret", Value::Null),
             ("apps/v1", "StatefulSet", json!({ "readyReplicas": 3 })),
-            ("rabbitmq.com/v1beta1", "RabbitmqCluster", holds(&both)),
+            (
+                "rabbitmq.com/v1beta1",
+                "RabbitmqCluster",
+                holds(&rabbitmq::READY),
+            ),
             (
                 "cache.cs.sap.com/v1alpha1",
                 "Valkey",
                 json!({ "state": "Ready", "observedGeneration": 2 }),
+            ),
+            (
+                "gateway.networking.k8s.io/v1",
+                "HTTPRoute",
+                json!({ "parents": [holds(&["Accepted"])] }),
             ),
             (
                 "openstack.k-orc.cloud/v1alpha1",
@@ -200,7 +225,7 @@ mod tests {
             object("apps/v1", "StatefulSet", half),
             waiting("1 of 3 pods are ready")
         );
-        let half = holds(&both[..1]);
+        let half = holds(&rabbitmq::READY[..1]);
         assert_eq!(
             object("rabbitmq.com/v1beta1", "RabbitmqCluster", half),
             waiting("")

@@ -6,14 +6,14 @@ use c5c3_api::Generation;
 use function_c5c3::Claims;
 use jiff::Timestamp;
 use provider_composer::Operator;
-use provider_control_plane::credentials::keystone::SYSTEM;
+use provider_control_plane::credentials::{keystone, neutron};
 use provider_operators::control_plane_operators;
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::composite::composite;
 use crate::compositions::Compositions;
-use crate::controller::{Controller, Keystone, Simulated, stored};
+use crate::controller::{Controller, Keystone, Neutron, Simulated, stored};
 use crate::crossplane::required::Wanted;
 use crate::crossplane::{Composite, Crossplane};
 use crate::input::{Files, Given};
@@ -125,8 +125,9 @@ fn made_up(wanted: &Wanted, region: &str) -> Result<Given, Error> {
 
 /// The external systems of those operators.
 fn external() -> BTreeMap<&'static str, Box<dyn Simulated>> {
-    let keystone: Box<dyn Simulated> = Box::new(Keystone::default());
-    BTreeMap::from([(SYSTEM, keystone)])
+    let identity: Box<dyn Simulated> = Box::new(Keystone::default());
+    let network: Box<dyn Simulated> = Box::new(Neutron::default());
+    BTreeMap::from([(keystone::SYSTEM, identity), (neutron::SYSTEM, network)])
 }
 
 struct Run<'a> {

@@ -5,6 +5,6 @@ mod logs;
 mod stop;
 pub mod tls;
 
-pub use http::{Answer, ListenError, PAUSE_AFTER_FAILED_ACCEPT, listen, metrics, serve};
+pub use http::{Answer, ListenError, listen, metrics, pages, serve};
 pub use logs::{LogFormat, init_logs};
 pub use stop::stop_signal;

@@ -78,6 +78,16 @@ impl Ceph {
         self.run(&words)
     }
 
+    /// Makes an image of one MiB in a pool.
+    ///
+    /// # Errors
+    /// When Ceph refuses it.
+    pub fn make_image(&self, pool: &str, name: &str) -> Result<()> {
+        let image = format!("{pool}/{name}");
+        self.run(&["rbd", "create", "--size", "1M", &image])
+            .map(drop)
+    }
+
     /// The names of the images in a pool.
     ///
     /// # Errors

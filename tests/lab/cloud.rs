@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use crate::cluster::{Cluster, Etcd};
+use crate::cluster::{CONTROL_PLANE, Cluster, Etcd};
 use crate::image::Image;
 use crate::machine::Machine;
 use crate::node::Node;
@@ -72,7 +72,7 @@ impl Cloud {
     /// When a part of it can't be built or started, or isn't ready in time.
     pub async fn bare(machine: &Arc<Machine>, images: &[Image]) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
-        let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
+        let cluster = Cluster::start(machine, &etcd, CONTROL_PLANE).await?;
         Self::on(machine, &cluster, images, "openstack").await
     }
 

@@ -36,6 +36,12 @@ const DISCOVERED: Duration = Duration::from_secs(20);
 /// Who an API server is to the API servers behind it, and to kubelets.
 const AGGREGATOR: &str = "aggregator";
 
+/// The cluster of control planes, whose nodes enforce policies.
+pub(crate) const CONTROL_PLANE: &str = "control-plane";
+
+/// The addresses of Services.
+pub(crate) const SERVICES: &str = "10.96.0.0/16";
+
 /// The store behind every cluster of a machine.
 pub struct Etcd {
     endpoint: String,
@@ -109,7 +115,12 @@ impl Cluster {
         let verifying_key = folder.join("service-accounts.pub");
         fs::write(&verifying_key, service_accounts.public_key_pem())?;
 
-        let port = machine.port();
+        // Policies let pods reach an API server at its usual port.
+        let port = if name == CONTROL_PLANE {
+            6443
+        } else {
+            machine.port()
+        };
         let program = Program::new(Tool::KubeApiserver.path()?)
             .flag("etcd-servers", etcd.endpoint())
             .flag("etcd-prefix", format!("/{name}"))
@@ -117,7 +128,7 @@ impl Cluster {
             .flag("advertise-address", ADDRESS.to_string())
             .flag("secure-port", port.to_string())
             .flag("endpoint-reconciler-type", "none")
-            .flag("service-cluster-ip-range", "10.96.0.0/16")
+            .flag("service-cluster-ip-range", SERVICES)
             .flag("authorization-mode", "RBAC")
             .flag("client-ca-file", certificates.join("ca.crt"))
             .flag("tls-cert-file", certificates.join("tls.crt"))

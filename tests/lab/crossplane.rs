@@ -57,6 +57,15 @@ impl Release {
         }
     }
 
+    /// How often it looks at what nothing tells it of. 2.4 watches what is composed, but not the resources that functions
+    /// ask for.
+    const fn poll_interval(self) -> &'static str {
+        match self {
+            Release::V1_20 => "5s",
+            Release::V2_4 => "10s",
+        }
+    }
+
     /// The webhooks it serves, by their files in its module. On 2.4 the others gave way to CEL.
     const fn webhooks(self) -> &'static [&'static str] {
         match self {
@@ -102,7 +111,7 @@ impl Crossplane {
             .arg("--debug")
             .flag("package-runtime", "External")
             .flag("xpkg-cache-dir", cache)
-            .flag("poll-interval", "5s")
+            .flag("poll-interval", release.poll_interval())
             .flag("webhook-port", webhooks.to_string())
             .flag("metrics-port", "0")
             .flag("health-probe-port", health.to_string())

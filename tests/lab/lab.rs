@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::cluster::{Cluster, Etcd};
+use crate::cluster::{CONTROL_PLANE, Cluster, Etcd};
 use crate::crossplane::{Crossplane, Release};
 use crate::function::{Function, FunctionProgram};
 use crate::garden::plant_garden;
@@ -60,7 +60,7 @@ impl Lab {
         let etcd = Etcd::start(&machine)?;
         let (management, control_plane, hypervisor, storage) = tokio::try_join!(
             Cluster::start(&machine, &etcd, "management"),
-            Cluster::start(&machine, &etcd, "control-plane"),
+            Cluster::start(&machine, &etcd, CONTROL_PLANE),
             Cluster::start(&machine, &etcd, "hypervisor"),
             Cluster::start(&machine, &etcd, "storage"),
         )?;

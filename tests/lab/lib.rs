@@ -48,6 +48,7 @@
 //!   Containerfiles, Debian and PyPI.
 
 mod audit;
+mod browser;
 mod cache;
 mod ceph;
 mod charts;
@@ -91,6 +92,7 @@ pub mod tools;
 
 pub use anyhow::{Context, Result, bail, ensure};
 pub use audit::Request;
+pub use browser::Browser;
 pub use c5c3_program::Build;
 pub use ceph::Ceph;
 pub use cloud::Cloud;
@@ -117,5 +119,6 @@ pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
 pub use runner::main as run_scenarios;
 pub use scenario::{in_lab, on_a_bare_machine};
 pub use secret_store::SecretStore;
+pub use serve::Server;
 pub use shoots::shoot_faults;
 pub use site::{Replicas, Site};

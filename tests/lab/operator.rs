@@ -204,10 +204,27 @@ impl Operator {
         process: &str,
         names: &[&str],
     ) -> Result<Self> {
+        Self::watching(machine, cluster, process, names, &[]).await
+    }
+
+    /// As [`c5c3`](Self::c5c3), for operators that watch these namespaces only; all of them where none is given.
+    ///
+    /// # Errors
+    /// When they can't be built or started, or aren't ready in time.
+    pub async fn watching(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        process: &str,
+        names: &[&str],
+        namespaces: &[&str],
+    ) -> Result<Self> {
         let address = machine.port();
         let mut program = Program::new(our_program(Build::Debug)?).arg("operator");
         for name in names {
             program = program.arg(name);
+        }
+        if !namespaces.is_empty() {
+            program = program.flag("watch-namespaces", namespaces.join(","));
         }
         let program = program
             .flag("address", loopback(address))

@@ -50,7 +50,8 @@ impl Provider {
         let program = Program::new(Tool::ProviderKubernetes.path()?)
             .arg("--debug")
             .arg("--enable-watches")
-            .flag("poll", "3s")
+            // Objects are watched. Every poll reads and updates all of them, which would cost more than what changes.
+            .flag("poll", "30s")
             .flag("health-probe-bind-addr", format!("127.0.0.1:{health}"))
             .env("KUBECONFIG", management.kubeconfig_file())
             .env(

@@ -14,11 +14,14 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// Serves on a port of loopback. Dropped, it and all its connections are cut, whatever is under way.
-pub(crate) struct Server(JoinHandle<Infallible>);
+pub struct Server(JoinHandle<Infallible>);
 
 impl Server {
     /// Serves by plain HTTP. A connection whose request fails is cut.
-    pub(crate) async fn start<S, F, B, E>(port: u16, answer: S) -> Result<Self>
+    ///
+    /// # Errors
+    /// When it can't listen.
+    pub async fn start<S, F, B, E>(port: u16, answer: S) -> Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use c5c3_program::Build;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, Etcd};
+use crate::cluster::{self, Cluster, Etcd};
 use crate::function::our_program;
 use crate::machine::{Machine, Program};
 use crate::objects::{Kind, kind};
@@ -34,29 +34,12 @@ pub enum Replicas {
     Several,
 }
 
-impl Site {
-    /// Starts the cluster, installs all kinds, and begins to simulate. The operator is built but not started.
-    ///
-    /// # Errors
-    /// When something can't be built, installed or started.
-    pub async fn open(machine: &Arc<Machine>, build: Build) -> Result<Self> {
-        let program = our_program(build)?;
-        let etcd = Etcd::start(machine)?;
-        let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
-        cluster.install_control_plane_kinds().await?;
-        Ok(Self {
-            _others: Others::simulate(machine, &cluster).await?,
-            machine: Arc::clone(machine),
-            cluster,
-            program,
-        })
-    }
-
+impl Cluster {
     /// The cluster as an account of its own sees it, which may do everything: so that an audit shows who is who.
     ///
     /// # Errors
     /// When it can't be made.
-    pub async fn account(&self, name: &str) -> Result<Cluster> {
+    pub async fn account(&self, name: &str) -> Result<Self> {
         let account = json!({
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -73,9 +56,28 @@ impl Site {
             },
             "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": "default" }],
         });
-        self.cluster.apply(&account.to_string()).await?;
-        self.cluster.apply(&rights.to_string()).await?;
-        self.cluster.acting_as(&format!("default/{name}")).await
+        self.apply(&account.to_string()).await?;
+        self.apply(&rights.to_string()).await?;
+        self.acting_as(&format!("default/{name}")).await
+    }
+}
+
+impl Site {
+    /// Starts the cluster, installs all kinds, and begins to simulate. The operator is built but not started.
+    ///
+    /// # Errors
+    /// When something can't be built, installed or started.
+    pub async fn open(machine: &Arc<Machine>, build: Build) -> Result<Self> {
+        let program = our_program(build)?;
+        let etcd = Etcd::start(machine)?;
+        let cluster = Cluster::start(machine, &etcd, cluster::CONTROL_PLANE).await?;
+        cluster.install_control_plane_kinds().await?;
+        Ok(Self {
+            _others: Others::simulate(machine, &cluster).await?,
+            machine: Arc::clone(machine),
+            cluster,
+            program,
+        })
     }
 
     /// Starts a c5c3-operator under a name of its process, with the rights of whoever the cluster is seen as. The answer is

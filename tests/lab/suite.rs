@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::crossplane::Release;
 use crate::image::Image;
 use crate::tools::{Module, Tool};
-use crate::{python, seconds};
+use crate::{browser, python, seconds};
 
 /// An end-to-end test, by the macro [`scenario!`](crate::scenario).
 #[derive(Debug)]
@@ -56,6 +56,8 @@ pub enum Need {
     Memcached,
     /// Ceph's image.
     Ceph,
+    /// A web browser.
+    Chromium,
     /// What virtual machines run.
     Guest,
     /// The image of mariadb-operator.
@@ -138,6 +140,7 @@ impl Need {
             Self::RabbitMq => Image::rabbitmq().map(drop),
             Self::Memcached => Image::memcached().map(drop),
             Self::Ceph => Image::ceph().map(drop),
+            Self::Chromium => browser::install(),
             Self::Guest => Image::guest().map(drop),
             Self::Ovn => Image::ovn().map(drop),
             Self::Libvirt => Image::libvirt().map(drop),

@@ -28,6 +28,8 @@ pub enum Tool {
     KubeProxy,
     /// Resolves the addresses of Services; see `tests/tools/coredns/coredns`.
     CoreDns,
+    /// Enforces the NetworkPolicies of a node's pods.
+    KubeRouter,
     /// Crossplane 1.20's core.
     CrossplaneV1,
     /// Crossplane 1.20's command line tool.
@@ -120,6 +122,13 @@ impl Tool {
                 folder: "coredns",
                 module: "github.com/coredns/coredns",
                 package: "./coredns",
+                variables: &[],
+            },
+            Tool::KubeRouter => Recipe {
+                name: "kube-router",
+                folder: "kube-router",
+                module: "github.com/cloudnativelabs/kube-router/v2",
+                package: "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",
                 variables: &[],
             },
             Tool::CrossplaneV1 => Recipe {

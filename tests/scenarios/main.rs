@@ -6,6 +6,7 @@ mod configuration;
 mod control_plane;
 mod control_plane_faults;
 mod control_plane_speed;
+mod dashboard;
 mod harness;
 mod keystone;
 mod labels_injector;
@@ -16,6 +17,7 @@ mod operators;
 mod ovn;
 mod package;
 mod plan;
+mod pools;
 mod render;
 mod schemas;
 mod tempest;
@@ -32,6 +34,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     control_plane::SCENARIOS,
     control_plane_faults::SCENARIOS,
     control_plane_speed::SCENARIOS,
+    dashboard::SCENARIOS,
     harness::SCENARIOS,
     keystone::SCENARIOS,
     labels_injector::SCENARIOS,
@@ -42,6 +45,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     ovn::SCENARIOS,
     package::SCENARIOS,
     plan::SCENARIOS,
+    pools::SCENARIOS,
     render::SCENARIOS,
     schemas::SCENARIOS,
     tempest::SCENARIOS,

@@ -1,5 +1,7 @@
 //! The packages, as real command line tools push them and real package managers install them.
 
+mod evidence;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -25,6 +27,7 @@ const CLI: &[Need] = &[Need::Tool(Tool::CrossplaneCli), Need::Tool(Tool::Crane)]
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 120 s, namespaced_resources_install_on_crossplane_2_as_the_install_page_says, [CLUSTER, CLI, &[core(Release::V2_4)]]),
     scenario!(Long, 600 s, the_function_package_is_an_image_that_holds_all_it_needs, [CLI]),
+    scenario!(Long, 2_400 s, evidence::the_program_is_the_same_from_another_folder, []),
     scenario!(Long, 120 s, claims_install_on_crossplane_2, [CLUSTER, CLI, &[core(Release::V2_4)]]),
     scenario!(Long, 120 s, claims_install_on_crossplane_1_20, [CLUSTER, CLI, &[
         core(Release::V1_20),
@@ -153,16 +156,20 @@ fn the_function_package_is_an_image_that_holds_all_it_needs() -> Result<()> {
             version.starts_with("c5c3 "),
             "the program says it is {version:?}"
         );
-        Ok(())
+        evidence::describes(packages.path(), &files.join("c5c3"))
     })
 }
 
 /// The packages for that registry, built outside of the scenario's network; with the program as it is shipped, or with another
 /// that stands for it where only Crossplane reads the package.
 fn packages(program: Option<Tool>) -> Result<TempDir> {
+    packages_by(c5c3_program::cargo(), program)
+}
+
+/// The same, built by this cargo.
+fn packages_by(mut cargo: Command, program: Option<Tool>) -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
-    let mut package = c5c3_program::cargo();
-    package
+    cargo
         .args(["xtask", "package", "--version", VERSION])
         .args(["--registry", &format!("{REGISTRY}/c5c3")])
         .args(["--provider-kubernetes"])
@@ -170,9 +177,9 @@ fn packages(program: Option<Tool>) -> Result<TempDir> {
         .arg("--output")
         .arg(folder.path());
     if let Some(program) = program {
-        package.arg("--program").arg(program.path()?);
+        cargo.arg("--program").arg(program.path()?);
     }
-    run(&mut package)?;
+    run(&mut cargo)?;
     Ok(folder)
 }
 

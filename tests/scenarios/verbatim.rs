@@ -52,7 +52,7 @@ struct Verbatim;
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Function for Verbatim {
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    fn compose(&self, request: Request, response: &mut Response) -> Result<(), Fatal> {
         let input: Input = request
             .input()?
             .ok_or_else(|| Fatal::new("list resources in the input"))?;

@@ -169,4 +169,21 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         run(&root, &Options { check: true }).unwrap();
     }
+
+    #[test]
+    fn labels_injector_reads_nodes_and_labels_pods_and_may_do_nothing_else() {
+        let access = include_str!("generate/chart/injector/access.yaml");
+        let roles: Vec<&str> = access
+            .split("---\n")
+            .filter(|part| part.contains("rules:"))
+            .collect();
+        let rules = roles.iter().filter_map(|role| role.split_once("rules:\n"));
+        assert_eq!(
+            rules.map(|(_, rules)| rules).collect::<Vec<_>>(),
+            [
+                "  - apiGroups: [\"\"]\n    resources: [nodes]\n    verbs: [get, list, watch]\n  - apiGroups: [\"\"]\n    resources: \
+              [pods]\n    verbs: [get, list, watch, patch]\n"
+            ]
+        );
+    }
 }

@@ -8,11 +8,12 @@ use anyhow::{Context, Result, bail, ensure};
 /// A program, or where it is if not in `PATH`, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
-const LAB: [Packaged; 10] = [
+const LAB: [Packaged; 11] = [
     ("/usr/lib/cni/bridge", "containernetworking-plugins"),
     ("buildah", "buildah"),
     ("containerd", "containerd"),
     ("ip", "iproute2"),
+    ("ipset", "ipset"),
     ("iptables", "iptables"),
     ("mmdebstrap", "mmdebstrap"),
     ("ping", "iputils-ping"),

@@ -1,9 +1,13 @@
 //! The project's development commands, as `cargo xtask`.
 
+mod advisories;
 mod bench;
+#[cfg(test)]
+mod containerfiles;
 mod generate;
 mod machine;
 mod package;
+mod pins;
 mod test;
 
 use std::path::Path;
@@ -21,8 +25,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Counts the instructions of answers and checks their budget; with --peers, measures beside others
-    Bench(bench::Options),
+    /// Writes the known vulnerabilities of what the project pins, from copies of the advisory databases
+    Advisories(advisories::Options),
+    /// Counts the instructions of calls and reconciles, and checks their budgets
+    Bench,
     /// Writes the files that are generated from Rust types
     Generate(generate::Options),
     /// Builds the Crossplane packages
@@ -36,7 +42,8 @@ fn main() -> ExitCode {
         .parent()
         .unwrap_or(Path::new("."));
     let outcome = match Arguments::parse().chore {
-        Chore::Bench(options) => bench::run(root, &options),
+        Chore::Advisories(options) => advisories::run(root, &options),
+        Chore::Bench => bench::run(root),
         Chore::Generate(options) => generate::run(root, &options),
         Chore::Package(options) => package::run(root, &options),
         Chore::Test(options) => test::run(root, &options),

@@ -1,23 +1,25 @@
 //! What one call composes: Objects for other clusters, and the Usages that keep deletion in order.
 
+mod kinds;
 mod retained;
 mod travel;
+mod usages;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::{Kind, Reason};
+use c5c3_api::Reason;
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::composite::{Metadata, Scope};
-use crate::manifest::kubernetes::{
-    ForProvider, Object, ObjectSpec, ProviderConfigRef, ResourceRef, Usage, UsageRef, UsageSpec,
-};
+use crate::composite::Scope;
+use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
-use crate::observed::{Identity, Observation};
+use crate::observed::Observation;
 use crate::ownership::{Foreign, IgnoredStatus, Owner, Ownership};
-use crate::{pools, transitions};
+use crate::transitions;
+
+pub use kinds::is_composed;
 
 /// What the provider may do with an object that the composite isn't known to own: never change or delete it.
 const CREATE_ONLY: &[&str] = &["Observe", "Create"];
@@ -39,7 +41,7 @@ pub struct Composed<'a> {
     all_ready: bool,
 }
 
-/// Whether an object may be made that isn't there yet.
+/// Whether an object may be made that doesn't exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
     /// It may.
@@ -296,89 +298,6 @@ impl<'a> Composed<'a> {
             &mut self.observation::<IgnoredStatus>(name),
         );
         Ok(kept)
-    }
-
-    /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
-    ///
-    /// # Errors
-    /// The name is taken by an earlier step of the pipeline.
-    pub fn order(&mut self, of: &str, by: &str, reason: &str) -> Result<(), Fatal> {
-        let (Some(used), Some(using)) = (self.reference(of), self.reference(by)) else {
-            return Ok(());
-        };
-        self.usage(&format!("{of}-until-{by}"), used, using, reason)
-    }
-
-    /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone.
-    ///
-    /// # Errors
-    /// The name is taken by an earlier step of the pipeline.
-    pub fn hold<K: Kind>(
-        &mut self,
-        composite: &Metadata,
-        by: &str,
-        reason: &str,
-    ) -> Result<(), Fatal> {
-        let Some(using) = self.reference(by) else {
-            return Ok(());
-        };
-        let used = UsageRef {
-            api_version: K::api_version(),
-            kind: pools::kind::<K>(self.scope),
-            resource_ref: ResourceRef {
-                name: composite.name.clone(),
-                namespace: composite.namespace.clone(),
-            },
-        };
-        let name = format!("{}-until-{by}", composite.claim_name());
-        self.usage(&name, used, using, reason)
-    }
-
-    /// Keeps an existing Usage when what it protects can't be read now.
-    ///
-    /// # Errors
-    /// The observed Usage isn't one, or the name is taken by an earlier step.
-    pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
-        let name = format!("{composite}-until-{by}");
-        let Some(document) = self.observed(&name) else {
-            return Ok(());
-        };
-        let usage: Usage = document
-            .parse()
-            .map_err(|error| Fatal::from(error).within(&name))?;
-        self.desire(&name, &usage, true)
-    }
-
-    fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
-        let api_version = match self.scope {
-            Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
-            Scope::Namespaced => "protection.crossplane.io/v1beta1",
-        };
-        let usage = Usage {
-            api_version: api_version.to_owned(),
-            kind: "Usage".to_owned(),
-            spec: UsageSpec {
-                of,
-                by,
-                reason: reason.to_owned(),
-                replay_deletion: true,
-            },
-        };
-        let exists = self.exists(name);
-        self.desire(name, &usage, exists)
-    }
-
-    /// A composed resource as a Usage refers to it; none while it doesn't exist.
-    fn reference(&self, name: &str) -> Option<UsageRef> {
-        let identity: Identity = self.observed(name)?.parse().ok()?;
-        Some(UsageRef {
-            api_version: identity.api_version,
-            kind: identity.kind,
-            resource_ref: ResourceRef {
-                name: identity.metadata.name,
-                namespace: None,
-            },
-        })
     }
 
     fn observed(&self, name: &str) -> Option<&'a Document> {

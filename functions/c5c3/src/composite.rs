@@ -3,11 +3,30 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// Label of a composite resource with its claim's name.
 pub const CLAIM_NAME: &str = "crossplane.io/claim-name";
 /// Label of a composite resource with its claim's namespace.
 pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
+
+/// Annotation of a pool: how many of its machines are marked to be deleted before others.
+pub const MACHINES_MARKED: &str = "c5c3.io/machines-marked";
+
+/// What a document says that it is: group and version, and kind.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TypeMeta<'a, M = IgnoredAny> {
+    /// Group and version.
+    #[serde(default)]
+    pub api_version: &'a str,
+    /// Kind.
+    #[serde(default)]
+    pub kind: &'a str,
+    /// What is read of its metadata.
+    #[serde(default)]
+    pub metadata: M,
+}
 
 /// A composite resource, read as far as it is needed.
 #[derive(Clone, Debug, Deserialize)]
@@ -51,6 +70,9 @@ struct Annotations {
     /// Names of retained resources to delete, between commas.
     #[serde(rename = "c5c3.io/delete-retained")]
     delete_retained: String,
+    /// Number of machines that are marked to be deleted before others.
+    #[serde(rename = "c5c3.io/machines-marked")]
+    machines_marked: Option<String>,
 }
 
 /// The labels by which Crossplane says which claim a cluster-scoped resource is for.
@@ -89,6 +111,11 @@ impl Metadata {
             .split(',')
             .map(str::trim)
             .collect()
+    }
+
+    /// What the annotation [`MACHINES_MARKED`] says.
+    pub fn machines_marked(&self) -> Option<&str> {
+        self.annotations.machines_marked.as_deref()
     }
 
     /// The UID of a resource that is stored in a cluster. `crossplane render` makes one up for a resource that isn't: only an

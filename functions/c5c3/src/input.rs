@@ -3,6 +3,8 @@
 //! An input is data of the Composition, so another size or another Gardener project needs no other binary. Fields that
 //! aren't known are refused, so a typo is an error that names the field.
 
+mod bootstrap;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -14,9 +16,12 @@ use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::composite::TypeMeta;
 use crate::manifest::external_secrets::StoreRef;
 use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use crate::template::Template;
+
+pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset};
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,6 +54,9 @@ pub struct OpenStackPresets {
     pub exposure: Option<ExposurePreset>,
     /// How tenants get the clouds.yaml of their control planes. Without it none gets one.
     pub tenant_access: Option<TenantAccessPreset>,
+    /// What tenants find on the first day.
+    #[serde(default)]
+    pub bootstrap: BootstrapPreset,
     /// Which tests Tempest runs for claims with `verify`.
     #[serde(default)]
     pub tempest: TempestPreset,
@@ -338,24 +346,20 @@ impl Input for ClusterPresets {
 /// The group and version of every input.
 const API_VERSION: &str = "c5c3.io/v1alpha1";
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct TypeMeta {
-    api_version: String,
-    kind: String,
-}
-
 /// Reads the Composition's input.
 ///
 /// # Errors
 /// There is none, it is of another kind, or a field isn't known or isn't what it should be.
 pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
-    let Some(TypeMeta { api_version, kind }) = request.input()? else {
+    let Some(input) = request.input::<TypeMeta<'_>>()? else {
         return Err(Fatal::new(format!(
             "the Composition gives this function no input; add one of kind {} to the pipeline step",
             I::KIND
         )));
     };
+    let TypeMeta {
+        api_version, kind, ..
+    } = input;
     if kind != I::KIND || api_version != API_VERSION {
         return Err(Fatal::new(format!(
             "the Composition's input is of kind {kind:?} ({api_version:?}); this composite resource wants {} \

@@ -20,11 +20,13 @@ mod transitions;
 use std::time::Duration;
 
 use c5c3_api::{
-    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, Reason,
-    StorageClusterSpec,
+    ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec, StorageClusterSpec,
 };
 use function_protocol::{Fatal, Function, Request, Response};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use composite::TypeMeta;
 
 /// How long an answer may be reused while something is awaited that Crossplane doesn't watch for us, such as a pool.
 const WAITING: Duration = Duration::from_secs(15);
@@ -37,36 +39,48 @@ const SETTLED: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Claims;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TypeMeta<'a> {
-    #[serde(default)]
-    api_version: &'a str,
-    #[serde(default)]
-    kind: &'a str,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Generation {
+    namespace: Option<IgnoredAny>,
+    generation: Option<i64>,
 }
 
 impl Function for Claims {
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
-        recipe(request)
-            .and_then(|compose| compose(request, response))
-            .map_err(|fatal| fatal.shown_as("Accepted", Reason::Invalid.name()))
+    fn compose(&self, mut request: Request, response: &mut Response) -> Result<(), Fatal> {
+        request.retain_observed(composed::is_composed);
+        let composed = compose(&request, response);
+        composed.map_err(|fatal| transitions::invalid(fatal, response))
     }
+}
+
+fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    let composite: TypeMeta<'_, Generation> = request.composite()?;
+    let Generation {
+        namespace,
+        generation,
+    } = composite.metadata;
+    // Crossplane copies the status of a cluster-scoped composite resource to its claim, which has a generation of its own.
+    if let (Some(_), Some(generation)) = (namespace, generation) {
+        response.observed_generation(generation);
+    }
+    recipe(&composite)?(request, response)?;
+    transitions::activity(response);
+    Ok(())
 }
 
 /// Composes one kind.
 type Recipe = fn(&Request, &mut Response) -> Result<(), Fatal>;
 
 /// The recipe for the composite's kind.
-fn recipe(request: &Request) -> Result<Recipe, Fatal> {
-    let composite: TypeMeta<'_> = request.composite()?;
-    if is::<OpenStackClusterSpec>(&composite) {
+fn recipe(composite: &TypeMeta<'_, Generation>) -> Result<Recipe, Fatal> {
+    if is::<OpenStackClusterSpec>(composite) {
         Ok(openstack::compose)
-    } else if is::<ControlPlaneClusterSpec>(&composite) {
+    } else if is::<ControlPlaneClusterSpec>(composite) {
         Ok(cluster::control_plane::compose)
-    } else if is::<HypervisorClusterSpec>(&composite) {
+    } else if is::<HypervisorClusterSpec>(composite) {
         Ok(cluster::hypervisor::compose)
-    } else if is::<StorageClusterSpec>(&composite) {
+    } else if is::<StorageClusterSpec>(composite) {
         Ok(cluster::storage::compose)
     } else {
         Err(Fatal::new(format!(
@@ -77,7 +91,7 @@ fn recipe(request: &Request) -> Result<Recipe, Fatal> {
     }
 }
 
-fn is<K: Kind>(composite: &TypeMeta<'_>) -> bool {
+fn is<K: Kind>(composite: &TypeMeta<'_, Generation>) -> bool {
     composite.api_version == K::api_version()
         && (composite.kind == K::KIND || composite.kind.strip_prefix('X') == Some(K::KIND))
 }

@@ -6,6 +6,9 @@ use c5c3_api::openstack_cluster::RESERVED_NAMES;
 use function_protocol::Fatal;
 use sha2::{Digest, Sha256};
 
+/// Name of a cluster's composed provider configuration.
+pub const ACCESS: &str = "access";
+
 /// Longest name of a namespace, which is a DNS label.
 const LABEL: usize = 63;
 

@@ -2,7 +2,9 @@
 
 use c5c3_api::Condition;
 use function_protocol::v1::Resource;
+use function_protocol::{Fatal, Request};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::ownership::Record;
 
@@ -112,6 +114,36 @@ impl<S: Default> Observation<S> {
             },
         }
     }
+}
+
+/// The manifest that an Object was last composed with; none while there is no Object.
+///
+/// # Errors
+/// The observed resource isn't an Object with such a manifest.
+pub fn last_composed<M: DeserializeOwned>(
+    request: &Request,
+    name: &str,
+) -> Result<Option<M>, Fatal> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Spec<M> {
+        for_provider: ForProvider<M>,
+    }
+    #[derive(Deserialize)]
+    struct ForProvider<M> {
+        manifest: M,
+    }
+    #[derive(Deserialize)]
+    struct Object<M> {
+        spec: Spec<M>,
+    }
+    let observed = request.observed().get(name);
+    let document = observed.and_then(|observed| observed.resource.as_ref());
+    let object: Option<Object<M>> = document
+        .map(|document| document.parse())
+        .transpose()
+        .map_err(|error| Fatal::from(error).within(name))?;
+    Ok(object.map(|object| object.spec.for_provider.manifest))
 }
 
 /// The condition of a type.

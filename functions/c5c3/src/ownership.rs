@@ -44,25 +44,29 @@ pub enum Ownership {
     Foreign(Foreign),
 }
 
-/// An existing object under a name that the composite asks for, and that the composite doesn't own.
+/// An existing object under a name that the composite asks for, and that the composite doesn't own. Tenants read the message, so
+/// it doesn't name other tenants' claims: the object's annotation does.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{object} in cluster {cluster} exists and {}; choose another name, or have the platform team hand it over with the \
-     annotation {ADOPT_BY}: {uid}",
-    owned_by(.claim.as_deref())
+    "{object} in cluster {cluster} exists and {holder}; choose another name, or have the platform team hand it over with the \
+     annotation {ADOPT_BY}: {uid}"
 )]
 pub struct Foreign {
     object: String,
     cluster: String,
-    claim: Option<String>,
+    holder: Holder,
     uid: String,
 }
 
-fn owned_by(claim: Option<&str>) -> String {
-    match claim {
-        Some(claim) => format!("belongs to claim {claim}"),
-        None => "belongs to no claim".to_owned(),
-    }
+/// Who owns a foreign object.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+enum Holder {
+    #[error("belongs to no claim")]
+    None,
+    #[error("belongs to an earlier or another claim named {0}")]
+    Namesake(String),
+    #[error("belongs to another claim")]
+    Another,
 }
 
 /// A status of which nothing is read.
@@ -142,7 +146,11 @@ impl Owner {
         Ownership::Foreign(Foreign {
             object: format!("{kind} {}", record.name),
             cluster: cluster.to_owned(),
-            claim: claim.cloned(),
+            holder: match claim {
+                None => Holder::None,
+                Some(claim) if *claim == self.claim => Holder::Namesake(claim.clone()),
+                Some(_) => Holder::Another,
+            },
             uid: self.uid.clone(),
         })
     }

@@ -1,18 +1,55 @@
 //! Conditions as a claim's owner sees them, each with an event when it changes.
 
 use c5c3_api::{Condition as Reported, Reason};
-use function_protocol::{Condition, ConditionStatus, Response, Severity};
+use function_protocol::v1::Status;
+use function_protocol::{Condition, ConditionStatus, Fatal, Response, Severity};
 
 /// Reasons of a condition that isn't True yet and where nothing is wrong, so that its event is a Normal one.
-const UNDER_WAY: [Reason; 3] = [
+const UNDER_WAY: [Reason; 4] = [
     Reason::Creating,
+    Reason::NotOffered,
     Reason::PoolAwaitingAdmission,
     Reason::Waiting,
+];
+
+/// Reasons of a condition that isn't True before somebody changes the claim, another's claim or the site. Everything else may
+/// become True without that, such as a pool that isn't created yet.
+const STALLING: [Reason; 7] = [
+    Reason::Failed,
+    Reason::NameTaken,
+    Reason::PoolDeleting,
+    Reason::PoolDedicated,
+    Reason::PoolInOtherRegion,
+    Reason::PoolNetworkTaken,
+    Reason::PoolNotAllowed,
+];
+
+/// The condition that is True while somebody has to change something, as kstatus defines it
+/// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
+pub const STALLED: &str = "Stalled";
+
+/// The condition that is True while the claim isn't Ready and nobody has to change anything; also of kstatus.
+const RECONCILING: &str = "Reconciling";
+
+/// The conditions that a claim is Ready with, the one first that others wait for.
+const REQUIRED: [&str; 9] = [
+    "Accepted",
+    "PoolsReady",
+    "ShootReady",
+    "CephReady",
+    "StorageReady",
+    "HypervisorsReady",
+    "ControlPlaneReady",
+    "TestsPassed",
+    "ConnectionReady",
 ];
 
 /// Sets a condition; an event goes with a change that has something to say.
 pub fn set(response: &mut Response, type_: &str, holds: bool, reason: Reason, message: String) {
     let is_normal = holds || UNDER_WAY.contains(&reason);
+    if !holds && STALLING.contains(&reason) {
+        stall(response, reason.to_string(), message.clone());
+    }
     transition(
         response,
         condition(type_, holds, reason.to_string(), message),
@@ -23,6 +60,9 @@ pub fn set(response: &mut Response, type_: &str, holds: bool, reason: Reason, me
 /// Sets a condition with the reason and message of another object's condition. Its event is a Warning where that object is
 /// stalled.
 pub fn repeat(response: &mut Response, type_: &str, holds: bool, of: &Reported, is_stalled: bool) {
+    if is_stalled && !holds {
+        stall(response, of.reason.clone(), of.message.clone());
+    }
     let condition = condition(type_, holds, of.reason.clone(), of.message.clone());
     transition(response, condition, holds || !is_stalled);
 }
@@ -35,6 +75,9 @@ pub fn result(
     reason: &str,
     message: String,
 ) {
+    if holds == Some(false) {
+        stall(response, reason.to_owned(), message.clone());
+    }
     let status = holds.map_or(ConditionStatus::Unknown, ConditionStatus::from);
     let condition = condition(type_, status, reason.to_owned(), message);
     match holds {
@@ -47,6 +90,58 @@ pub fn result(
 pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
     let reason = Reason::Pending.to_string();
     response.condition(condition(type_, false, reason, message.to_owned()));
+}
+
+/// Says that somebody has to change something. The first reason stands.
+fn stall(response: &mut Response, reason: String, message: String) {
+    if response.condition_set(STALLED).is_none() {
+        response.condition(condition(STALLED, true, reason, message));
+    }
+}
+
+/// Says whether the claim reconciles, after all other conditions are set. Neither of the two conditions is set before it has been
+/// True; Crossplane keeps one that isn't set any more, so it becomes False.
+pub fn activity(response: &mut Response) {
+    let stalled = response.condition_set(STALLED);
+    let reason = match stalled.map(|stalled| stalled.reason.clone()) {
+        Some(reason) => reason,
+        None if response.is_composite_ready() => Reason::Ready.to_string(),
+        None => {
+            let (reason, message) = pending(response);
+            response.condition(condition(RECONCILING, true, reason.clone(), message));
+            reason
+        }
+    };
+    for type_ in [RECONCILING, STALLED] {
+        if response.condition_set(type_).is_none() && response.had_condition(type_) {
+            response.condition(condition(type_, false, reason.clone(), String::new()));
+        }
+    }
+}
+
+/// Says that a claim is invalid. It then no longer reconciles.
+pub fn invalid(fatal: Fatal, response: &Response) -> Fatal {
+    let reason = Reason::Invalid.name();
+    let fatal = fatal
+        .shown_as("Accepted", ConditionStatus::False, reason)
+        .shown_as(STALLED, ConditionStatus::True, reason);
+    match response.had_condition(RECONCILING) {
+        true => fatal.shown_as(RECONCILING, ConditionStatus::False, reason),
+        false => fatal,
+    }
+}
+
+/// Reason and message of the first condition that the claim isn't Ready for.
+fn pending(response: &Response) -> (String, String) {
+    let required = REQUIRED.iter();
+    let mut required = required.filter_map(|type_| response.condition_set(type_));
+    match required.find(|condition| condition.status() != Status::ConditionTrue) {
+        Some(pending) => (pending.reason.clone(), pending.message().to_owned()),
+        None => (
+            Reason::Waiting.to_string(),
+            "waiting for composed resources".to_owned(),
+        ),
+    }
 }
 
 fn transition(response: &mut Response, condition: Condition, is_normal: bool) {

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::DocumentError;
+use crate::{ConditionStatus, DocumentError};
 
 /// Ends the pipeline: nothing of this call is applied. The message is what the owner of the claim reads, so it says
 /// what to change.
@@ -11,8 +11,8 @@ use crate::DocumentError;
 pub struct Fatal {
     /// One sentence, for people.
     pub message: String,
-    /// Type and reason of the condition that shows it, too.
-    pub(crate) shown_as: Option<(&'static str, &'static str)>,
+    /// Type, status and reason of each condition that shows it, too.
+    pub(crate) shown_as: Vec<(&'static str, ConditionStatus, &'static str)>,
 }
 
 impl Fatal {
@@ -20,7 +20,7 @@ impl Fatal {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            shown_as: None,
+            shown_as: Vec::new(),
         }
     }
 
@@ -32,13 +32,16 @@ impl Fatal {
         }
     }
 
-    /// The same, shown by a condition that doesn't hold, too. Core 1.20 tells the owner of a claim nothing else of it: the
-    /// message alone reaches the composite resource only.
-    pub fn shown_as(self, type_: &'static str, reason: &'static str) -> Self {
-        Self {
-            shown_as: Some((type_, reason)),
-            ..self
-        }
+    /// The same, shown by one more condition, too. Core 1.20 tells the owner of a claim nothing else of it: the message alone
+    /// reaches the composite resource only.
+    pub fn shown_as(
+        mut self,
+        type_: &'static str,
+        status: ConditionStatus,
+        reason: &'static str,
+    ) -> Self {
+        self.shown_as.push((type_, status, reason));
+        self
     }
 }
 

@@ -11,14 +11,14 @@ pub trait Function: Send + Sync {
     /// # Errors
     /// [`Fatal`] when the owner of the composite resource has to change something first. Nothing that was added to the
     /// response is sent then; what earlier steps of the pipeline wanted still is.
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal>;
+    fn compose(&self, request: Request, response: &mut Response) -> Result<(), Fatal>;
 }
 
 impl<F> Function for F
 where
-    F: Fn(&Request, &mut Response) -> Result<(), Fatal> + Send + Sync,
+    F: Fn(Request, &mut Response) -> Result<(), Fatal> + Send + Sync,
 {
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    fn compose(&self, request: Request, response: &mut Response) -> Result<(), Fatal> {
         self(request, response)
     }
 }
@@ -27,7 +27,7 @@ where
 /// through, and [`Fatal`] becomes a result of severity fatal, for the composite resource and its claim.
 pub fn run(function: &dyn Function, request: v1::RunFunctionRequest) -> v1::RunFunctionResponse {
     let (request, mut response) = Request::split(request);
-    match function.compose(&request, &mut response) {
+    match function.compose(request, &mut response) {
         Ok(()) => response.into_message(),
         Err(fatal) => response.into_fatal(fatal),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::v1::{self, Capability, Resource, Resources};
+use crate::v1::{self, Resource, Resources};
 use crate::{Capabilities, Document, Fatal, Response};
 
 /// One call: what is asked for, and what exists. What earlier steps of the pipeline wanted is kept by the [`Response`].
@@ -68,6 +68,15 @@ impl Request {
         &self.observed
     }
 
+    /// Leaves out observed resources by their names and documents. Crossplane hands over whatever a composite resource refers to
+    /// and no other controls, and on Crossplane 2 the creator of the composite resource writes its references.
+    pub fn retain_observed(&mut self, is_composed: impl Fn(&str, &Document) -> bool) {
+        self.observed.retain(|name, resource| {
+            let document = resource.resource.as_ref();
+            document.is_some_and(|document| is_composed(name, document))
+        });
+    }
+
     /// The input of this step of the Composition, read as `T`, if it has one.
     ///
     /// # Errors
@@ -97,16 +106,6 @@ impl Request {
             Some(resources) => Required::Found(&resources.items),
             None => Required::Unresolved,
         }
-    }
-
-    /// Whether the core advertises this capability.
-    pub fn supports(&self, capability: Capability) -> bool {
-        self.capabilities.contains(capability)
-    }
-
-    /// Whether the core advertises capabilities at all: one before 2.2 does not, and may still be capable.
-    pub fn knows_capabilities(&self) -> bool {
-        self.capabilities.known()
     }
 
     pub(crate) fn capabilities(&self) -> Capabilities {

@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use crate::conditions::ObservedConditions;
 use crate::v1::{self, Capability, Resource};
-use crate::{Capabilities, Condition, ConditionStatus, Document, Fatal, Request};
+use crate::{Capabilities, Condition, Document, Fatal, Request};
+
+/// The field of a status with the generation that it is about.
+const OBSERVED: &str = "observedGeneration";
 
 /// The answer to one call: what earlier steps of the pipeline wanted, and what this one adds.
 #[derive(Debug, Default)]
@@ -16,13 +19,13 @@ pub struct Response {
     observed_conditions: ObservedConditions,
     earlier: Earlier,
     desired: BTreeMap<String, Resource>,
+    observed_generation: Option<i64>,
     status: Option<Document>,
     ready: Readiness,
     results: Vec<v1::Result>,
     conditions: Vec<v1::Condition>,
     requirements: Option<v1::Requirements>,
     ttl: Option<prost_types::Duration>,
-    output: Option<Document>,
 }
 
 /// What passes through.
@@ -137,8 +140,18 @@ impl Response {
             Document::from_value(status).map_err(|error| Fatal::from(error).within("status"))?;
         let composite = self.earlier.desired.composite.as_ref();
         let earlier = composite.and_then(|composite| composite.resource.as_ref());
-        self.status = Some(Document::with_status(earlier, &status)?);
+        let mut status = Document::with_status(earlier, &status)?;
+        if let Some(generation) = self.observed_generation {
+            let generation = Document::from_value(&BTreeMap::from([(OBSERVED, generation)]))?;
+            status = Document::with_status(Some(&status), &generation)?;
+        }
+        self.status = Some(status);
         Ok(())
+    }
+
+    /// Adds `observedGeneration` to the status that is wanted from now on.
+    pub fn observed_generation(&mut self, generation: i64) {
+        self.observed_generation = Some(generation);
     }
 
     /// Says whether the composite resource is ready, in place of the core's own rule: all composed resources are.
@@ -165,21 +178,20 @@ impl Response {
         self.condition(condition);
     }
 
+    /// Whether this call said that the composite resource is ready.
+    pub fn is_composite_ready(&self) -> bool {
+        self.ready == Readiness::True
+    }
+
+    /// The condition of this type that this call set.
+    pub fn condition_set(&self, type_: &str) -> Option<&v1::Condition> {
+        let mut conditions = self.conditions.iter();
+        conditions.find(|condition| condition.r#type == type_)
+    }
+
     /// Whether the composite resource was observed with a condition of this type.
     pub fn had_condition(&self, type_: &str) -> bool {
         self.observed_conditions.has(type_)
-    }
-
-    /// Sends an event, for the composite resource and its claim. The protocol wants events only at transitions:
-    /// prefer [`Response::transition`].
-    pub fn result(
-        &mut self,
-        severity: Severity,
-        reason: impl Into<String>,
-        message: impl Into<String>,
-    ) {
-        self.results
-            .push(severity.result(Some(reason.into()), message.into()));
     }
 
     /// Asks for resources; the next call finds them with [`Request::required`] under this name. Ask in every call: what
@@ -202,17 +214,6 @@ impl Response {
         });
     }
 
-    /// What an operation answers.
-    ///
-    /// # Errors
-    /// The output has no wire form.
-    pub fn output<T: Serialize + ?Sized>(&mut self, output: &T) -> Result<(), Fatal> {
-        let output =
-            Document::from_value(output).map_err(|error| Fatal::from(error).within("output"))?;
-        self.output = Some(output);
-        Ok(())
-    }
-
     pub(crate) fn into_message(self) -> v1::RunFunctionResponse {
         let mut desired = self.earlier.desired;
         let mut ours = self.desired;
@@ -233,20 +234,20 @@ impl Response {
             context: self.earlier.context,
             requirements: self.requirements,
             conditions: self.conditions,
-            output: self.output,
+            output: None,
         }
     }
 
     pub(crate) fn into_fatal(self, fatal: Fatal) -> v1::RunFunctionResponse {
-        let shown_as = fatal
-            .shown_as
-            .filter(|_| !self.capabilities.lacks(Capability::Conditions));
-        let condition = shown_as.map(|(type_, reason)| Condition {
-            type_: type_.to_owned(),
-            status: ConditionStatus::False,
-            reason: reason.to_owned(),
+        let takes_conditions = !self.capabilities.lacks(Capability::Conditions);
+        let shown_as = fatal.shown_as.iter().filter(|_| takes_conditions);
+        let conditions = shown_as.map(|(type_, status, reason)| Condition {
+            type_: (*type_).to_owned(),
+            status: *status,
+            reason: (*reason).to_owned(),
             message: fatal.message.clone(),
         });
+        let conditions = conditions.map(v1::Condition::from).collect();
         let result = v1::Result {
             severity: v1::Severity::Fatal.into(),
             message: fatal.message,
@@ -260,7 +261,7 @@ impl Response {
             }),
             desired: Some(self.earlier.desired),
             results: vec![result],
-            conditions: condition.map(v1::Condition::from).into_iter().collect(),
+            conditions,
             context: self.earlier.context,
             ..v1::RunFunctionResponse::default()
         }

@@ -12,7 +12,7 @@ use function_runtime::{LogFormat, Options, Tls, init_logs, run};
 struct Nothing;
 
 impl Function for Nothing {
-    fn compose(&self, _request: &Request, _response: &mut Response) -> Result<(), Fatal> {
+    fn compose(&self, _request: Request, _response: &mut Response) -> Result<(), Fatal> {
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ impl Calls {
         let started = Instant::now();
         let subject = Subject::of(&request);
         let panicked = AtomicBool::new(false);
-        let guarded = |request: &Request, response: &mut Response| {
+        let guarded = |request: Request, response: &mut Response| {
             // A panic leaves a partial response, of which nothing is sent after a Fatal.
             let compose = AssertUnwindSafe(|| self.function.compose(request, response));
             catch_unwind(compose).unwrap_or_else(|_| {

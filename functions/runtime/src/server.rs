@@ -10,7 +10,6 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tonic::server::NamedService;
 use tonic::transport::server::{Router, TcpIncoming};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -18,7 +17,9 @@ use tracing::{info, warn};
 
 use crate::calls::Calls;
 use crate::metrics::Metrics;
-use crate::service::{FunctionRunner, V1, V1Beta1};
+use crate::service::FunctionRunner;
+use crate::service::v1::function_runner_service_server as v1;
+use crate::service::v1beta1::function_runner_service_server as v1beta1;
 use crate::{Options, ServeError, Tls};
 use c5c3_process::tls::{Clients, Credentials, accept};
 
@@ -28,6 +29,10 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A client that is gone without a word is noticed after this and [`KEEPALIVE_TIMEOUT`].
 const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Calls that one connection may have open. A core reconciles a few dozen composites at a time, and has its other calls wait; a client
+/// that opens more gets no memory for them.
+const MAX_STREAMS: u32 = 128;
 
 /// A server with its ports open and its certificates read, not serving yet.
 pub struct Server {
@@ -129,7 +134,7 @@ impl Server {
                         "/metrics" => c5c3_process::metrics(&registry),
                         _ => Answer::NotFound,
                     };
-                    c5c3_process::serve(listener, pages).await;
+                    c5c3_process::serve(listener, c5c3_process::pages(pages)).await;
                 }
                 None => std::future::pending().await,
             }
@@ -171,14 +176,15 @@ async fn services(
     };
     let (health, health_service) = tonic_health::server::health_reporter();
     report(&health, ServingStatus::Serving).await;
+    let runner = Arc::new(FunctionRunner(calls));
+    let v1 = v1::FunctionRunnerServiceServer::from_arc(Arc::clone(&runner));
+    let v1beta1 = v1beta1::FunctionRunnerServiceServer::from_arc(runner);
     let router = tonic::transport::Server::builder()
         .http2_keepalive_interval(Some(KEEPALIVE))
         .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-        .add_service(FunctionRunner::<V1>::new(
-            Arc::clone(&calls),
-            max_message_bytes,
-        ))
-        .add_service(FunctionRunner::<V1Beta1>::new(calls, max_message_bytes))
+        .max_concurrent_streams(MAX_STREAMS)
+        .add_service(v1.max_decoding_message_size(max_message_bytes))
+        .add_service(v1beta1.max_decoding_message_size(max_message_bytes))
         .add_service(health_service)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?);
@@ -187,11 +193,7 @@ async fn services(
 
 /// Of the server, which has the empty name, and of both versions of the service.
 async fn report(health: &HealthReporter, status: ServingStatus) {
-    for service in [
-        "",
-        FunctionRunner::<V1>::NAME,
-        FunctionRunner::<V1Beta1>::NAME,
-    ] {
+    for service in ["", v1::SERVICE_NAME, v1beta1::SERVICE_NAME] {
         health.set_service_status(service, status).await;
     }
 }

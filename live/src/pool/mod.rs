@@ -88,10 +88,11 @@ pub async fn pool(cluster: &Cluster, now: Timestamp, form: Form) -> Result<Strin
     let state = Objects::of(cluster).await?.state(now)?;
     Ok(match form {
         Form::Tree(_) => format!(
-            "{}\n{}\n{}",
+            "{}{}\n{}\n{}",
             summary(&state),
+            removable(&state),
             shares(&state, &state),
-            nodes(&state)
+            table_of_nodes(&state)
         ),
         Form::Json => format!("{:#}\n", listed(&state)),
     })
@@ -180,6 +181,14 @@ fn summary(state: &PoolState) -> String {
     )
 }
 
+/// The nodes that the pool can lose.
+fn removable(state: &PoolState) -> String {
+    match state.removable().as_slice() {
+        [] => String::new(),
+        nodes => format!("Removable: {}\n", nodes.join(", ")),
+    }
+}
+
 /// The shares, by name. Where a number changes, both are shown.
 fn shares(before: &PoolState, after: &PoolState) -> String {
     let by_name = |state: &PoolState| -> BTreeMap<String, (Share, Part)> {
@@ -239,26 +248,62 @@ fn shares(before: &PoolState, after: &PoolState) -> String {
     table(&rows)
 }
 
-fn nodes(state: &PoolState) -> String {
+fn table_of_nodes(state: &PoolState) -> String {
     let mut rows = vec![["NODE", "ZONE", "RACK", "CONTROL PLANE", "PHASE"].map(str::to_owned)];
-    rows.extend(state.nodes.iter().map(|node| {
-        let text = |text: &str| match text {
+    rows.extend(state.nodes.iter().map(PoolNode::of).map(|node| {
+        let text = |text: String| match text.as_str() {
             "" => "-".to_owned(),
-            text => text.to_owned(),
+            _ => text,
         };
-        let holder = node
-            .lease
-            .as_ref()
-            .map(|lease| lease.control_plane.as_str());
         [
-            node.name.clone(),
-            text(&node.domain.zone),
-            text(&node.domain.rack),
-            text(holder.unwrap_or_default()),
-            phase(node).to_owned(),
+            node.name,
+            text(node.zone),
+            text(node.rack),
+            text(node.control_plane),
+            node.phase.to_owned(),
         ]
     }));
     table(&rows)
+}
+
+/// A node of a hypervisor pool, as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolNode {
+    /// Its name.
+    pub name: String,
+    /// Its zone; empty where it has none.
+    pub zone: String,
+    /// Its rack; empty where it has none.
+    pub rack: String,
+    /// The control plane that leases it; empty where none does.
+    pub control_plane: String,
+    /// How far its lease has come, or why it has none.
+    pub phase: &'static str,
+}
+
+impl PoolNode {
+    fn of(node: &Node) -> Self {
+        let lease = node.lease.as_ref();
+        Self {
+            name: node.name.clone(),
+            zone: node.domain.zone.clone(),
+            rack: node.domain.rack.clone(),
+            control_plane: lease.map_or_else(String::new, |lease| lease.control_plane.clone()),
+            phase: phase(node),
+        }
+    }
+}
+
+/// Those of a cluster's nodes that are hypervisors or leased.
+///
+/// # Errors
+/// A node can't be understood.
+pub fn nodes(nodes: Vec<Manifest>) -> Result<Vec<PoolNode>, Error> {
+    let nodes = nodes.iter().map(|node| Arc::new(node.value().clone()));
+    let objects = Objects(BTreeMap::from([("Node", nodes.collect())]));
+    let observed = ObservedState::new(&objects, Timestamp::UNIX_EPOCH);
+    let nodes = provider_hypervisor_pool::hypervisors(&observed)?;
+    Ok(nodes.iter().map(PoolNode::of).collect())
 }
 
 /// How far a node's lease has come, or why it has none.
@@ -267,7 +312,7 @@ fn phase(node: &Node) -> &'static str {
         (Some(lease), _) => lease.phase.name(),
         (None, State::Available) => "Free",
         (None, State::Unready) => "NotReady",
-        (None, State::Leaving) => "Unavailable",
+        (None, State::Leaving | State::MayHaveServers) => "Unavailable",
     }
 }
 
@@ -287,18 +332,19 @@ fn listed(state: &PoolState) -> Value {
             "draining": part.draining,
         })
     });
-    let nodes = state.nodes.iter().map(|node| {
+    let nodes = state.nodes.iter().map(PoolNode::of).map(|node| {
         json!({
             "name": node.name,
-            "zone": node.domain.zone,
-            "rack": node.domain.rack,
-            "controlPlane": node.lease.as_ref().map(|lease| &lease.control_plane),
-            "phase": phase(node),
+            "zone": node.zone,
+            "rack": node.rack,
+            "controlPlane": (!node.control_plane.is_empty()).then_some(node.control_plane),
+            "phase": node.phase,
         })
     });
     json!({
         "name": state.name,
         "counts": state.counts(),
+        "removable": state.removable(),
         "shares": shares.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })

@@ -77,13 +77,28 @@ fn shares_and_nodes_are_listed() {
          b      b              1       1    -    2    2       0\n"
     );
     assert_eq!(
-        nodes(&state).lines().nth(1),
+        table_of_nodes(&state).lines().nth(1),
         Some("hv-1  zone-a  -     a              Leased")
     );
     let listed = listed(&state);
     assert_eq!(listed["counts"]["leased"], 4);
     assert_eq!(listed["shares"][1]["due"], 2);
     assert_eq!(listed["nodes"][3]["controlPlane"], "b");
+}
+
+#[test]
+fn nodes_that_the_pool_can_lose_are_listed() {
+    let mut objects = objects();
+    let state = objects.state(Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(removable(&state), "");
+    let cordoned = ["hv-5", "hv-6"].map(|name| {
+        let spec = json!({"unschedulable": true});
+        object("v1", "Node", name, spec)
+    });
+    objects.0.get_mut("Node").unwrap().extend(cordoned);
+    let state = objects.state(Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(removable(&state), "Removable: hv-5, hv-6\n");
+    assert_eq!(listed(&state)["removable"], json!(["hv-5", "hv-6"]));
 }
 
 #[test]

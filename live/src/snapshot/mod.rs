@@ -11,6 +11,8 @@ use crate::against::composed;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
+mod drains;
+
 /// What is shown.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
@@ -58,6 +60,7 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
             snapshot.insert(manifest);
         }
     }
+    snapshot.add_drains(cluster).await;
     if let Some(name) = &selection.name
         && !snapshot.has(selection)
     {
@@ -143,7 +146,7 @@ impl Snapshot {
     pub fn tree(&self, selection: &Selection, page: Page) -> String {
         let claims = self
             .claims(selection)
-            .map(|manifest| claim(manifest).render(page));
+            .map(|manifest| claim(manifest).with(self.waits(manifest)).render(page));
         let resources = self.operated(selection);
         let resources = resources.iter().map(|(resource, progress)| {
             let title = resource.resource.title();
@@ -162,6 +165,12 @@ impl Snapshot {
             ([], Some(name)) => format!("There is no {name} yet.\n"),
             (blocks, _) => blocks.join("\n"),
         }
+    }
+
+    /// What the nodes of a claim that is being deleted wait for.
+    fn waits(&self, claim: &Manifest) -> impl Iterator<Item = Branch> {
+        let drains = self.drains(claim).into_iter();
+        drains.map(|(pool, message)| Branch::new(format!("Nodes of {pool}: {message}")))
     }
 
     /// What is shown, one line each, by object: for who follows without a terminal.
@@ -260,8 +269,14 @@ fn claim(manifest: &Manifest) -> Branch {
         "" => "Unknown",
         phase => phase,
     };
+    let endpoints = manifest.status()["endpoints"].as_object();
+    let endpoints = endpoints.into_iter().flatten();
+    let endpoints = endpoints.filter_map(|(service, url)| Some((service.as_str(), url.as_str()?)));
+    let endpoints = c5c3_plan::urls("Endpoints", endpoints);
     Branch::new(format!("{}: {phase}", manifest.title()))
         .marked(Mark::from(readiness(manifest).is_ready()))
+        .with(endpoints.into_iter())
+        .with(c5c3_plan::credentials(manifest).into_iter())
         .with(conditions(manifest))
 }
 

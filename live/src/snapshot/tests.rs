@@ -62,6 +62,8 @@ fn snapshot() -> Snapshot {
             "tenant",
             json!({
                 "phase": "Provisioning",
+                "endpoints": { "keystone": "https://keystone.tenant.example.com" },
+                "connection": { "secretName": "tenant-clouds" },
                 "conditions": [condition("Ready", "False", "Waiting", "the control plane isn't ready")],
             }),
         ),
@@ -160,4 +162,56 @@ fn no_secret_is_ever_asked_for() {
     let sought = sought();
     assert!(sought.iter().any(|sought| sought.kind == "MariaDB"));
     assert!(sought.iter().all(|sought| sought.kind != "Secret"));
+}
+
+/// An Object of a HypervisorShare whose nodes are drained.
+fn share(api_version: &str, labels: Value) -> Value {
+    let message = "0 of 2 nodes are drained; servers left: 3: node-a waits for 3 servers to be deleted or moved";
+    let status = json!({ "conditions": [condition("NodesDrained", "False", "Draining", message)] });
+    let mut object = object(
+        api_version,
+        "Object",
+        "share",
+        json!({ "atProvider": { "manifest": { "status": status } } }),
+    );
+    object["metadata"]["labels"] = labels;
+    object["spec"] = json!({
+        "forProvider": { "manifest": { "kind": "HypervisorShare" } }, "providerConfigRef": { "name": "hv-pool-a" },
+    });
+    object
+}
+
+#[test]
+fn claim_that_is_deleted_shows_how_many_servers_hold_its_nodes() {
+    let claim = |api_version: &str, labels: Value, deleted: bool| {
+        let mut claim = object("c5c3.io/v1alpha1", "OpenStackCluster", "tenant", json!({}));
+        if deleted {
+            claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        let mut snapshot = Snapshot::default();
+        for object in [claim, share(api_version, labels)] {
+            snapshot.insert(Manifest::try_from(object).unwrap());
+        }
+        let shown = snapshot.tree(&Selection::default(), Page::PLAIN);
+        let json = snapshot.json(&Selection::default());
+        assert_eq!(
+            json[0]["drains"].as_array().unwrap().len(),
+            usize::from(shown.contains("servers left"))
+        );
+        shown.contains("Nodes of hv-pool-a: 0 of 2 nodes are drained; servers left: 3: ")
+    };
+    let of_claim = |name: &str| json!({ "crossplane.io/claim-name": name, "crossplane.io/claim-namespace": "openstack" });
+    let of_composite = |name: &str| json!({ "crossplane.io/composite": name });
+    let (cluster, namespaced) = (
+        "kubernetes.crossplane.io/v1alpha2",
+        "kubernetes.m.crossplane.io/v1alpha1",
+    );
+    assert!(claim(cluster, of_claim("tenant"), true));
+    assert!(claim(namespaced, of_composite("tenant"), true));
+    assert!(
+        !claim(cluster, of_claim("tenant"), false),
+        "it isn't deleted"
+    );
+    assert!(!claim(cluster, of_claim("other"), true));
+    assert!(!claim(namespaced, of_composite("other"), true));
 }

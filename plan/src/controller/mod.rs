@@ -2,6 +2,7 @@
 
 mod external;
 mod keystone;
+mod neutron;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -9,20 +10,17 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use provider_composer::{
-    Composed, Dependency, Failure, ObservedState, Operator, ResourceKind, Retention,
-    status_of_failure,
-};
+use provider_composer::reconcile::{Reconcile, memory};
+use provider_composer::{Dependency, DesiredState, Failure, Operator, ResourceKind};
 
 use crate::Error;
-use crate::manifest::Manifest;
 use crate::outcome::Listing;
-use crate::placeholder;
 use crate::readiness::conditions;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 pub use external::Simulated;
 pub use keystone::Keystone;
+pub use neutron::Neutron;
 use source::InCluster;
 pub use source::stored;
 
@@ -51,8 +49,6 @@ pub struct Reconciled {
     pub failure: Option<Failure>,
     /// Secrets that are generated for it where they don't exist.
     generated: BTreeSet<Key>,
-    /// Secrets that stay, wanted or not.
-    kept: BTreeSet<Key>,
     /// When it was composed last.
     composed: usize,
 }
@@ -69,7 +65,7 @@ impl Reconciler for Controller<'_> {
             for subject in subjects {
                 let reconciled = self.reconciled.get(&subject);
                 if reconciled.is_none_or(|reconciled| reconciled.is_stale(&subject, store)) {
-                    self.reconcile_one(operator.as_ref(), &subject, store)?;
+                    self.reconcile_one(operator.as_ref(), &subject, store);
                 }
             }
         }
@@ -149,110 +145,43 @@ impl Controller<'_> {
         secrets.iter().filter(is_generated).cloned()
     }
 
-    fn reconcile_one(
-        &mut self,
-        operator: &dyn Operator,
-        subject: &Key,
-        store: &mut Store,
-    ) -> Result<(), Error> {
-        let Some(manifest) = store.get(subject).cloned() else {
-            return Ok(());
-        };
-        let source = InCluster {
-            store,
-            cluster: &subject.cluster,
-            external: &self.external,
-        };
-        let observed = ObservedState::new(&source, self.now);
-        let composed = operator.composed(manifest.value(), &observed);
-        let dependencies = observed.into_dependencies();
-
-        let mut reconciled = self
+    fn reconcile_one(&mut self, operator: &dyn Operator, subject: &Key, store: &mut Store) {
+        let reconciled = self
             .reconciled
-            .remove(subject)
-            .unwrap_or_else(|| Reconciled {
+            .entry(subject.clone())
+            .or_insert_with(|| Reconciled {
                 operator: operator.name(),
                 steps: Vec::new(),
                 dependencies: BTreeSet::new(),
                 failure: None,
                 generated: BTreeSet::new(),
-                kept: BTreeSet::new(),
                 composed: 0,
             });
         reconciled.composed = store.moment();
-        reconciled.dependencies = dependencies;
-        reconciled.failure = match composed {
+        let mut objects = InCluster {
+            store,
+            cluster: &subject.cluster,
+            external: &mut self.external,
+            now: self.now,
+            generated: &reconciled.generated,
+        };
+        let key =
+            provider_composer::Key::new(operator.subject(), &subject.namespace, &subject.name);
+        let reconcile = Reconcile {
+            operator,
+            subject: &key,
+        };
+        let Some(outcome) = memory::reconcile(&mut objects, reconcile) else {
+            return;
+        };
+        reconciled.dependencies = outcome.dependencies;
+        reconciled.failure = match outcome.result {
             Ok(composed) => {
-                self.apply(composed, subject, &mut reconciled, store)?;
+                reconciled.add(&subject.cluster, &composed.desired, store);
                 None
             }
-            Err(failure) => {
-                store.set_status(
-                    subject,
-                    status_of_failure(manifest.value(), &failure, self.now),
-                );
-                Some(failure)
-            }
+            Err(failure) => Some(failure),
         };
-        self.reconciled.insert(subject.clone(), reconciled);
-        Ok(())
-    }
-
-    /// Applies a result: objects are applied and generated, unwanted objects deleted, external systems called, and the status
-    /// is written.
-    fn apply(
-        &mut self,
-        composed: Composed,
-        subject: &Key,
-        reconciled: &mut Reconciled,
-        store: &mut Store,
-    ) -> Result<(), Error> {
-        let cluster = &subject.cluster;
-        let mut wanted = BTreeSet::new();
-        for object in composed.desired.objects.into_values() {
-            let object = stored(Manifest::try_from(object)?);
-            wanted.insert(store.apply(cluster, object, Some(subject)));
-        }
-        for (key, generated) in &composed.desired.generated {
-            let key = source::key(cluster, key);
-            if store.get(&key).is_none() {
-                let labels = generated.labels.iter();
-                let labels = labels.map(|(label, value)| (label.as_str(), value.as_str()));
-                let labels = labels.chain(composed.owner.labels()).collect();
-                let secret =
-                    placeholder::secret(&key.namespace, &key.name, labels, &generated.values);
-                store.apply(cluster, Manifest::try_from(secret)?, Some(subject));
-            }
-            if generated.retention == Retention::Forever {
-                reconciled.kept.insert(key.clone());
-            }
-            reconciled.generated.insert(key.clone());
-            wanted.insert(key);
-        }
-        wanted.extend(
-            composed
-                .desired
-                .kept
-                .iter()
-                .map(|key| source::key(cluster, key)),
-        );
-        let unwanted: Vec<Key> = store
-            .made_by(subject)
-            .map(|(key, _)| key.clone())
-            .filter(|key| !wanted.contains(key) && !reconciled.kept.contains(key))
-            .collect();
-        for key in unwanted {
-            store.remove(&key);
-        }
-        reconciled.add(wanted.into_iter().filter(|key| store.get(key).is_some()));
-        for call in &composed.desired.calls {
-            let system = self.external.get_mut(call.system);
-            if system.is_some_and(|system| system.call(&call.content)) {
-                store.touch(subject);
-            }
-        }
-        store.set_status(subject, composed.status);
-        Ok(())
     }
 }
 
@@ -272,9 +201,14 @@ impl Reconciled {
     }
 
     /// Records what is wanted now, as one more step where something is new.
-    fn add(&mut self, wanted: impl Iterator<Item = Key>) {
+    fn add(&mut self, cluster: &str, desired: &DesiredState, store: &Store) {
+        let key = |key| source::key(cluster, key);
+        self.generated.extend(desired.generated.keys().map(key));
+        let wanted = desired.objects.keys().chain(desired.generated.keys());
+        let wanted: BTreeSet<Key> = wanted.chain(&desired.kept).map(key).collect();
         let known: BTreeSet<&Key> = self.steps.iter().flatten().collect();
-        let step: Vec<Key> = wanted.filter(|key| !known.contains(key)).collect();
+        let is_new = |key: &Key| store.get(key).is_some() && !known.contains(key);
+        let step: Vec<Key> = wanted.into_iter().filter(is_new).collect();
         if !step.is_empty() {
             self.steps.push(step);
         }

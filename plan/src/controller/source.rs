@@ -1,21 +1,32 @@
-//! The objects of one cluster, as the source of composers' lookups.
+//! The objects of one cluster, as composers look them up and as their operators write them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::ByteString;
-use provider_composer::{ExternalRequest, Lookup, ResourceKind, Source};
+use provider_composer::reconcile::memory::{Objects, set_labels};
+use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile, Write};
+use provider_composer::{
+    ExternalRequest, Failure, Lookup, MANAGED_BY, Owner, ResourceKind, Source, WHILE_WANTED,
+};
 use serde_json::{Map, Value, json};
 
 use super::external::Simulated;
+use super::is_of;
 use crate::manifest::Manifest;
+use crate::placeholder::placeholder;
 use crate::store::{Key, Store};
 
 /// The objects of one cluster, and the systems that it can reach.
 pub struct InCluster<'a> {
-    pub store: &'a Store,
+    pub store: &'a mut Store,
     pub cluster: &'a str,
-    pub external: &'a BTreeMap<&'static str, Box<dyn Simulated>>,
+    pub external: &'a mut BTreeMap<&'static str, Box<dyn Simulated>>,
+    pub now: Timestamp,
+    /// The Secrets that are generated for the subject.
+    pub generated: &'a BTreeSet<Key>,
 }
 
 impl Source for InCluster<'_> {
@@ -49,6 +60,118 @@ impl Source for InCluster<'_> {
         match self.external.get(request.system) {
             Some(system) => Lookup::Found(Arc::new(system.observe(&request.content))),
             None => Lookup::Unknown(format!("a plan knows nothing of {}", request.system)),
+        }
+    }
+}
+
+impl Objects for InCluster<'_> {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn existing(
+        &self,
+        reconcile: Reconcile<'_>,
+        wanted: &provider_composer::Key,
+    ) -> Lookup<Existing> {
+        let key = key(self.cluster, wanted);
+        match self.store.get(&key) {
+            Some(manifest) => Lookup::Found(self.known(reconcile, &key, manifest)),
+            None => Lookup::Missing,
+        }
+    }
+
+    fn controlled(&self, reconcile: Reconcile<'_>) -> Vec<(provider_composer::Key, Existing)> {
+        let kinds = reconcile.pruned_kinds();
+        let subject = key(self.cluster, reconcile.subject);
+        let controlled = self.store.made_by(&subject).filter_map(|(key, manifest)| {
+            let kind = kinds.iter().find(|kind| is_of(key, **kind))?;
+            let existing = self.known(reconcile, key, manifest);
+            let key = provider_composer::Key::new(*kind, &key.namespace, &key.name);
+            Some((key, existing))
+        });
+        controlled.collect()
+    }
+
+    fn is_readable(&self, _: ResourceKind, _: &str) -> bool {
+        true
+    }
+
+    fn write(
+        &mut self,
+        reconcile: Reconcile<'_>,
+        owner: &Owner,
+        wanted: &provider_composer::Key,
+        write: Write<'_>,
+    ) {
+        let subject = key(self.cluster, reconcile.subject);
+        let key = key(self.cluster, wanted);
+        let (object, maker) = match write {
+            Write::Apply(object) => (object.clone(), Some(subject)),
+            Write::Label(labels) => {
+                let live = self.store.get(&key).map(Manifest::value);
+                let mut object = live.cloned().unwrap_or_default();
+                set_labels(&mut object, labels);
+                (object, self.store.maker(&key).cloned())
+            }
+            Write::Generate(generated) => {
+                let operator = reconcile.operator.name();
+                let Ok(secret) = generated.secret(wanted, operator, owner, None, |name, value| {
+                    let seed = format!("{}/{}/{name}", key.namespace, key.name);
+                    Ok::<_, Infallible>(placeholder(&seed, value).into_bytes())
+                });
+                (secret, Some(subject))
+            }
+        };
+        // Composed objects have all that a manifest has to have.
+        if let Ok(manifest) = Manifest::try_from(object) {
+            self.store
+                .apply(self.cluster, stored(manifest), maker.as_ref());
+        }
+    }
+
+    fn delete(&mut self, wanted: &provider_composer::Key) {
+        self.store.remove(&key(self.cluster, wanted));
+    }
+
+    fn call(
+        &mut self,
+        subject: &provider_composer::Key,
+        call: &ExternalRequest,
+    ) -> Result<(), Failure> {
+        let system = self.external.get_mut(call.system);
+        if system.is_some_and(|system| system.call(&call.content)) {
+            self.store.touch(&key(self.cluster, subject));
+        }
+        Ok(())
+    }
+
+    /// A plan deletes no subject.
+    fn set_finalizer(&mut self, _: &provider_composer::Key, _: &str, _: bool) {}
+
+    fn report(&mut self, subject: &provider_composer::Key, status: Value, _: Vec<Event>) {
+        self.store.set_status(&key(self.cluster, subject), status);
+    }
+}
+
+impl InCluster<'_> {
+    /// What is known of an object: of one that was composed by its maker, of one that was given by its labels.
+    fn known(&self, reconcile: Reconcile<'_>, object: &Key, manifest: &Manifest) -> Existing {
+        let subject = key(self.cluster, reconcile.subject);
+        let is_managed = manifest.label(MANAGED_BY) == reconcile.operator.name();
+        Existing {
+            controller: match self.store.maker(object) {
+                Some(maker) if *maker == subject => Controller::Subject,
+                Some(_) => Controller::Other,
+                None => Controller::None,
+            },
+            management: match is_managed {
+                true if self.generated.contains(object) => Management::Created,
+                true => Management::Applied,
+                false => Management::None,
+            },
+            is_temporary: !manifest.annotation(WHILE_WANTED).is_empty(),
+            is_deleted: false,
         }
     }
 }

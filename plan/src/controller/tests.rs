@@ -159,7 +159,7 @@ fn a_message_names_a_secret_by_its_whole_name() {
     let key = key("Secret", "glance-ceph");
     for message in [
         "waits for Secret glance-ceph with Ceph's configuration and key",
-        "Cortex's PostgreSQL is yours, and Secret glance-ceph is missing: make it",
+        "Cortex's PostgreSQL is managed externally, and Secret glance-ceph is missing: make it",
         "waits for Secret glance-ceph, which is yours",
     ] {
         assert!(super::names(message, &key), "{message}");

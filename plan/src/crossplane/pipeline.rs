@@ -59,7 +59,7 @@ mod tests {
     struct Curious(usize);
 
     impl Function for Curious {
-        fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+        fn compose(&self, request: Request, response: &mut Response) -> Result<(), Fatal> {
             let answered = (0..self.0)
                 .take_while(|number| request.required(&number.to_string()) != Required::Unresolved);
             for number in 0..(answered.count() + 1).min(self.0) {

@@ -56,6 +56,18 @@ pub fn workloads(_: &Key, manifest: &Manifest) -> Value {
     }
 }
 
+/// Routes that their Gateways accept.
+pub fn gateway(_: &Key, manifest: &Manifest) -> Value {
+    let parents = manifest.spec()["parentRefs"].as_array();
+    let parents = parents.into_iter().flatten().map(|parent| {
+        let mut accepted = condition("Accepted", "Accepted");
+        accepted["message"] = "".into();
+        accepted["lastTransitionTime"] = "2026-01-01T00:00:00Z".into();
+        json!({ "parentRef": parent, "controllerName": "example.com/gateways", "conditions": [accepted] })
+    });
+    json!({ "parents": parents.collect::<Vec<_>>() })
+}
+
 /// The Pod of a Job that runs tests, which pass.
 pub fn of_workloads(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let pod = &manifest.spec()["template"]["metadata"]["labels"];

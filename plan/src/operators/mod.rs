@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::manifest::Manifest;
+use crate::resource::CONTROL_PLANE;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 
@@ -31,7 +32,7 @@ struct Operator {
 /// Returns the Secrets and Pods that come with an object. The function given finds another Secret of its namespace.
 type Creates = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
-const OPERATORS: [Operator; 12] = [
+const OPERATORS: [Operator; 13] = [
     Operator::new("Kubernetes", &[""], infrastructure::kubernetes),
     Operator::new("Kubernetes", &["apps", "batch"], infrastructure::workloads)
         .with(infrastructure::of_workloads),
@@ -73,6 +74,11 @@ const OPERATORS: [Operator; 12] = [
         infrastructure::valkey,
     )
     .with(infrastructure::of_valkey),
+    Operator::new(
+        "the Gateway's controller",
+        &["gateway.networking.k8s.io"],
+        infrastructure::gateway,
+    ),
     Operator::new("the service's operator", SERVICES, services::service),
 ];
 
@@ -119,6 +125,20 @@ static COMPOSED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Returns the status that a third-party operator or Kubernetes gives an object that is as wanted, and the objects that it
+/// creates with it. `beside` finds a Secret of the object's namespace. None where no such operator is simulated.
+pub fn simulated(
+    object: &Manifest,
+    beside: &dyn Fn(&str) -> Option<Value>,
+) -> Option<(Value, Vec<Value>)> {
+    let operator = operator(object)?;
+    let key = Key::of(CONTROL_PLANE, object);
+    Some((
+        (operator.ready)(&key, object),
+        (operator.creates)(object, beside),
+    ))
+}
+
 /// All those operators. They make ready what goes back to a resource that the filter lets through; Kubernetes makes all
 /// its own objects ready, always.
 pub struct Operators<F: Fn(&Key) -> bool> {
@@ -130,7 +150,9 @@ impl<F: Fn(&Key) -> bool> Reconciler for Operators<F> {
     fn reconcile(&mut self, store: &mut Store) -> Result<(), Error> {
         let ready: Vec<(Key, Value, Vec<Value>)> = store
             .iter()
-            .filter(|(key, _)| key.cluster != MANAGEMENT)
+            .filter(|(key, manifest)| {
+                key.cluster != MANAGEMENT || manifest.group() == "external-secrets.io"
+            })
             .filter_map(|(key, manifest)| {
                 let operator = operator(manifest)?;
                 let works = manifest.group().is_empty() || (self.comes_up)(store.origin(key));

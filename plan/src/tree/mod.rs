@@ -11,8 +11,10 @@ use c5c3_api::Condition;
 pub use branch::{Branch, Mark, Page, Paint, printable};
 pub use operated::operated;
 
+use crate::control_plane;
 use crate::crossplane::Event;
 use crate::crossplane::required::Wanted;
+use crate::manifest::{Manifest, path};
 use crate::outcome::{Plan, Planned, PlannedObject, State};
 use crate::secret_path::SecretPath;
 
@@ -28,7 +30,9 @@ pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
     let resources = plan.resources.iter();
     blocks.extend(resources.map(|resource| {
         let title = resource.resource.title();
-        operated(&title, resource).render(page)
+        operated(&title, resource)
+            .with(endpoints(&resource.resource).into_iter())
+            .render(page)
     }));
     let clusters = [
         ("Not given", &plan.missing),
@@ -42,7 +46,7 @@ pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
     }
     if !plan.assumed_secrets.is_empty() {
         let secrets = plan.assumed_secrets.iter();
-        let secrets = secrets.map(|key| Branch::new(format!("{key}, which is yours to make")));
+        let secrets = secrets.map(|key| Branch::new(format!("{key}, which you create")));
         let block = Branch::new("Assumed to be there").with(secrets);
         blocks.push(block.render(page));
     }
@@ -69,6 +73,14 @@ fn claim(planned: &Planned) -> Branch {
     for (cluster, objects) in &planned.clusters {
         claim.add(Branch::new(cluster.clone()).with(objects.iter().map(object)));
     }
+    let objects = planned.clusters.values().flatten();
+    let resources = objects.filter_map(|object| object.operated.as_deref());
+    for branch in resources.flat_map(|operated| endpoints(&operated.resource)) {
+        claim.add(branch);
+    }
+    if let Some(credentials) = credentials(&planned.claim) {
+        claim.add(credentials);
+    }
     if !planned.secret_paths.is_empty() {
         let paths = planned.secret_paths.iter().map(secret_path);
         claim.add(Branch::new("Secrets between clusters").with(paths));
@@ -85,6 +97,42 @@ fn claim(planned: &Planned) -> Branch {
         claim.add(Branch::new("Events").with(events));
     }
     claim
+}
+
+/// The URLs in the catalogue of a ControlPlane.
+fn endpoints(resource: &Manifest) -> Vec<Branch> {
+    let endpoints = control_plane::endpoints(resource);
+    let public = endpoints
+        .iter()
+        .filter_map(|endpoint| Some((endpoint.service, endpoint.public.as_deref()?)));
+    let internal = endpoints
+        .iter()
+        .map(|endpoint| (endpoint.service, endpoint.internal.as_str()));
+    let branches = [
+        urls("Public endpoints", public),
+        urls("Endpoints within the cluster", internal),
+    ];
+    branches.into_iter().flatten().collect()
+}
+
+/// URLs by service, a line each; none without any.
+pub fn urls<'a>(title: &str, urls: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Branch> {
+    let mut lines = urls
+        .map(|(service, url)| Branch::new(format!("{service}: {url}")))
+        .peekable();
+    lines.peek()?;
+    Some(Branch::new(title).with(lines))
+}
+
+/// The Secret with which the owner of a claim connects, once it works.
+pub fn credentials(claim: &Manifest) -> Option<Branch> {
+    match claim.text("/status/connection/secretName") {
+        "" => None,
+        secret => {
+            let path = path(claim.namespace(), secret);
+            Some(Branch::new(format!("Credentials: Secret {path}")))
+        }
+    }
 }
 
 fn object(object: &PlannedObject) -> Branch {
@@ -115,16 +163,16 @@ fn waits_for(text: String, object: &PlannedObject) -> Branch {
 }
 
 fn title(object: &PlannedObject) -> String {
-    let path = crate::manifest::path(&object.namespace, &object.name);
+    let path = path(&object.namespace, &object.name);
     format!("{} {path}", object.kind)
 }
 
-fn secret_path(path: &SecretPath) -> Branch {
-    let [from, to] = [&path.from, &path.to].map(|clusters| {
+fn secret_path(secret: &SecretPath) -> Branch {
+    let [from, to] = [&secret.from, &secret.to].map(|clusters| {
         let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
         clusters.join(", ")
     });
-    let path = &path.path;
+    let path = &secret.path;
     Branch::new(match to.is_empty() {
         true => format!("{path}: {from}, read once it is pushed"),
         false => format!("{path}: {from} → {to}"),

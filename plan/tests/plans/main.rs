@@ -7,13 +7,21 @@ mod examples;
 #[cfg(test)]
 mod given;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
 mod pod_security;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod quota;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod registry;
 #[cfg(test)]
 mod validation;
 #[cfg(test)]

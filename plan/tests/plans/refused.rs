@@ -22,7 +22,7 @@ fn claim_with_more_copies_than_hosts_says_what_to_change() {
         claim.fatal.as_deref(),
         Some(
             "spec.storage.ceph.volumePool.replication is 3, and storage pool st keeps each copy on a host of its own and \
-             has 2; choose 1 to 2"
+             has 2; choose 2 to 2"
         )
     );
     assert_eq!(condition(claim, "Synced"), ("False", "ReconcileError"));

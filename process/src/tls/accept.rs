@@ -1,19 +1,24 @@
 //! Connections, once their clients are known.
 
+use std::future::pending;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::serve::Listener;
 use rustls::ServerConfig;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{debug, warn};
 
-use crate::http::PAUSE_AFTER_FAILED_ACCEPT;
+/// When no connection can be accepted there are too many: time for some to end.
+const PAUSE_AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -48,6 +53,45 @@ pub fn accept(
         }
     });
     ReceiverStream::new(connections)
+}
+
+/// Accepts connections for [`serve`](crate::serve), each once its handshake is done.
+pub struct Connections {
+    accepted: ReceiverStream<Connection>,
+    address: SocketAddr,
+}
+
+impl Connections {
+    /// Accepts connections to an address, each with the configuration of its moment.
+    pub fn accept(
+        listener: TcpListener,
+        address: SocketAddr,
+        config: watch::Receiver<Arc<ServerConfig>>,
+    ) -> Self {
+        Self {
+            accepted: accept(listener, config),
+            address,
+        }
+    }
+}
+
+impl Listener for Connections {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            match self.accepted.next().await {
+                Some(Ok(connection)) => return (connection, self.address),
+                Some(Err(_)) => {}
+                None => pending().await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        Ok(self.address)
+    }
 }
 
 async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream, ready: mpsc::Sender<Connection>) {

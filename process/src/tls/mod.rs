@@ -4,6 +4,6 @@ mod accept;
 mod files;
 mod follow;
 
-pub use accept::accept;
+pub use accept::{Connections, accept};
 pub use files::{Clients, TlsError};
 pub use follow::Credentials;

@@ -30,6 +30,11 @@ impl Cidr {
         (self.first ^ other.first) & mask(length) == 0
     }
 
+    /// Whether an address is in the range.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        (self.first ^ u32::from(address)) & mask(self.length) == 0
+    }
+
     /// One of the blocks with this prefix length that the range is divided into, counted round and round. The range itself
     /// where it is smaller.
     pub fn block(self, length: u8, index: u64) -> Self {

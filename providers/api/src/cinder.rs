@@ -10,8 +10,8 @@ use crate::{
     kind::Column,
     list,
     parts::{
-        Bucket, Common, Component, Database, KeystoneAccess, Messaging, Rbd, ServiceStatus,
-        is_default, reference::LABEL,
+        ApiComponent, Bucket, Common, Component, Database, KeystoneAccess, Messaging, Rbd,
+        ServiceStatus, is_default, reference::LABEL,
     },
     rule::Rule,
 };
@@ -34,7 +34,7 @@ const ONE_PLACE: Rule = Rule::new(
 #[serde(rename_all = "camelCase", default)]
 pub struct CinderSpec {
     /// The API.
-    pub api: Component<2>,
+    pub api: ApiComponent<2>,
     /// What chooses a backend for each volume.
     pub scheduler: Component<2>,
     /// What works on the volumes, for each backend.

@@ -7,15 +7,23 @@ use crate::{
     Consumer, Sharing,
     cidr::Ranges,
     kind::{Column, Kind},
+    parts::reference::LABEL_VALUE,
     rule::{self, Rule},
 };
+
+/// Names of machine types. Those of OpenStack are flavors, such as SCS-8V:32.
+const MACHINE_TYPE: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.:+]*[A-Za-z0-9])?$";
 
 /// The wanted cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ControlPlaneClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = LABEL_VALUE),
+        extend("x-kubernetes-validations" = [rule::REGION])
+    )]
     pub region: String,
     /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -27,7 +35,7 @@ pub struct ControlPlaneClusterSpec {
     pub workers: u32,
     /// Machine type of the workers, as the region's cloud profile names it.
     #[serde(default = "default_machine_type")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = MACHINE_TYPE))]
     pub machine_type: String,
     /// Size of each worker's volume, for instance 200Gi.
     #[serde(default = "default_volume_size")]
@@ -69,7 +77,7 @@ impl Kind for ControlPlaneClusterSpec {
     const PLURAL: &'static str = "controlplaneclusters";
     const SHORT_NAME: &'static str = "cpc";
     const COMPOSITION: &'static str = "controlplane-production";
-    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS];
+    const NAME_RULES: &'static [Rule] = &[rule::NO_DOTS, rule::NOT_A_PROVIDER_CONFIG];
     const COLUMNS: &'static [Column] = &[
         Column::new("Region", "string", ".spec.region"),
         Column::new("Workers", "integer", ".spec.workers"),

@@ -1,4 +1,4 @@
-//! CredentialRotation: a service user's credential, replaced before it expires.
+//! CredentialRotation: a service's credential, replaced before it expires.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,8 @@ const ONE_AT_A_TIME: Rule = Rule::new(
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [ONE_AT_A_TIME]))]
 pub struct CredentialRotationSpec {
-    /// The service user, by K-ORC's User in the same namespace.
+    /// The service, for instance glance. For an application credential or a password, it is the name of K-ORC's User in the same
+    /// namespace.
     #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub target_service_user: String,
     /// What is replaced.
@@ -50,9 +51,16 @@ fn default_grace_period_days() -> u32 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum RotationType {
-    /// The application credential.
+    /// The application credential of the service's user in Keystone.
     #[default]
     ApplicationCredential,
+    /// The users of the service's databases in a MariaDB of this cluster, with their passwords.
+    DatabaseUser,
+    /// The users of the service's message buses in a RabbitMQ of this cluster, with their passwords.
+    MessagingUser,
+    /// The password of a user in Keystone: of a service, of `admin`, or of `tenant`. Keystone has one password for each user, so the old
+    /// one has no grace period.
+    UserPassword,
 }
 
 /// When a credential is replaced.
@@ -78,7 +86,7 @@ impl Default for RotationSchedule {
 
 impl CustomResource for CredentialRotationSpec {
     type Status = CredentialRotationStatus;
-    const DESCRIPTION: &'static str = "A service user's credential, replaced before it expires.";
+    const DESCRIPTION: &'static str = "A service's credential, replaced before it expires.";
     const GROUP: &'static str = "c5c3.io";
     const KIND: &'static str = "CredentialRotation";
     const PLURAL: &'static str = "credentialrotations";
@@ -106,13 +114,13 @@ pub struct CredentialRotationStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub next_rotation: Option<String>,
-    /// K-ORC's ApplicationCredential in use.
+    /// The credential in use: K-ORC's ApplicationCredential, or the service and the number of its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_credential_ref: Option<NamedRef>,
-    /// K-ORC's ApplicationCredential that is being made to replace it.
+    /// The credential that is being created to replace it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_credential_ref: Option<NamedRef>,
-    /// K-ORC's ApplicationCredential that was in use before, as long as it is still valid.
+    /// The credential that was in use before, as long as it must be valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_credential_ref: Option<NamedRef>,
 }

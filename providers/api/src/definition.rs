@@ -94,6 +94,12 @@ fn whole<K: Kind>(generation: Generation) -> Value {
         "spec": schema::structural::<K>(),
         "status": schema::observed::<K::Status>(),
     });
+    properties["status"]["properties"]["observedGeneration"] = json!({
+        "type": "integer",
+        "format": "int64",
+        "description": "The generation that the status is about, of a namespaced composite resource. Crossplane copies the status of \
+                        another to its claim, which has a generation of its own.",
+    });
     if generation == Generation::V2 {
         rules.extend(K::NAME_RULES);
         if K::MAX_NAME_LENGTH < 63 {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cidr::{Cidr, Ranges},
-    hypervisor::{HostSettings, SystemReserved, TUNNEL_OF_NETDEV},
+    hypervisor::{HostSettings, NodeCounts, SystemReserved, TUNNEL_OF_NETDEV},
     kind::{Column, Kind},
-    parts::is_default,
+    parts::{is_default, reference::LABEL_VALUE},
     pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
     rule::{self, Rule},
 };
@@ -20,7 +20,11 @@ use crate::{
 #[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::MACHINE_POOL, rule::SHARED_BUT_DEDICATED, rule::RESERVE]))]
 pub struct HypervisorClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = LABEL_VALUE),
+        extend("x-kubernetes-validations" = [rule::REGION])
+    )]
     pub region: String,
     /// The pool's name, the same as the resource's own, for instance hv-pool-a.
     #[schemars(
@@ -89,7 +93,7 @@ impl Kind for HypervisorClusterSpec {
         Column::wide("Consumers", "string", ".status.consumers[*].name"),
     ];
     const RULES: &'static [Rule] = &[rule::HYPERVISORS_IN_USE];
-    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME];
+    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME, rule::NOT_A_PROVIDER_CONFIG];
 }
 
 impl HypervisorClusterSpec {
@@ -104,11 +108,11 @@ impl HypervisorClusterSpec {
 #[serde(rename_all = "camelCase")]
 pub struct IronCore {
     /// IronCore's machine pool.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub machine_pool: String,
     /// IronCore's machine class.
     #[serde(default = "default_machine_class")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub machine_class: String,
 }
 
@@ -166,6 +170,9 @@ pub struct HypervisorClusterStatus {
     /// Addresses of the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Ranges>,
+    /// Nodes by what may be done with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodeCounts>,
     /// What is left for new servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_capacity: Option<AvailableCapacity>,

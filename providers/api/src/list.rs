@@ -19,6 +19,11 @@ pub(crate) fn by_dependency(schema: &mut Schema) {
     keyed(schema, &["kind", "name", "condition"]);
 }
 
+/// A list of options of a configuration file.
+pub(crate) fn by_option(schema: &mut Schema) {
+    keyed(schema, &["section", "option"]);
+}
+
 /// A list of how physical networks are reached.
 pub(crate) fn by_physical_network(schema: &mut Schema) {
     keyed(schema, &["physicalNetwork"]);

@@ -7,8 +7,8 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     parts::{
-        Common, Component, Database, KeystoneAccess, Messaging, NamedRef, NamespacedRef,
-        ServiceStatus, is_default,
+        ApiComponent, Common, Component, Database, KeystoneAccess, Messaging, NamedRef,
+        NamespacedRef, ServiceStatus, is_default,
     },
     pool::PhysicalNetwork,
     rule::{self, Rule},
@@ -51,7 +51,7 @@ const VLAN_NEEDS_A_RANGE: Rule = Rule::new(
 pub struct NeutronSpec {
     /// The API.
     #[serde(default)]
-    pub api: Component<3>,
+    pub api: ApiComponent<3>,
     /// The periodic tasks of Neutron's plugins.
     #[serde(default)]
     pub periodic_workers: Component<1>,

@@ -20,20 +20,33 @@ pub struct OvnChassisSpec {
     /// Name of the node.
     #[schemars(length(min = 1, max = 253))]
     pub hostname: String,
-    /// OVN's name of the node, which stays when the node is made anew. Without it the hostname.
+    /// OVN's name of the node. Without it the one with which the node has registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub system_id: Option<String>,
-    /// The bridge to each physical network.
+    /// Has no effect: the HypervisorPool has the physical networks.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(length(max = 16), transform = list::by_physical_network)]
     pub bridge_mappings: Vec<BridgeMapping>,
-    /// How packets travel to other nodes.
+    /// Has no effect: the HypervisorShare names the interface at which tunnels end.
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// Whether the node is a gateway to physical networks.
+    /// Has no effect: the HypervisorShare says whether its nodes are gateways.
     #[serde(default, skip_serializing_if = "is_default")]
     pub gateway: bool,
+}
+
+impl OvnChassisSpec {
+    /// A node, and nothing else said.
+    pub fn of(hostname: &str) -> Self {
+        Self {
+            hostname: hostname.to_owned(),
+            system_id: None,
+            bridge_mappings: Vec::new(),
+            encapsulation: Encapsulation::default(),
+            gateway: false,
+        }
+    }
 }
 
 /// The bridge to a physical network.
@@ -80,7 +93,7 @@ impl CustomResource for OvnChassisSpec {
     const PLURAL: &'static str = "ovnchassis";
     const SHORT_NAME: &'static str = "chassis";
     const COLUMNS: &'static [Column] = &[
-        Column::new("Address", "string", ".spec.encapsulation.ip"),
+        Column::new("Address", "string", ".status.address"),
         Column::new("Heartbeat", "date", ".status.lastHeartbeat"),
         Column::wide("Host", "string", ".spec.hostname"),
     ];
@@ -95,6 +108,18 @@ pub struct OvnChassisStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,
+    /// OVN's name of the node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_id: Option<String>,
+    /// The address at which the node's tunnels end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The node's part in OVN, for instance `enable-chassis-as-gw,availability-zones=az-1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
+    /// The node's bridges to physical networks, for instance `physnet1:br-ex`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bridge_mappings: Option<String>,
     /// When the node registered, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]

@@ -11,7 +11,10 @@ use crate::{
     kind::Column,
     list,
     ovn_chassis::BridgeMapping,
-    parts::{Image, Resources, Schedule, Tls, Topology, Volume, is_default, reference::LABEL},
+    parts::{
+        Image, OperatorNamespaces, Resources, Schedule, Tls, Topology, Volume, is_default,
+        reference::LABEL,
+    },
     rule::Rule,
 };
 
@@ -54,7 +57,7 @@ pub struct OvnClusterSpec {
     /// Read-only copies of the southbound database, to which nodes connect instead of its members.
     #[serde(skip_serializing_if = "is_default")]
     pub relay: OvnRelay,
-    /// What is the same on every node of the virtual network.
+    /// Has no effect: HypervisorPool and HypervisorShares have the physical networks and gateways.
     #[serde(skip_serializing_if = "is_default")]
     pub chassis: ChassisTemplate,
     /// Backups of both databases. Without it there are none.
@@ -68,6 +71,11 @@ pub struct OvnClusterSpec {
     pub neutron_integration: NeutronIntegration,
     /// Encryption between all of them.
     pub tls: Tls,
+    /// Namespaces besides the OVNCluster's own whose pods may connect to the northbound database and, without TLS, to the
+    /// southbound one: those of ovn-operator, and of a Neutron elsewhere. Without it c5c3-system, infrastructure-operators,
+    /// mariadb-system, monitoring and rabbitmq-system.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operator_namespaces: OperatorNamespaces,
     /// Where the databases run.
     #[serde(skip_serializing_if = "is_default")]
     pub topology: Topology,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rule;
+use crate::{parts::reference::LABEL, rule};
 
 /// A reference to a pool: its name, or `namespace/name` for a pool outside the site's pool namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -109,11 +109,30 @@ pub struct Sharing {
     pub mode: Option<SharingMode>,
     /// Namespaces whose claims may consume the pool. Empty: any namespace for a shared pool; for a dedicated one the
     /// first consumer by creation time alone.
-    #[schemars(length(max = 64), inner(length(min = 1, max = 63)))]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 63), regex(pattern = LABEL)))]
     pub allowed_namespaces: Vec<String>,
     /// Nodes kept free of control planes.
     #[schemars(range(min = 0, max = 10000))]
     pub reserve: u32,
+    /// Most control planes that the pool admits. Without it 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_CONSUMERS))]
+    pub max_consumers: Option<u32>,
+}
+
+/// Most control planes of a pool: their list in its status has to fit into etcd with everything else.
+const MAX_CONSUMERS: u32 = 1000;
+
+impl Sharing {
+    /// Most control planes that the pool admits.
+    pub fn max_consumers(&self) -> u32 {
+        self.max_consumers.unwrap_or(MAX_CONSUMERS)
+    }
+
+    /// Whether a pool with so many control planes admits no more.
+    pub fn is_full(&self, consumers: usize) -> bool {
+        u32::try_from(consumers).unwrap_or(u32::MAX) >= self.max_consumers()
+    }
 }
 
 /// How many control planes a pool may serve.
@@ -143,6 +162,12 @@ pub struct Consumer {
     /// Nodes that it can't do without: the least of its share of hypervisors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_hosts: Option<u32>,
+    /// Nodes of a hypervisor pool that it has, without those that are drained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u32>,
+    /// Nodes of a hypervisor pool that it is due and doesn't have yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<u32>,
 }
 
 /// Names of physical networks and of bridges, which are lists in configuration files and arguments of commands.

@@ -80,16 +80,20 @@ reasons! {
         PoolAwaitingAdmission,
         /// The nodes' addresses of two clusters overlap: the message names both. Name another pool.
         PoolNetworkTaken,
-        /// All nodes of the pool are promised to other claims: raise `maxWorkers`, or name another pool.
+        /// All nodes of the pool are promised to other claims, or it has as many consumers as it admits: raise `maxWorkers` or
+        /// `sharing.maxConsumers`, or name another pool.
         PoolFull,
         /// The pool is being deleted and waits for its consumers: name another pool.
         PoolDeleting,
         /// The numbers in the message don't fit: raise the number of disks.
         TooFewDisks,
-        /// The numbers in the message don't fit: raise the number of workers.
+        /// The numbers in the message don't fit: raise the number of workers, or first remove or mark what the message names. See
+        /// [pool sharing](pool-sharing.md#shrink-a-hypervisor-pool).
         TooFewWorkers,
         /// This version doesn't support what the message names: disable or remove it.
         Unsupported,
+        /// The site doesn't offer what the message names: ask the platform team for the setting that it names.
+        NotOffered,
         /// The claim asks for more of a hypervisor pool than the site allows, and gets what is allowed: lower what the message
         /// names.
         LimitExceeded,
@@ -124,17 +128,23 @@ reasons! {
         /// An annotation of `expose.ingress.annotations`, or its value, isn't allowed on an Ingress; the message names it and
         /// the allowed ones.
         AnnotationNotAllowed,
+        /// Neutron has no such external network, and nothing says of what to create one: set what the message names.
+        NetworkMissing,
         /// No backup has succeeded for a whole interval of `backup.schedule`. Look at the Job that the message names, and at its
         /// volume or bucket.
         BackupOverdue,
     }
     "A CredentialRotation or SecretAggregate" {
-        /// `targetServiceUser` must be the name of one of K-ORC's Users in this namespace, for instance `glance`.
+        /// `targetServiceUser` must be the name of one of K-ORC's Users in this namespace, for instance `glance`, or of a service with
+        /// databases or message buses.
         UserNotFound,
-        /// An older CredentialRotation for the same user takes precedence: delete one of the two.
+        /// An older CredentialRotation of the same type for the same user takes precedence: delete one of the two.
         AnotherRotation,
-        /// K-ORC creates the next credential; the present one stays in use until then.
+        /// The next credential is being created; the present one stays in use until then.
         MakingCredential,
+        /// Another service has the user that the rotation deletes: give the object that the message names another user. The
+        /// present user stays in use until then.
+        UserShared,
     }
     "An OpenStack service" {
         /// Cinder has nowhere to put volumes: add a pool in Ceph to `backends`, or a storage cluster to the ControlPlane.
@@ -201,6 +211,12 @@ reasons! {
         LeaseWithoutShare,
         /// No part of the network's VLANs is left: widen its `vlanRange` in the HypervisorPool, lower `vlansPerShare`, or delete a share.
         VlansExhausted,
+        /// Nova moves no host with servers to another availability zone: delete or shelve the servers on the host that the message
+        /// names, or set `availabilityZone` back (with claims, the label `availability-zone` of the pool).
+        ZoneInUse,
+        /// Nova has servers on a node whose lease a person ended, by deleting its Node or its label: make sure that the machine is off,
+        /// then [evacuate or delete its servers](hypervisors.md#remove-a-dead-node).
+        NodeLost,
         /// Several Secrets have the configuration of one agent: delete all but one.
         Ambiguous,
         /// A node lacks what the agents need: the message names the node and what to install.
@@ -215,6 +231,8 @@ reasons! {
         SizeAccepted,
         /// All enabled services are supported.
         Supported,
+        /// The site exposes the APIs and hands out credentials.
+        Offered,
         /// Every pool can be consumed.
         PoolsReady,
         /// The storage cluster has enough disks.

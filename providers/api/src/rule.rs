@@ -67,6 +67,11 @@ pub(crate) const CONTROL_PLANE_CLUSTER: Rule = Rule::new(
     "controlPlaneCluster can't be changed: make a new OpenStackCluster on the other control plane cluster",
 );
 
+pub(crate) const REGION_OF_CONTROL_PLANE: Rule = Rule::new(
+    "has(self.controlPlaneCluster) || self.region.matches('^[a-z0-9]([-a-z0-9]{0,47}[a-z0-9])?$')",
+    "no cluster can be called <region>-control-plane: name controlPlaneCluster",
+);
+
 pub(crate) const NOVA_NEEDS: Rule = Rule::new(
     "!self.services.nova || (self.services.glance && self.services.neutron)",
     "nova needs glance and neutron: switch them on, or nova off",
@@ -157,6 +162,11 @@ pub(crate) const NO_DOTS: Rule = Rule::new(
 pub(crate) const NOT_RESERVED: Rule = Rule::new(
     "!(self.metadata.name in ['operators', 'system'])",
     "metadata.name is reserved, since its namespace belongs to operators: choose another name",
+);
+
+pub(crate) const NOT_A_PROVIDER_CONFIG: Rule = Rule::new(
+    "!(self.metadata.name in ['gardener', 'management'])",
+    "metadata.name is that of a provider configuration of the site: choose another name",
 );
 
 pub(crate) const HYPERVISORS_IN_USE: Rule = Rule::new(

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cidr::Ranges,
     kind::{Column, Kind},
+    parts::reference::LABEL_VALUE,
     pool::{self, Consumer, PoolName, Sharing, SharingMode},
     rule::{self, Rule},
 };
@@ -18,7 +19,11 @@ use crate::{
 #[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::MACHINE_POOL, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED]))]
 pub struct StorageClusterSpec {
     /// Gardener's region, for instance eu-de-1.
-    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = LABEL_VALUE),
+        extend("x-kubernetes-validations" = [rule::REGION])
+    )]
     pub region: String,
     /// The pool's name, the same as the resource's own, for instance st-pool-a.
     #[schemars(
@@ -87,7 +92,7 @@ impl Kind for StorageClusterSpec {
         Column::wide("Consumers", "string", ".status.consumers[*].name"),
     ];
     const RULES: &'static [Rule] = &[rule::STORAGE_IN_USE];
-    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME];
+    const NAME_RULES: &'static [Rule] = &[rule::SAME_NAME, rule::NOT_A_PROVIDER_CONFIG];
 }
 
 impl StorageClusterSpec {
@@ -109,11 +114,11 @@ impl StorageClusterSpec {
 #[serde(rename_all = "camelCase")]
 pub struct IronCore {
     /// IronCore's machine pool.
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub machine_pool: String,
     /// IronCore's machine class.
     #[serde(default = "default_machine_class")]
-    #[schemars(length(min = 1, max = 63))]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL_VALUE))]
     pub machine_class: String,
 }
 

@@ -10,7 +10,7 @@ use provider_openstack::{
 
 use crate::backup::Place;
 use crate::config::{self, Facts};
-use crate::{CONFIG, member};
+use crate::{CONFIG, members};
 
 /// The folder where Ceph's libraries look for configuration and keys.
 pub const CEPH: &str = "/etc/ceph";
@@ -23,7 +23,7 @@ pub struct Backend<'a> {
     spec: &'a cinder::Backend,
     /// Its pool.
     pub pool: Awaited<Pool>,
-    options: Extra<'a>,
+    options: Extra,
     /// UUID of the secret under which libvirt finds the key.
     uuid: String,
 }
@@ -108,10 +108,8 @@ impl Backend<'_> {
         facts.finish(&mut config);
         config.section(&self.spec.name).merge(&self.options);
         files.config(CONFIG, &config);
-        Pods::of(
-            self.component(),
-            member(facts, "cinder-volume", &files, desired),
-        )
+        let component = self.component();
+        members(facts, (&component, "cinder-volume"), &files, desired)
     }
 
     /// Its section (<https://docs.openstack.org/cinder/latest/configuration/block-storage/drivers/ceph-rbd-volume-driver.html>).

@@ -6,7 +6,7 @@ use provider_openstack::{Awaited, Bucket, CINDER_BACKUP, Files, Pods, Pool, Sect
 
 use crate::backends::{self, Backend, CEPH};
 use crate::config::Facts;
-use crate::{CONFIG, member};
+use crate::{CONFIG, members};
 
 /// The files of Ceph's configuration and key. No backend has an underscore in its name.
 const CONF: &str = "_backup.conf";
@@ -99,6 +99,10 @@ pub fn pods(
     }
     facts.finish(&mut config);
     files.config(CONFIG, &config);
-    let program = member(facts, "cinder-backup", &files, desired);
-    Pods::of(CINDER_BACKUP.name, program)
+    members(
+        facts,
+        (CINDER_BACKUP.name, "cinder-backup"),
+        &files,
+        desired,
+    )
 }

@@ -50,7 +50,7 @@ impl Composer for Cinder {
         let spec = &subject.spec;
         let installed = subject.status.service.release.as_deref();
         let owned = config::owned(spec);
-        let service = Service::of(&CINDER, &owned, subject, installed, &spec.common)?;
+        let service = Service::of(&CINDER, &owned, subject, observed, installed, &spec.common)?;
         let backends = backends::resolve(&service, spec, observed)?;
         let kind = Subject::<CinderSpec>::KIND;
         let components = components(&service, spec)?;
@@ -165,7 +165,7 @@ fn workload(
             options: vec!["--pyargv".to_owned(), arguments],
             ..Pods::of("api", control.clone())
         },
-        Pods::of(CINDER_SCHEDULER.name, bus.watched(scheduler)),
+        bus.watched(CINDER_SCHEDULER.name, scheduler),
     ];
     pods.extend(backends.iter().map(|backend| backend.pods(facts, desired)));
     pods.extend(backup.map(|place| backup::pods(facts, place, backends, desired)));
@@ -183,13 +183,18 @@ fn workload(
     }
 }
 
-/// A member of a program: Cinder knows it by its pod's name, which it keeps.
-fn member(facts: &Facts<'_>, name: &str, files: &Files, desired: &mut DesiredState) -> Program {
+/// The pods of a component whose members keep their names, by which Cinder knows them.
+fn members(
+    facts: &Facts<'_>,
+    (component, name): (&str, &str),
+    files: &Files,
+    desired: &mut DesiredState,
+) -> Pods {
     let files = files.compose(facts.service, desired).source();
     let program = program(files.clone())
         // os-brick looks for keys only here.
         .mount("ceph", backends::CEPH, files)
         .command(command(name, &[]))
         .field(HOST, "metadata.name");
-    facts.bus.watched(program)
+    facts.bus.watched(component, program)
 }

@@ -40,7 +40,11 @@ impl Composed {
             kind,
             subject: &subject.metadata,
             owner: &owner,
-            reference: owner::reference(kind, &subject.metadata),
+            reference: subject
+                .metadata
+                .uid
+                .as_deref()
+                .map(|uid| owner::owner_reference(kind, &subject.metadata.name, uid)),
         };
         let objects = std::mem::take(&mut desired.objects).into_iter();
         desired.objects = objects
@@ -69,7 +73,7 @@ impl Composed {
 }
 
 /// Label with the operator that applies an object.
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label with the ControlPlane that an object is part of; a child inherits it from its parent.
 const PART_OF: &str = "app.kubernetes.io/part-of";
 
@@ -92,7 +96,7 @@ struct Marks<'a> {
     kind: ResourceKind,
     subject: &'a Metadata,
     owner: &'a Owner,
-    /// The ownerReference.
+    /// The ownerReference; none while the subject has no uid, as in a plan.
     reference: Option<Value>,
 }
 

@@ -28,6 +28,9 @@ pub trait Composer {
     /// Whether deletion has an order. Then a finalizer keeps the subject, and it is composed, until none of its objects is
     /// left.
     const ORDERED_DELETION: bool = false;
+    /// How the namespace of a cluster-scoped subject's objects begins; the subject's name follows. Objects in other namespaces are
+    /// never the subject's, whatever they say. None: all its objects are cluster-scoped.
+    const NAMESPACE_PREFIX: Option<&'static str> = None;
 
     /// The kinds that it composes and reads.
     fn uses(&self) -> Vec<Use>;
@@ -108,6 +111,10 @@ pub trait Operator: Send + Sync {
     fn subject(&self) -> ResourceKind;
     /// Whether a finalizer keeps a subject that is being deleted until none of its objects is left.
     fn ordered_deletion(&self) -> bool;
+    /// How the namespace of a cluster-scoped subject's objects begins, see [`Composer::NAMESPACE_PREFIX`].
+    fn namespace_prefix(&self) -> Option<&'static str> {
+        None
+    }
     /// The kinds that it composes and reads.
     fn uses(&self) -> Vec<Use>;
     /// Composes one resource, as the API server has it.
@@ -129,6 +136,10 @@ impl<C: Composer + Send + Sync> Operator for C {
 
     fn ordered_deletion(&self) -> bool {
         C::ORDERED_DELETION
+    }
+
+    fn namespace_prefix(&self) -> Option<&'static str> {
+        C::NAMESPACE_PREFIX
     }
 
     fn uses(&self) -> Vec<Use> {

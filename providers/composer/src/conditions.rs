@@ -260,7 +260,7 @@ impl Conditions {
     }
 }
 
-/// A moment as Kubernetes writes it, to the second.
-fn second(moment: Timestamp) -> String {
+/// A moment as Kubernetes writes it, to the second, for instance `2026-02-01T00:00:00Z`.
+pub fn second(moment: Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

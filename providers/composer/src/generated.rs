@@ -3,6 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use k8s_openapi::ByteString;
+use serde_json::json;
+
+use crate::composed::MANAGED_BY;
+use crate::key::Key;
+use crate::owner::Owner;
+
+/// Annotation of a Secret that is deleted when it isn't wanted any more. One without it is kept.
+pub const WHILE_WANTED: &str = "c5c3.io/while-wanted";
+
 /// A Secret whose values are generated once, where none of its name exists. An existing one is never changed, whoever
 /// created it.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,6 +61,43 @@ impl Generated {
             labels: BTreeMap::new(),
             retention: Retention::Forever,
         }
+    }
+}
+
+impl Generated {
+    /// Returns the Secret to create, with values that `draw` returns by key. `reference` is the ownerReference to the subject,
+    /// which only a Secret has that is deleted when it isn't wanted any more.
+    ///
+    /// # Errors
+    /// A value can't be drawn.
+    pub fn secret<E>(
+        &self,
+        key: &Key,
+        operator: &str,
+        owner: &Owner,
+        reference: Option<serde_json::Value>,
+        mut draw: impl FnMut(&str, &Value) -> Result<Vec<u8>, E>,
+    ) -> Result<serde_json::Value, E> {
+        let mut data = BTreeMap::new();
+        for (name, value) in &self.values {
+            data.insert(name, ByteString(draw(name, value)?));
+        }
+        let mut labels = json!(self.labels);
+        labels[MANAGED_BY] = json!(operator);
+        for (label, value) in owner.labels() {
+            labels[label] = json!(value);
+        }
+        let mut metadata =
+            json!({ "name": key.name, "namespace": key.namespace, "labels": labels });
+        if self.retention == Retention::WhileWanted {
+            metadata["annotations"] = json!({ WHILE_WANTED: "true" });
+            if let Some(reference) = reference {
+                metadata["ownerReferences"] = json!([reference]);
+            }
+        }
+        Ok(
+            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data }),
+        )
     }
 }
 

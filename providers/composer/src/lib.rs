@@ -6,6 +6,75 @@
 //!
 //! What a composer needs and doesn't own, it looks up in the [`ObservedState`], which records the [`Dependency`]. What could
 //! not be read is [`Lookup::Unknown`], which is not the same as [`Lookup::Missing`]: nothing is deleted because of it.
+//!
+//! # Example
+//!
+//! A kind, its composer, and what a cluster has after a reconcile:
+//!
+//! ```
+//! use c5c3_api::{CustomResource, kind::Column};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use provider_composer::{
+//!     Composer, Custom, DesiredState, Failure, Key, ObservedState, Progress, Resource, Subject, Use,
+//! };
+//! use provider_composer_testing::Cluster;
+//! use serde_json::json;
+//!
+//! #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+//! struct GreetingSpec {
+//!     name: String,
+//! }
+//!
+//! impl CustomResource for GreetingSpec {
+//!     type Status = serde_json::Map<String, serde_json::Value>;
+//!     const DESCRIPTION: &'static str = "A greeting in a ConfigMap.";
+//!     const GROUP: &'static str = "example.org";
+//!     const KIND: &'static str = "Greeting";
+//!     const PLURAL: &'static str = "greetings";
+//!     const SHORT_NAME: &'static str = "hi";
+//!     const COLUMNS: &'static [Column] = &[];
+//! }
+//!
+//! struct Greeter;
+//!
+//! impl Composer for Greeter {
+//!     type Spec = GreetingSpec;
+//!     type Status = serde_json::Map<String, serde_json::Value>;
+//!
+//!     const OPERATOR: &'static str = "greeting-operator";
+//!
+//!     fn uses(&self) -> Vec<Use> {
+//!         vec![Use::composes(ConfigMap::KIND)]
+//!     }
+//!
+//!     fn compose(
+//!         &self,
+//!         greeting: &Subject<GreetingSpec>,
+//!         _observed: &ObservedState<'_>,
+//!         desired: &mut DesiredState,
+//!     ) -> Result<Self::Status, Failure> {
+//!         let text = format!("Hello, {}!", greeting.spec.name);
+//!         let map = ConfigMap {
+//!             data: Some([("greeting".to_owned(), text)].into()),
+//!             ..ConfigMap::default()
+//!         };
+//!         desired.apply(greeting.namespace(), greeting.name(), &map);
+//!         desired.conditions.set("Ready", &Progress::Ready);
+//!         Ok(Self::Status::default())
+//!     }
+//! }
+//!
+//! let mut cluster = Cluster::default();
+//! let greeting = Key::of::<Custom<GreetingSpec>>("default", "world");
+//! cluster.put(&greeting, &json!({ "spec": { "name": "world" } }));
+//! cluster.settle(&Greeter, &greeting);
+//!
+//! let map = cluster.get(&Key::of::<ConfigMap>("default", "world")).unwrap();
+//! assert_eq!(map["data"], json!({ "greeting": "Hello, world!" }));
+//! assert_eq!(map["metadata"]["ownerReferences"][0]["kind"], "Greeting");
+//! let ready = &cluster.get(&greeting).unwrap()["status"]["conditions"][0];
+//! assert_eq!((&ready["type"], &ready["status"]), (&json!("Ready"), &json!("True")));
+//! ```
 
 mod composed;
 mod composer;
@@ -17,17 +86,18 @@ mod key;
 mod kind;
 mod observed;
 mod owner;
+pub mod reconcile;
 mod subject;
 
 pub use c5c3_api::Reason;
-pub use composed::Composed;
+pub use composed::{Composed, MANAGED_BY};
 pub use composer::{Access, Composer, Operator, Use, status_of_failure, status_with_failure};
-pub use conditions::{Conditions, Progress, RECONCILING, STALLED};
+pub use conditions::{Conditions, Progress, RECONCILING, STALLED, second};
 pub use desired::DesiredState;
 pub use failure::Failure;
-pub use generated::{Generated, Retention, Value as GeneratedValue};
+pub use generated::{Generated, Retention, Value as GeneratedValue, WHILE_WANTED};
 pub use key::Key;
 pub use kind::{Custom, Resource, ResourceKind};
 pub use observed::{Dependency, ExternalRequest, Live, Lookup, ObservedState, Source};
-pub use owner::Owner;
+pub use owner::{Owner, owner_reference};
 pub use subject::{Metadata, OwnerReference, Subject};

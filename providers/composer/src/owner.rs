@@ -57,15 +57,14 @@ impl Owner {
     }
 }
 
-/// The ownerReference to a resource; none while it has no uid, as in a plan.
-pub(crate) fn reference(kind: ResourceKind, metadata: &Metadata) -> Option<Value> {
-    let uid = metadata.uid.as_deref()?;
-    Some(json!({
+/// The ownerReference to a resource, of which it is the controller.
+pub fn owner_reference(kind: ResourceKind, name: &str, uid: &str) -> Value {
+    json!({
         "apiVersion": kind.api_version(),
         "kind": kind.kind,
-        "name": metadata.name,
+        "name": name,
         "uid": uid,
         "controller": true,
         "blockOwnerDeletion": true,
-    }))
+    })
 }

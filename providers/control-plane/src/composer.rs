@@ -16,7 +16,6 @@ use provider_openstack::table::Tags;
 use crate::catalogue;
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
-use crate::manifest::korc::{Managed, VolumeType};
 use crate::manifest::mariadb;
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
@@ -40,12 +39,15 @@ impl Composer for ControlPlaneComposer {
             Use::composes(NetworkPolicy::KIND),
             Use::composes(Manifest::<cert_manager::Certificate>::KIND),
             Use::composes(Manifest::<cert_manager::Issuer>::KIND),
-            Use::composes(VolumeType::KIND),
             Use::composes(mariadb::Backup::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(CronJob::KIND),
         ];
-        let all = composed.chain(catalogue::uses()).chain(others);
+        let offers = catalogue::OFFERS.map(Use::composes);
+        let all = composed
+            .chain(catalogue::uses())
+            .chain(others)
+            .chain(offers);
         // What is composed is looked at too.
         let mut most = BTreeMap::new();
         for used in all {
@@ -79,7 +81,10 @@ impl Composer for ControlPlaneComposer {
                 compose(step, tags, &recipe, &mut survey, observed, desired);
             }
         }
-        catalogue::volume_types(&recipe, &survey, observed, desired)?;
+        // Before what waits for services: Ready says the first that it waits for.
+        let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
+        catalogue::offers(&recipe, &survey, observed, desired)?;
+        catalogue::networks(&recipe, &survey, observed, desired)?;
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
             recipe.backup(observed, desired);
         }
@@ -90,9 +95,7 @@ impl Composer for ControlPlaneComposer {
         let turn = catalogue.is_some_and(|sight| sight.progress.is_ready());
         let connection = catalogue::tenant(&recipe, observed, desired, turn)?;
         let agent_endpoints = recipe.hypervisor_access(observed, desired);
-        let conditions = &mut desired.conditions;
-        let status = status::write(&recipe, &rollout, &survey, conditions);
-        let verified = recipe.verified(&survey, observed, conditions);
+        let verified = recipe.verified(&survey, observed, &mut desired.conditions);
         Ok(ControlPlaneStatus {
             connection,
             agent_endpoints,
@@ -182,7 +185,7 @@ fn compose(
     ];
     let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
-        recipe.node(step.node, tags, desired);
+        recipe.node(step.node, tags, observed, desired);
     }
     if let Some(progress) = lacking {
         note(step, progress, survey);

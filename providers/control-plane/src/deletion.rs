@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use c5c3_api::control_plane::ControlPlaneStatus;
 use provider_composer::{
-    Access, DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
-    ResourceKind,
+    Access, DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind,
 };
 
 use crate::catalogue;
 use crate::graph::{GRAPH, Node, needed_by};
-use crate::recipe::{ControlPlane, Recipe};
+use crate::recipe::Recipe;
 use crate::survey::survey;
 
 /// Where K-ORC's kinds are.
@@ -30,13 +29,15 @@ pub fn dissolve(
         .into_iter()
         .filter_map(|(node, sight)| sight.may_exist().then_some(node))
         .collect();
-    let types = catalogue::volume_types_remain(recipe, observed);
+    let offering = catalogue::offers_remain(recipe, observed);
     let is_needed = |node: Node, left: &BTreeSet<Node>| {
-        (types && matches!(node, Node::Cinder | Node::Catalogue))
+        offering.contains(&node)
+            || (node == Node::Catalogue && !offering.is_empty())
             || needed_by(node).any(|step| left.contains(&step.node))
     };
     if is_needed(Node::Catalogue, &left) {
-        for key in ours(recipe, observed, |_| true)? {
+        let keys = recipe.composed(observed, kinds());
+        for key in keys.map_err(|why| Failure::transient(Reason::LookupFailed, why))? {
             desired.keep(key);
         }
     } else if catalogue::remains(recipe, observed, desired) {
@@ -55,7 +56,7 @@ pub fn dissolve(
     }
     let names: Vec<String> = left.iter().map(|node| node.step().title()).collect();
     let message = format!(
-        "being deleted, and what needs others goes before them; left: {}",
+        "being deleted in reverse dependency order; left: {}",
         names.join(", ")
     );
     let progress = Progress::waiting(Reason::Deleting, message);
@@ -65,25 +66,15 @@ pub fn dissolve(
 
 /// Whether anything of the catalogue may have been made.
 pub fn may_have_catalogue(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
-    ours(recipe, observed, |kind| kind.group == KORC).map_or(true, |keys| !keys.is_empty())
+    let kinds = kinds().filter(|kind| kind.group == KORC);
+    recipe
+        .composed(observed, kinds)
+        .map_or(true, |keys| !keys.is_empty())
 }
 
-/// What was composed of the catalogue's kinds.
-fn ours(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    belongs: impl Fn(&ResourceKind) -> bool,
-) -> Result<Vec<Key>, Failure> {
-    let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
+/// The kinds that the catalogue composes.
+fn kinds() -> impl Iterator<Item = ResourceKind> {
     let uses = catalogue::uses().into_iter();
     let composed = uses.filter(|used| used.access == Access::Composes);
-    let mut all = Vec::new();
-    for kind in composed.map(|used| used.kind).filter(belongs) {
-        match observed.keys(kind, recipe.namespace(), &owner.labels()) {
-            Lookup::Found(keys) => all.extend(keys),
-            Lookup::Missing => {}
-            Lookup::Unknown(why) => return Err(Failure::transient(Reason::LookupFailed, why)),
-        }
-    }
-    Ok(all)
+    composed.map(|used| used.kind)
 }

@@ -1,7 +1,7 @@
 //! One control plane, and what everything of it is called.
 
 use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneSpec, Korc};
-use provider_composer::Subject;
+use provider_composer::{Key, Lookup, ObservedState, Owner, Resource, ResourceKind, Subject};
 use provider_openstack::ServiceDefinition;
 
 use crate::graph::Graph;
@@ -56,7 +56,7 @@ impl<'a> Recipe<'a> {
     }
 
     /// The URL of a service's API for those outside the cluster; the same where it isn't exposed.
-    pub(crate) fn public_endpoint(&self, service: &ServiceDefinition) -> String {
+    pub fn public_endpoint(&self, service: &ServiceDefinition) -> String {
         let said = self.services.overrides(service.name);
         match said.and_then(|said| said.expose.as_ref()) {
             Some(exposed) => exposed.url() + service.path,
@@ -72,6 +72,27 @@ impl<'a> Recipe<'a> {
         };
         let namespace = self.namespace();
         format!("{scheme}://{name}.{namespace}.svc.cluster.local:{port}")
+    }
+
+    /// The objects of these kinds that were composed for the control plane, by the owner's labels.
+    ///
+    /// # Errors
+    /// A kind can't be read; the message says why.
+    pub(crate) fn composed(
+        &self,
+        observed: &ObservedState<'_>,
+        kinds: impl IntoIterator<Item = ResourceKind>,
+    ) -> Result<Vec<Key>, String> {
+        let owner = Owner::of(ControlPlane::KIND, &self.subject.metadata);
+        let mut all = Vec::new();
+        for kind in kinds {
+            match observed.keys(kind, self.namespace(), &owner.labels()) {
+                Lookup::Found(keys) => all.extend(keys),
+                Lookup::Missing => {}
+                Lookup::Unknown(why) => return Err(why),
+            }
+        }
+        Ok(all)
     }
 
     /// What is wanted.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ReleaseUpdate, UpdatePhase};
 use jiff::{SignedDuration, Timestamp};
-use provider_composer::{Failure, Progress, Reason};
+use provider_composer::{Failure, Progress, Reason, second};
 use provider_openstack::Release;
 use provider_openstack::table::Tags;
 
@@ -122,7 +122,7 @@ impl View<'_> {
                     Some(format!("{} doesn't run {release} yet", step.title()))
                 }
                 Some(sight) => Some(sight.message().to_owned()),
-                None => Some(format!("{} isn't there yet", step.title())),
+                None => Some(format!("{} doesn't exist yet", step.title())),
             }
         })
     }
@@ -258,7 +258,7 @@ impl Change<'_> {
         };
         let good = self.good.release;
         Some(format!(
-            "the change to OpenStack {wanted} failed in {phase:?}: {why}. Everything whose database can returns to {good}; mend \
+            "the change to OpenStack {wanted} failed in {phase:?}: {why}. Everything whose database allows it returns to {good}; fix \
              the cause and change the spec to try again"
         ))
     }
@@ -359,11 +359,6 @@ fn following(phase: UpdatePhase) -> UpdatePhase {
         UpdatePhase::UpdatingServices => UpdatePhase::Verifying,
         _ => UpdatePhase::Complete,
     }
-}
-
-/// A moment as Kubernetes writes it, to the second.
-fn second(moment: Timestamp) -> String {
-    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// The reason of a condition while a phase is under way.

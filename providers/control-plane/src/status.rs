@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::{ControlPlaneStatus, ServiceState};
-use provider_composer::{Conditions, Progress};
+use c5c3_api::control_plane::{ControlPlaneServices, ControlPlaneStatus, ServiceState};
+use provider_composer::{Conditions, Progress, Reason};
 
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
@@ -49,6 +49,9 @@ pub fn write(
         }
     }
     conditions.set("UpToDate", &rollout.progress);
+    if let Some(unsupported) = unsupported(&recipe.services) {
+        conditions.note("ServicesSupported", &unsupported);
+    }
     ControlPlaneStatus {
         conditions: Vec::new(),
         update_phase: Some(rollout.phase),
@@ -60,6 +63,25 @@ pub fn write(
         agent_endpoints: Vec::new(),
         verified: None,
     }
+}
+
+/// The enabled services that no operator deploys.
+fn unsupported(services: &ControlPlaneServices) -> Option<Progress> {
+    let all = [("octavia", &services.octavia), ("manila", &services.manila)];
+    let enabled = all.into_iter().filter(|(_, service)| {
+        let service = service.as_ref();
+        service.is_some_and(|service| service.enabled)
+    });
+    let fields: Vec<String> = enabled
+        .map(|(name, _)| format!("spec.services.{name}"))
+        .collect();
+    (!fields.is_empty()).then(|| {
+        let message = format!(
+            "no operator deploys {}: set enabled to false; everything else is deployed",
+            fields.join(" and ")
+        );
+        Progress::failed(Reason::Unsupported, message)
+    })
 }
 
 fn services(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, ServiceState> {
@@ -84,7 +106,7 @@ fn services(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, ServiceSta
 
 fn endpoints(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, String> {
     let endpoints = steps(recipe).filter_map(|step| {
-        let endpoint = survey.get(&step.node)?.text("/status/endpoint")?;
+        let endpoint = survey.get(&step.node)?.text("/status/publicEndpoint")?;
         Some((step.name.to_owned(), endpoint.to_owned()))
     });
     endpoints.collect()

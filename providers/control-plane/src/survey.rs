@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use provider_composer::{Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, STALLED};
 use provider_openstack::Release;
+use provider_openstack::manifest::rabbitmq;
 use provider_openstack::table::Tags;
 use serde_json::Value;
 
@@ -131,12 +132,7 @@ fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
 /// How far an object has come, by what its own operator says of it.
 fn progress(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
     match step.node {
-        Node::RabbitMq => conditions(
-            step,
-            key,
-            observed,
-            &["AllReplicasReady", "ClusterAvailable"],
-        ),
+        Node::RabbitMq => conditions(step, key, observed, &rabbitmq::READY),
         Node::Valkey => valkey(step, key, object),
         Node::Memcached => replicas(step, key, object),
         _ => conditions(step, key, observed, &["Ready"]),

@@ -53,7 +53,7 @@ impl Composer for Glance {
         let sections = additional.map(|store| Owned::section(&store.name, "storage.additional"));
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(sections).collect();
         let installed = subject.status.release.as_deref();
-        let service = Service::of(&GLANCE, &owned, subject, installed, &spec.common)?;
+        let service = Service::of(&GLANCE, &owned, subject, observed, installed, &spec.common)?;
         let (api, kind) = (service.api(scale)?, Subject::<GlanceSpec>::KIND);
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);

@@ -10,7 +10,7 @@ use provider_composer::Custom;
 use provider_glance::Glance;
 use provider_openstack::manifest::{Manifest, mariadb};
 use provider_openstack_fixtures::documents::{self, RBD};
-use provider_openstack_fixtures::{Cluster, shown};
+use provider_openstack_fixtures::{Cluster, assert_recovers, shown};
 use serde_json::json;
 
 const GLANCE: Glance = Glance;
@@ -58,6 +58,17 @@ fn all_that_glance_is_made_of(#[case] name: &str, #[case] store: &str) {
     let answer = cluster.settle(&GLANCE, "glance");
     assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
     insta::assert_yaml_snapshot!(name, shown(&answer));
+}
+
+#[test]
+fn glance_recovers_from_kills_of_its_operator() {
+    assert_recovers(&GLANCE, "glance", || {
+        let mut cluster = given(SEVERAL);
+        cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+            glance["spec"]["tls"] = json!({ "issuerRef": { "name": "ca" } });
+        });
+        cluster
+    });
 }
 
 #[test]
@@ -145,7 +156,7 @@ fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
     let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
     let expected = format!(
-        "Job {job} failed (the backoff limit was reached): often Ceph has no pool images, refuses user glance or its key"
+        "Job {job} failed (the backoff limit was reached): often Ceph has no pool images, refuses user glance, its key has no capabilities"
     );
     assert!(message.starts_with(&expected), "{message}");
 
@@ -331,22 +342,41 @@ fn a_wrong_policy_is_told_while_everything_else_is_awaited(
     assert!(failure.to_string().contains(message), "{failure}");
 }
 
-#[test]
-fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls() {
+#[rstest::rstest]
+#[case::galera(json!({ "tls": { "enabled": true }, "galera": { "enabled": true } }), "openstack-db", "MariaDB's", "openstack-db-primary")]
+#[case::max_scale(
+    json!({ "tls": { "enabled": true, "required": true }, "maxScale": { "enabled": true } }),
+    "openstack-db-maxscale",
+    "MaxScale's",
+    "openstack-db-maxscale"
+)]
+#[case::its_own_max_scale(
+    json!({ "tls": { "enabled": true, "required": true }, "maxScaleRef": { "name": "proxy" } }),
+    "proxy",
+    "MaxScale's",
+    "proxy"
+)]
+fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls(
+    #[case] spec: serde_json::Value,
+    #[case] signer: &str,
+    #[case] signed: &str,
+    #[case] host: &str,
+) {
     let mut cluster = given(FILE);
-    let tls = json!({ "spec": { "tls": { "enabled": true }, "galera": { "enabled": true } } });
-    cluster.put::<Manifest<mariadb::MariaDb>>("openstack-db", tls);
+    cluster.put::<Manifest<mariadb::MariaDb>>("openstack-db", json!({ "spec": spec }));
     cluster.settle(&GLANCE, "glance");
     let (_, reason, message) = cluster.condition(&GLANCE, "glance", "DatabaseReady");
     assert_eq!(
         (reason.as_str(), message.as_str()),
         (
             "WaitingForSecret",
-            "waits for Secret openstack-db-ca-bundle with the certificates that MariaDB's is signed by"
+            &*format!(
+                "waits for Secret {signer}-ca-bundle with the certificates that {signed} is signed by"
+            )
         )
     );
 
-    cluster.secret("openstack-db-ca-bundle", &[("ca.crt", "authority")]);
+    cluster.secret(&format!("{signer}-ca-bundle"), &[("ca.crt", "authority")]);
     cluster.settle(&GLANCE, "glance");
     assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
     let deployment = cluster.get::<Deployment>("glance").unwrap();
@@ -357,10 +387,10 @@ fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls() {
     let connection = file.lines().find(|line| line.starts_with("connection = "));
     assert_eq!(
         connection,
-        Some(
-            "connection = mysql+pymysql://glance:db-s3cret@openstack-db-primary.openstack.svc:3306/glance\
-             ?charset=utf8mb4&ssl_ca=/etc/glance/config/database-ca.crt"
-        )
+        Some(&*format!(
+            "connection = mysql+pymysql://glance:db-s3cret@{host}.openstack.svc:3306/glance\
+                 ?charset=utf8mb4&ssl_ca=/etc/glance/config/database-ca.crt"
+        ))
     );
     let authority = cluster.value(config, "database-ca.crt");
     assert_eq!(authority.as_deref(), Some("authority"));

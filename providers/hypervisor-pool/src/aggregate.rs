@@ -7,6 +7,7 @@ use provider_composer::{Progress, Reason, Subject};
 
 use crate::named;
 use crate::nova::{Aggregate, Change};
+use crate::zone::{self, OccupantsOf};
 
 /// Key of an aggregate's metadata: the UID of the share that it is of. Shares of a control plane in several pools have one name.
 const SHARE: &str = "c5c3.hypervisor-share";
@@ -17,27 +18,44 @@ const AT_ONCE: usize = 32;
 
 /// What a share wants of its aggregate.
 struct Wanted<'a> {
+    uid: &'a str,
     name: &'a str,
     zone: Option<&'a str>,
     metadata: BTreeMap<String, String>,
 }
 
+/// Returns the aggregate that is marked as the share's.
+pub fn own<'a>(
+    share: &Subject<HypervisorShareSpec>,
+    found: &'a [Aggregate],
+) -> Option<&'a Aggregate> {
+    let uid = share.metadata.uid.as_ref()?;
+    found
+        .iter()
+        .find(|one| one.metadata.get(SHARE) == Some(uid))
+}
+
 /// Returns what changes so that Nova has the share's aggregate with these hosts, and how far that is. A share that is deleted, or names
-/// neither an aggregate nor a zone, has none.
+/// neither an aggregate nor a zone, has none. What Nova would refuse isn't among the changes.
 pub fn changes(
     share: &Subject<HypervisorShareSpec>,
     hosts: &BTreeSet<String>,
     found: &[Aggregate],
+    occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Progress) {
     let Some(uid) = share.metadata.uid.as_deref() else {
         return (Vec::new(), Progress::Ready);
     };
-    let own = found
-        .iter()
-        .find(|one| one.metadata.get(SHARE).map(String::as_str) == Some(uid));
+    let own = own(share, found);
     let Some(wanted) = wanted(share, uid) else {
-        let changes = own.map(|own| removal(own, share.is_deleted()));
-        return (changes.unwrap_or_default(), Progress::Ready);
+        return match own {
+            Some(own) if share.is_deleted() => (removal(own, true), Progress::Ready),
+            Some(own) => match zone::kept(own, None, occupants) {
+                Some(why) => (Vec::new(), why),
+                None => (removal(own, false), Progress::Ready),
+            },
+            None => (Vec::new(), Progress::Ready),
+        };
     };
     // Created, and not marked yet.
     let is_unmarked = |one: &&Aggregate| {
@@ -45,7 +63,7 @@ pub fn changes(
     };
     let Some(own) = own.or_else(|| found.iter().find(is_unmarked)) else {
         if found.iter().any(|one| one.name == wanted.name) {
-            return (Vec::new(), taken(uid, &wanted));
+            return (Vec::new(), taken(&wanted));
         }
         let change = Change::CreateAggregate {
             name: wanted.name.to_owned(),
@@ -53,39 +71,61 @@ pub fn changes(
         };
         return (vec![change], waiting(&wanted));
     };
+    let is_taken = own.name != wanted.name && found.iter().any(|one| one.name == wanted.name);
+    let taken = is_taken.then(|| taken(&wanted));
+    let kept = zone::kept(own, wanted.zone, occupants);
+    let possible = Wanted {
+        name: if is_taken { &own.name } else { wanted.name },
+        zone: match kept {
+            Some(_) => own.zone.as_deref(),
+            None => wanted.zone,
+        },
+        ..wanted
+    };
+    let (changes, waits) = update(own, &possible, hosts, occupants);
+    let progress = match kept.or(taken).or(waits) {
+        Some(progress) => progress,
+        None if changes.is_empty() => invalid_keys(share),
+        None => waiting(&possible),
+    };
+    (changes, progress)
+}
+
+/// Returns what changes in an aggregate that exists, and which hosts aren't added to it for now.
+fn update(
+    own: &Aggregate,
+    wanted: &Wanted<'_>,
+    hosts: &BTreeSet<String>,
+    occupants: OccupantsOf<'_>,
+) -> (Vec<Change>, Option<Progress>) {
     // Nova sets another zone, and removes none.
     if own.zone.is_some() && wanted.zone.is_none() {
-        return (removal(own, false), waiting(&wanted));
+        return (removal(own, false), None);
     }
+    let id = own.id;
     let mut changes = Vec::new();
     if (own.name.as_str(), own.zone.as_deref()) != (wanted.name, wanted.zone) {
         changes.push(Change::UpdateAggregate {
-            id: own.id,
+            id,
             name: wanted.name.to_owned(),
             zone: wanted.zone.map(str::to_owned),
         });
     }
     let metadata = difference(&wanted.metadata, &own.metadata);
     if !metadata.is_empty() {
-        changes.push(Change::SetMetadata {
-            id: own.id,
-            metadata,
-        });
+        changes.push(Change::SetMetadata { id, metadata });
     }
-    let added = hosts.difference(&own.hosts).map(|host| Change::AddHost {
-        id: own.id,
+    let added = hosts.difference(&own.hosts).take(AT_ONCE).collect();
+    let (added, waits) = zone::joining(added, wanted.name, wanted.zone, occupants);
+    changes.extend(added.into_iter().map(|host| Change::AddHost {
+        id,
         host: host.clone(),
-    });
-    changes.extend(added.take(AT_ONCE));
+    }));
     changes.extend(removed(own, hosts));
-    let progress = match changes.is_empty() {
-        true => invalid_keys(share),
-        false => waiting(&wanted),
-    };
-    (changes, progress)
+    (changes, waits)
 }
 
-fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &str) -> Option<Wanted<'a>> {
+fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &'a str) -> Option<Wanted<'a>> {
     let spec = &share.spec;
     let aggregate = spec.aggregate.as_ref();
     if share.is_deleted() || (aggregate.is_none() && spec.availability_zone.is_none()) {
@@ -97,6 +137,7 @@ fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &str) -> Option<Want
     let mut metadata: BTreeMap<String, String> = metadata.collect();
     metadata.insert(SHARE.to_owned(), uid.to_owned());
     Some(Wanted {
+        uid,
         name: aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str()),
         zone: spec.availability_zone.as_deref(),
         metadata,
@@ -165,8 +206,8 @@ fn removal(own: &Aggregate, is_drained: bool) -> Vec<Change> {
     }
 }
 
-fn taken(uid: &str, wanted: &Wanted<'_>) -> Progress {
-    let name = wanted.name;
+fn taken(wanted: &Wanted<'_>) -> Progress {
+    let (uid, name) = (wanted.uid, wanted.name);
     Progress::failed(
         Reason::NameTaken,
         format!(

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::{
     CLOUDS_AUTHORITY, CLOUDS_FILE, ComputeState, HypervisorShareSpec, LeasePhase,
 };
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
 };
-use provider_openstack::Awaited;
+use provider_openstack::{Awaited, digest};
 
 use crate::aggregate;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::leases::Leases;
+use crate::lost;
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{
@@ -23,8 +25,10 @@ use crate::nova::{
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
-/// How many hosts a Nova is asked about in one reconcile: those that are nearest to being free.
-const ASKED: usize = 8;
+/// How many hosts a Nova is asked about in one reconcile because they are nearest to being free.
+const NEAREST: usize = 4;
+/// How many of the others it is asked about, drawn anew each time.
+const DRAWN: usize = 4;
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
 
@@ -68,10 +72,7 @@ pub fn reconcile(
         Nova::Unknown(_) => desired.conditions.note(condition, &progress),
         Nova::Known(api) => {
             // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
-            match share.is_deleted() {
-                true => desired.conditions.note(condition, &progress),
-                false => desired.conditions.set(condition, &progress),
-            }
+            report(share, condition, &progress, desired);
             api.nodes(share, leases, reports, observed, desired)?;
             api.aggregate(share, leases, observed, desired)?;
         }
@@ -91,7 +92,7 @@ impl Api {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<(), Failure> {
-        let asked = nearest(leases, reports);
+        let asked = asked(leases, reports, observed.now());
         for node in leases.nodes() {
             let name = node.metadata.name.as_str();
             let service = self.services.get(name);
@@ -116,15 +117,10 @@ impl Api {
                 }
                 (phase, _) if asked.contains(name) => {
                     let host = name.to_owned();
-                    let question = Question::Occupants { host: host.clone() };
-                    let Lookup::Found(occupants) = self.access.read(question, observed) else {
+                    let Lookup::Found(occupants) = self.occupants(name, observed) else {
                         continue;
                     };
-                    let Occupants {
-                        servers,
-                        migrations,
-                    } = occupants;
-                    let instances = servers.saturating_add(migrations);
+                    let instances = occupants.count();
                     reports.add(node, service.map(|_| ComputeState::Disabled), instances);
                     // nova-compute registers anew as long as it runs.
                     let is_empty = instances == 0 && reports.evidence(node).has_no_agent;
@@ -139,7 +135,8 @@ impl Api {
         Ok(())
     }
 
-    /// Keeps the aggregate of the share's nodes. Nova removes a host from it when it deletes the compute service.
+    /// Keeps the aggregate of the share's nodes, by which nodes are found that are lost. Nova removes a host from it when it deletes the
+    /// compute service.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -154,20 +151,63 @@ impl Api {
             return Ok(());
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
-        let hosts = nodes.filter(|name| self.services.contains_key(*name));
-        let hosts: BTreeSet<String> = hosts.cloned().collect();
-        let (changes, progress) = aggregate::changes(share, &hosts, &found);
+        let nodes: BTreeSet<&String> = nodes.collect();
+        let members = aggregate::own(share, &found).map(|own| own.hosts.iter());
+        let lost = members
+            .into_iter()
+            .flatten()
+            .filter(|host| !nodes.contains(host));
+        let lost: BTreeMap<&String, &Service> = lost
+            .filter_map(|host| Some((host, self.services.get(host)?)))
+            .collect();
+        self.lost(share, &lost, observed, desired)?;
+        let hosts = nodes
+            .iter()
+            .copied()
+            .filter(|name| self.services.contains_key(*name));
+        let hosts: BTreeSet<String> = hosts.chain(lost.into_keys()).cloned().collect();
+        let occupants = |host: &str| self.occupants(host, observed);
+        let (changes, progress) = aggregate::changes(share, &hosts, &found, &occupants);
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }
-        match share.is_deleted() {
-            true => desired.conditions.note("AggregateReady", &progress),
-            false => desired.conditions.set("AggregateReady", &progress),
+        report(share, "AggregateReady", &progress, desired);
+        for change in changes {
+            self.call(change, desired)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the compute services of nodes that the share leases no longer, once they are down and empty.
+    fn lost(
+        &self,
+        share: &Subject<HypervisorShareSpec>,
+        nodes: &BTreeMap<&String, &Service>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<(), Failure> {
+        let mut drawn: Vec<_> = nodes
+            .iter()
+            .map(|(host, service)| (*host, *service))
+            .collect();
+        drawn.sort_by_cached_key(|(host, _)| draw(host, observed.now()));
+        drawn.truncate(NEAREST + DRAWN);
+        drawn.sort_by_key(|(host, _)| *host);
+        let occupants = |host: &str| self.occupants(host, observed);
+        let (changes, progress) = lost::changes(&drawn, &occupants);
+        if let Some(progress) = progress {
+            desired.requeue_at(after(VALID, observed));
+            report(share, "LostNodesRemoved", &progress, desired);
         }
         for change in changes {
             self.call(change, desired)?;
         }
         Ok(())
+    }
+
+    fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {
+        let host = host.to_owned();
+        self.access.read(Question::Occupants { host }, observed)
     }
 
     fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
@@ -181,8 +221,9 @@ impl Api {
     }
 }
 
-/// The nodes that Nova is asked about: those whose agents stop, then those without a domain, then others.
-fn nearest(leases: &Leases, reports: &Reports) -> BTreeSet<String> {
+/// The nodes that Nova is asked about: first those whose agents stop, then those without a domain. Some of the others are drawn, so that
+/// none waits for those that stay where they are.
+fn asked(leases: &Leases, reports: &Reports, now: Timestamp) -> BTreeSet<String> {
     let ending = leases.nodes().iter().filter(|node| {
         matches!(
             nodes::phase(node),
@@ -197,8 +238,30 @@ fn nearest(leases: &Leases, reports: &Reports) -> BTreeSet<String> {
         })
         .collect();
     ending.sort_unstable();
-    let nearest = ending.into_iter().take(ASKED);
-    nearest.map(|(_, _, name)| name.to_owned()).collect()
+    let mut others = ending.split_off(NEAREST.min(ending.len()));
+    others.sort_by_cached_key(|(_, _, name)| draw(name, now));
+    let asked = ending.into_iter().chain(others.into_iter().take(DRAWN));
+    asked.map(|(_, _, name)| name.to_owned()).collect()
+}
+
+/// Returns a node's place among others, of which the first are drawn: another one each time. In any fixed order, a pace could skip the same
+/// nodes again and again.
+fn draw(node: &str, now: Timestamp) -> String {
+    let round = (now.as_second() / i64::from(VALID)).to_string();
+    digest([node, &round])
+}
+
+/// Sets a condition, which Ready waits for unless the share is being deleted.
+fn report(
+    share: &Subject<HypervisorShareSpec>,
+    type_: &str,
+    progress: &Progress,
+    desired: &mut DesiredState,
+) {
+    match share.is_deleted() {
+        true => desired.conditions.note(type_, progress),
+        false => desired.conditions.set(type_, progress),
+    }
 }
 
 fn nova(share: &Subject<HypervisorShareSpec>, observed: &ObservedState<'_>) -> Nova {

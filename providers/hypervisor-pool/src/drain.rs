@@ -17,9 +17,12 @@ pub const DRAIN: &str = "drain";
 /// The DaemonSet whose pods are Ready on nodes that are wiped.
 pub const WIPE: &str = "wipe";
 
+/// How the namespace of a share's agents begins.
+pub const NAMESPACE_PREFIX: &str = "agents-";
+
 /// The namespace of a share's agents.
 pub fn namespace(share: &str) -> String {
-    format!("agents-{share}")
+    format!("{NAMESPACE_PREFIX}{share}")
 }
 
 /// A pod, as far as it is read.

@@ -1,5 +1,7 @@
 //! The nodes that one share leases.
 
+use std::cmp::Reverse;
+
 use c5c3_api::hypervisor::{
     HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, PoolShare, ShareHost,
 };
@@ -11,6 +13,10 @@ use crate::lifecycle::{Step, step};
 use crate::named;
 use crate::nodes::{self, Node, ROLE};
 use crate::state::only;
+
+/// How many nodes a status has: etcd stores at most 1.5 MB of an object
+/// (<https://etcd.io/docs/v3.6/dev-guide/limit/>, request size), and a name has up to 253 bytes.
+const REPORTED: usize = 1000;
 
 /// The nodes that one share leases.
 pub struct Leases {
@@ -32,8 +38,7 @@ impl Leases {
         subject: &Subject<HypervisorShareSpec>,
         observed: &ObservedState<'_>,
     ) -> Result<Option<Self>, Failure> {
-        let mut nodes = nodes::list(observed)?;
-        nodes.retain(|node| nodes::lease(node) == Some(subject.spec.control_plane.as_str()));
+        let nodes = nodes::leased(&subject.spec.control_plane, observed)?;
         if subject.is_deleted() && nodes.is_empty() {
             return Ok(None);
         }
@@ -59,7 +64,8 @@ impl Leases {
         &self.nodes
     }
 
-    /// What is reported of the nodes, in order of their names.
+    /// What is reported of the nodes, in order of their names. Of more than [`REPORTED`], those that are nearest to being free: their
+    /// reports travel in the status, and those of others follow once these are free.
     pub fn hosts(&self, reports: &Reports) -> Vec<ShareHost> {
         let hosts = self.nodes.iter().map(|node| ShareHost {
             name: node.metadata.name.clone(),
@@ -68,7 +74,14 @@ impl Leases {
             compute_service: reports.state(node),
             since: nodes::since(node).map(str::to_owned),
         });
-        hosts.collect()
+        let mut hosts: Vec<ShareHost> = hosts.collect();
+        hosts.sort_by_key(|host| {
+            let instances = host.instances.unwrap_or(u32::MAX);
+            (Reverse(host.phase), instances)
+        });
+        hosts.truncate(REPORTED);
+        hosts.sort_by(|one, other| one.name.cmp(&other.name));
+        hosts
     }
 
     /// The names of the nodes, in order.
@@ -126,7 +139,7 @@ impl Leases {
             return Progress::Ready;
         }
         let of = self.count();
-        let mut message = format!("{count} of {of} nodes are drained, with {servers} servers");
+        let mut message = format!("{count} of {of} nodes are drained; servers left: {servers}");
         if !waits.is_empty() {
             message = format!("{message}: {}", named(&waits, "; "));
         }

@@ -11,6 +11,7 @@ mod images;
 mod leases;
 mod libvirt;
 pub mod lifecycle;
+mod lost;
 mod nodes;
 pub mod nova;
 mod pod;
@@ -19,6 +20,7 @@ mod share;
 mod state;
 mod status;
 pub mod vlans;
+mod zone;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -33,8 +35,9 @@ use crate::leases::Leases;
 use crate::nodes::Node;
 use crate::share::Share;
 
+pub use crate::nodes::{LEASE, PHASE, ROLE};
 pub use crate::pool::HypervisorPool;
-pub use crate::state::PoolState;
+pub use crate::state::{PoolState, hypervisors};
 
 /// Composes HypervisorShares.
 pub struct HypervisorShare;
@@ -45,6 +48,7 @@ impl Composer for HypervisorShare {
     const OPERATOR: &'static str = "hypervisor-pool-operator";
     // A share stays until none of its nodes has a server.
     const ORDERED_DELETION: bool = true;
+    const NAMESPACE_PREFIX: Option<&'static str> = Some(drain::NAMESPACE_PREFIX);
 
     fn uses(&self) -> Vec<Use> {
         let owners = configuration::OWNERS.map(|(_, kind)| Use::reads(kind));

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::LeasePhase;
 use c5c3_api::parts::Quantity;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1;
 use provider_composer::{Failure, Live, Lookup, ObservedState, Reason, Resource, ResourceKind};
 use serde::Deserialize;
@@ -21,11 +24,13 @@ pub const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 /// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
 pub const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 /// How a moment is written in a label.
-pub const MOMENT: &str = "%Y%m%dT%H%M%SZ";
+const MOMENT: &str = "%Y%m%dT%H%M%SZ";
 /// Label of a node that is drained though it isn't cordoned.
 pub const MAINTENANCE: &str = "c5c3.io/maintenance";
 /// Label of a node's zone (<https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone>).
 const ZONE: &str = "topology.kubernetes.io/zone";
+/// Label of a node with its group of machines in the Shoot (gardener, pkg/apis/core/v1beta1/constants: `LabelWorkerPool`).
+const GROUP: &str = "worker.gardener.cloud/pool";
 /// Label of a node's rack, or of whatever else fails at once within a zone.
 const RACK: &str = "topology.c5c3.io/rack";
 
@@ -111,6 +116,20 @@ pub fn list(observed: &ObservedState<'_>) -> Result<Vec<Live<Node>>, Failure> {
     Ok(nodes)
 }
 
+/// Lists the nodes that a control plane leases, by name.
+///
+/// # Errors
+/// Nodes can't be read.
+pub fn leased(
+    control_plane: &str,
+    observed: &ObservedState<'_>,
+) -> Result<Vec<Live<Node>>, Failure> {
+    known(
+        observed.list::<Node>("", &[(LEASE, control_plane)]),
+        "nodes",
+    )
+}
+
 /// The control plane that leases a node.
 pub fn lease(node: &Live<Node>) -> Option<&str> {
     node.metadata.labels.get(LEASE).map(String::as_str)
@@ -133,8 +152,23 @@ pub fn since(node: &Live<Node>) -> Option<&str> {
     node.metadata.labels.get(SINCE).map(String::as_str)
 }
 
+/// The moment at which a node's lease changes, as its label has it: later than the one before, however the clock jumps, so that no
+/// report of an earlier drain counts for a later one.
+pub fn moment(node: &Live<Node>, now: Timestamp) -> String {
+    let now = TimeZone::UTC.to_datetime(now);
+    let before = since(node).and_then(|since| DateTime::strptime(MOMENT, since).ok());
+    let next = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
+    let moment = next.map_or(now, |next| next.max(now));
+    moment.strftime(MOMENT).to_string()
+}
+
 fn is_hypervisor(node: &Live<Node>) -> bool {
     node.metadata.labels.contains_key(ROLE)
+}
+
+/// The group of machines that Gardener created a node in.
+pub fn group(node: &Live<Node>) -> Option<&str> {
+    node.metadata.labels.get(GROUP).map(String::as_str)
 }
 
 /// A node as it counts for leases.
@@ -146,7 +180,6 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
     let labels = &node.metadata.labels;
     let was_leased = labels.contains_key(FORMER_LEASE) && lease(node).is_none();
     let is_leaving = !is_hypervisor(node)
-        || was_leased
         || node.body.spec.unschedulable
         || labels.contains_key(MAINTENANCE)
         || node.metadata.deletion_timestamp.is_some();
@@ -157,6 +190,7 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
             phase: phase(node),
         }),
         state: match is_leaving {
+            _ if was_leased => State::MayHaveServers,
             true => State::Leaving,
             false if node.body.is_ready() => State::Available,
             false => State::Unready,

@@ -72,6 +72,13 @@ pub struct Occupants {
     pub migrations: u32,
 }
 
+impl Occupants {
+    /// Their number.
+    pub(crate) fn count(&self) -> u32 {
+        self.servers.saturating_add(self.migrations)
+    }
+}
+
 /// A group of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aggregate {

@@ -6,16 +6,16 @@ use k8s_openapi::api::apps::v1::{
     DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
 };
 use k8s_openapi::api::core::v1::{
-    Affinity, Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar,
-    EnvVarSource, ExecAction, HostAlias, HostPathVolumeSource, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, ObjectFieldSelector, PodSecurityContext, PodSpec,
-    PodTemplateSpec, Probe, ProjectedVolumeSource, ResourceRequirements, SeccompProfile,
-    SecretProjection, SecretVolumeSource, SecurityContext, Toleration, Volume, VolumeMount,
+    Affinity, Capabilities, ConfigMapVolumeSource, Container, EnvVar, ExecAction, HostAlias,
+    HostPathVolumeSource, NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
+    PodSecurityContext, PodSpec, PodTemplateSpec, Probe, ProjectedVolumeSource,
+    ResourceRequirements, SecretProjection, SecurityContext, Toleration, Volume, VolumeMount,
     VolumeProjection,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_openstack::{default_profile, field_variable, selector, variable};
 
 /// Label of the agents' pods: the agent.
 pub const COMPONENT: &str = "app.kubernetes.io/component";
@@ -97,10 +97,7 @@ impl Agent {
         DaemonSet {
             metadata: labelled(&labels),
             spec: DaemonSetSpec {
-                selector: LabelSelector {
-                    match_labels: Some(labels.clone()),
-                    ..LabelSelector::default()
-                },
+                selector: selector(&labels),
                 revision_history_limit: Some(2),
                 update_strategy: Some(DaemonSetUpdateStrategy {
                     type_: Some("RollingUpdate".to_owned()),
@@ -181,10 +178,7 @@ fn security(rights: Rights) -> SecurityContext {
                 add: Some(names.iter().map(|&name| name.to_owned()).collect())
                     .filter(|names: &Vec<String>| !names.is_empty()),
             }),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                ..SeccompProfile::default()
-            }),
+            seccomp_profile: Some(default_profile()),
             ..common
         },
     }
@@ -201,7 +195,7 @@ pub fn requirements(
     let script = include_str!("scripts/requirements.sh");
     Container {
         env: Some(vec![
-            variable("REQUIREMENTS", &needed.join(" ")),
+            variable("REQUIREMENTS", needed.join(" ")),
             variable("LEASE", lease),
             variable("TUNNEL_INTERFACE", tunnel_interface),
         ]),
@@ -217,30 +211,10 @@ pub fn requirements(
     }
 }
 
-/// An environment variable.
-pub fn variable(name: &str, value: &str) -> EnvVar {
-    EnvVar {
-        name: name.to_owned(),
-        value: Some(value.to_owned()),
-        value_from: None,
-    }
-}
-
 /// The variables that differ from node to node: NODE_NAME, and HOST_IP, which is the node's internal address.
 pub fn node_variables() -> Vec<EnvVar> {
     let fields = [("NODE_NAME", "spec.nodeName"), ("HOST_IP", "status.hostIP")];
-    let variable = |(name, path): (&str, &str)| EnvVar {
-        name: name.to_owned(),
-        value: None,
-        value_from: Some(EnvVarSource {
-            field_ref: Some(ObjectFieldSelector {
-                field_path: path.to_owned(),
-                ..ObjectFieldSelector::default()
-            }),
-            ..EnvVarSource::default()
-        }),
-    };
-    fields.map(variable).into()
+    fields.map(|(name, path)| field_variable(name, path)).into()
 }
 
 /// CPU and memory that are requested, and the limit of memory. CPU has no limit: an agent that is throttled holds up servers.
@@ -294,28 +268,6 @@ fn host(name: &str, path: &str, type_: &str) -> Volume {
         host_path: Some(HostPathVolumeSource {
             path: path.to_owned(),
             type_: Some(type_.to_owned()),
-        }),
-        ..Volume::default()
-    }
-}
-
-/// A folder that ends with the pod.
-pub fn scratch(name: &str) -> Volume {
-    Volume {
-        name: name.to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource::default()),
-        ..Volume::default()
-    }
-}
-
-/// A Secret. Only root and its group may read the files.
-pub fn secret(name: &str, secret: &str) -> Volume {
-    Volume {
-        name: name.to_owned(),
-        secret: Some(SecretVolumeSource {
-            secret_name: Some(secret.to_owned()),
-            default_mode: Some(0o440),
-            ..SecretVolumeSource::default()
         }),
         ..Volume::default()
     }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{
-    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, LeasePhase, PoolShare,
+    HypervisorPoolSpec, HypervisorPoolStatus, HypervisorShareSpec, LeasePhase, NodeGroup, PoolShare,
 };
 use c5c3_api::nova::NovaSpec;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, Conditions, Custom, DesiredState, Failure, Live, ObservedState, Progress, Reason,
@@ -56,22 +57,24 @@ impl Composer for HypervisorPool {
             Some(reports.get(nodes::lease(node)?)?.evidence(node))
         };
         let changes = changes(&state.nodes, division, evidence);
-        let now = observed.now().strftime(nodes::MOMENT).to_string();
-        for (node, change) in &changes {
-            write(node, change, &now, desired);
+        for node in &nodes {
+            write(
+                node,
+                changes.get(&node.metadata.name),
+                observed.now(),
+                desired,
+            );
         }
-        date(&nodes, &changes, &now, desired);
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
         vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
         let minima = minima(shares, division);
         desired.conditions.set("MinHostsLeased", &minima);
         without_share(&nodes, shares, &mut desired.conditions);
-        let free = nodes.iter().zip(&state.nodes).filter(|(_, node)| {
-            node.state == State::Available
-                && node.lease.is_none()
-                && !division.granted.contains_key(&node.name)
-        });
+        let free = nodes
+            .iter()
+            .zip(&state.nodes)
+            .filter(|(_, node)| node.state == State::Available && !state.is_in_use(node));
         let free: Vec<&Live<Node>> = free.map(|(node, _)| node).collect();
         let sum = |resource: &str, unit: f64| -> u64 {
             let amounts = free.iter().map(|node| node.body.capacity(resource));
@@ -80,6 +83,8 @@ impl Composer for HypervisorPool {
         Ok(HypervisorPoolStatus {
             node_count: Some(count(nodes.len())),
             nodes: Some(state.counts()),
+            groups: groups(&nodes, &state),
+            removable: state.removable().into_iter().map(str::to_owned).collect(),
             free_vcpus: Some(sum("cpu", 1.0)),
             free_memory_gb: Some(sum("memory", GIGABYTE)),
             shares: parts(shares, division),
@@ -109,39 +114,31 @@ fn reports<'a>(
     reports
 }
 
-/// Writes a change of a lease.
-fn write(node: &str, change: &Change, now: &str, desired: &mut DesiredState) {
-    let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>("", node, labels);
+/// Writes a change of a node's lease.
+fn write(node: &Live<Node>, change: Option<&Change>, now: Timestamp, desired: &mut DesiredState) {
+    let name = &node.metadata.name;
+    let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>("", name, labels);
+    let now = || nodes::moment(node, now);
     match change {
-        Change::Lease(control_plane) => label(&[
+        Some(Change::Lease(control_plane)) => label(&[
             (LEASE, Some(control_plane)),
             (PHASE, None),
-            (SINCE, Some(now)),
+            (SINCE, Some(&now())),
         ]),
-        Change::Enter(LeasePhase::Leased) => label(&[(PHASE, None), (SINCE, Some(now))]),
-        Change::Enter(phase @ LeasePhase::Draining) => {
-            label(&[(PHASE, Some(phase.name())), (SINCE, Some(now))]);
+        Some(Change::Enter(LeasePhase::Leased)) => label(&[(PHASE, None), (SINCE, Some(&now()))]),
+        Some(Change::Enter(phase @ LeasePhase::Draining)) => {
+            label(&[(PHASE, Some(phase.name())), (SINCE, Some(&now()))]);
         }
-        Change::Enter(phase) => label(&[(PHASE, Some(phase.name()))]),
-        Change::Free => label(&[(LEASE, None), (PHASE, None), (SINCE, None)]),
-    }
-}
-
-/// Dates drains that someone began by hand: without a date no report would be of this drain.
-fn date(
-    nodes: &[Live<Node>],
-    changes: &BTreeMap<String, Change>,
-    now: &str,
-    desired: &mut DesiredState,
-) {
-    let undated = nodes.iter().filter(|node| {
-        nodes::lease(node).is_some()
+        Some(Change::Enter(phase)) => label(&[(PHASE, Some(phase.name()))]),
+        Some(Change::Free) => label(&[(LEASE, None), (PHASE, None), (SINCE, None)]),
+        // Someone began the drain by hand: without a date no report would be of it.
+        None if nodes::lease(node).is_some()
             && nodes::phase(node) != LeasePhase::Leased
-            && nodes::since(node).is_none()
-            && !changes.contains_key(&node.metadata.name)
-    });
-    for node in undated {
-        desired.label::<Node>("", &node.metadata.name, &[(SINCE, Some(now))]);
+            && nodes::since(node).is_none() =>
+        {
+            label(&[(SINCE, Some(&now()))]);
+        }
+        None => {}
     }
 }
 
@@ -196,6 +193,23 @@ fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Condit
         ),
     );
     conditions.note("LeasesHaveShares", &progress);
+}
+
+/// The nodes of each group of machines, by name.
+fn groups(nodes: &[Live<Node>], state: &PoolState) -> Vec<NodeGroup> {
+    let mut groups: BTreeMap<&str, NodeGroup> = BTreeMap::new();
+    for (node, assignable) in nodes.iter().zip(&state.nodes) {
+        let Some(name) = nodes::group(node) else {
+            continue;
+        };
+        let group = groups.entry(name).or_insert_with(|| NodeGroup {
+            name: name.to_owned(),
+            ..NodeGroup::default()
+        });
+        group.nodes += 1;
+        group.in_use += u32::from(state.is_in_use(assignable));
+    }
+    groups.into_values().collect()
 }
 
 fn parts(shares: &[Share], division: &Division) -> Vec<PoolShare> {

@@ -133,7 +133,8 @@ impl<'a> Share<'a> {
                 "ovn-controller",
                 "OVNControllerReady",
                 ovn.clone().and_then(|ovn| {
-                    agents::ovn_controller(settings, images, &ovn, &self.mappings())
+                    let zone = spec.availability_zone.as_deref();
+                    agents::ovn_controller(settings, images, &ovn, &self.mappings(), zone)
                 }),
             ),
             (

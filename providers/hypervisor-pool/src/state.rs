@@ -4,9 +4,12 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, 
 use c5c3_api::pool::SharingMode;
 use provider_composer::{Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject};
 
-use crate::assignment::{Division, Node as Assignable, Share, State, divide};
+use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
 use crate::named;
 use crate::nodes::{self, Node, known};
+
+/// How many removable nodes a status names.
+const REMOVABLE: usize = 50;
 
 /// The hypervisor pool of a cluster, and what the hypervisor-pool-operator does next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct PoolState {
     pub nodes: Vec<Assignable>,
     /// The shares, by age.
     pub shares: Vec<Share>,
+    /// The number of nodes that stay free.
+    pub reserve: u32,
     /// How the nodes are divided.
     pub division: Division,
 }
@@ -61,8 +66,29 @@ impl PoolState {
             name: pool.metadata.name.clone(),
             nodes,
             shares,
+            reserve: pool.spec.reserve,
             division,
         }
+    }
+
+    /// Whether a node has servers or may have some, once the division is carried out.
+    pub fn is_in_use(&self, node: &Assignable) -> bool {
+        node.lease.is_some()
+            || node.state == State::MayHaveServers
+            || self.division.granted.contains_key(&node.name)
+    }
+
+    /// Nodes that the pool can lose: those that can't be leased, then free ones beyond `reserve`, spread over failure domains. As many
+    /// as a status names.
+    pub fn removable(&self) -> Vec<&str> {
+        let nodes = self.nodes.iter().filter(|node| !self.is_in_use(node));
+        let (free, mut unusable): (Vec<&Assignable>, Vec<&Assignable>) =
+            nodes.partition(|node| node.state == State::Available);
+        unusable.truncate(REMOVABLE);
+        let beyond_reserve = free.len().saturating_sub(size(self.reserve));
+        let count = beyond_reserve.min(REMOVABLE - unusable.len());
+        let unusable = unusable.into_iter().map(|node| node.name.as_str());
+        unusable.chain(spread(free, count)).collect()
     }
 
     /// Counts the nodes, as they are once the division is carried out.
@@ -87,6 +113,15 @@ impl PoolState {
         }
         counts
     }
+}
+
+/// The nodes that are hypervisors or leased, by name, as they count for leases.
+///
+/// # Errors
+/// They can't be read.
+pub fn hypervisors(observed: &ObservedState<'_>) -> Result<Vec<Assignable>, Failure> {
+    let nodes = nodes::list(observed)?;
+    Ok(nodes.iter().map(nodes::assignable).collect())
 }
 
 /// The pool of the cluster.

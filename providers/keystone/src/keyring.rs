@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use provider_composer::second;
 use provider_openstack::Cron;
 use serde::{Deserialize, Serialize};
 
@@ -182,12 +183,7 @@ struct Written {
 
 impl From<Keyring> for Written {
     fn from(keys: Keyring) -> Self {
-        let written = |key: Key| {
-            (
-                key.number,
-                key.since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            )
-        };
+        let written = |key: Key| (key.number, second(key.since));
         Self {
             promoted: keys
                 .older

@@ -99,7 +99,10 @@ impl Keys {
                     .into_keys()
                     .chain(singles.keys().copied())
                     .collect();
-                Keyring::restored(&known.into_iter().collect::<Vec<_>>(), observed.now())
+                // The operator ended between the first two keys, which no pod has seen.
+                let is_unfinished = mounted.is_none() && known.iter().eq([&1]);
+                let known: Vec<u32> = known.into_iter().collect();
+                Keyring::restored(&known, observed.now()).filter(|_| !is_unfinished)
             }
         };
         let mut values = singles;

@@ -50,7 +50,14 @@ impl Composer for Keystone {
         let federation = federation::owned(&spec.federation).iter().copied();
         let owned: Vec<Owned<'_>> = config::OWNED.into_iter().chain(federation).collect();
         let installed = subject.status.release.as_deref();
-        let service = Service::of(&KEYSTONE, &owned, subject, installed, &spec.common)?;
+        let service = Service::of(
+            &KEYSTONE,
+            &owned,
+            subject,
+            observed,
+            installed,
+            &spec.common,
+        )?;
         let (api, kind) = (service.api(scale)?, Subject::<KeystoneSpec>::KIND);
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired)

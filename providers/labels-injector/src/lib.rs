@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use c5c3_process::tls::{Clients, Credentials, TlsError, accept};
-use c5c3_process::{Answer, ListenError, listen, stop_signal};
+use c5c3_process::tls::{Clients, Connections, Credentials, TlsError};
+use c5c3_process::{Answer, ListenError, listen, pages, serve, stop_signal};
 use kube::Client;
 use prometheus_client::registry::Registry;
 use provider_runtime::RunError;
@@ -27,7 +27,7 @@ use tracing::{info, warn};
 
 use crate::metrics::{Metrics, Source};
 use crate::state::{Change, State};
-use crate::webhook::{Connections, router};
+use crate::webhook::router;
 
 pub use crate::labels::KEYS;
 
@@ -112,7 +112,7 @@ pub async fn run_until(options: &Options, shutdown: impl Future<Output = ()>) ->
     let client = provider_runtime::client(options.kubeconfig.as_deref()).await?;
     let credentials = Credentials::read(&options.certificates, Clients::Any)?;
     let (listener, address) = listen("the webhook", options.webhook).await?;
-    let pages = match options.address {
+    let health_listener = match options.address {
         Some(address) => Some(listen("health and metrics", address).await?.0),
         None => None,
     };
@@ -124,13 +124,10 @@ pub async fn run_until(options: &Options, shutdown: impl Future<Output = ()>) ->
         metrics: Metrics::new(&mut registry),
     };
     info!(%address, "serving");
-    let connections = Connections {
-        accepted: accept(listener, credentials.current()),
-        address,
-    };
+    let connections = Connections::accept(listener, address, credentials.current());
     let is_ready = Arc::clone(&shared.is_ready);
     let health = async {
-        let Some(listener) = pages else {
+        let Some(listener) = health_listener else {
             return std::future::pending().await;
         };
         let page = move |path: &str| match path {
@@ -140,10 +137,10 @@ pub async fn run_until(options: &Options, shutdown: impl Future<Output = ()>) ->
             "/metrics" => c5c3_process::metrics(&registry),
             _ => Answer::NotFound,
         };
-        c5c3_process::serve(listener, page).await;
+        serve(listener, pages(page)).await;
     };
     tokio::select! {
-        served = axum::serve(connections, router(shared.clone())) => served?,
+        () = serve(connections, router(shared.clone())) => {}
         () = credentials.follow() => {}
         () = controller::follow(&shared) => {}
         () = health => {}

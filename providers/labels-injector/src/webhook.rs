@@ -1,8 +1,5 @@
 //! The webhook that the API server calls before it binds a pod to a node.
 
-use std::future::pending;
-use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -11,11 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use futures::StreamExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::ReceiverStream;
 use tracing::warn;
 
 use crate::Shared;
@@ -70,33 +63,6 @@ fn change(shared: &Shared, bound: Bound) -> Option<Change> {
         uid: bound.uid,
         labels,
     })
-}
-
-/// Connections of the API server, whose handshakes are done.
-pub struct Connections {
-    /// The connections.
-    pub accepted: ReceiverStream<io::Result<TlsStream<TcpStream>>>,
-    /// Where they were accepted.
-    pub address: SocketAddr,
-}
-
-impl axum::serve::Listener for Connections {
-    type Io = TlsStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        loop {
-            match self.accepted.next().await {
-                Some(Ok(connection)) => return (connection, self.address),
-                Some(Err(_)) => {}
-                None => pending().await,
-            }
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        Ok(self.address)
-    }
 }
 
 #[cfg(test)]

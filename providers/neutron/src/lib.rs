@@ -26,6 +26,10 @@ const UWSGI: &str = "uwsgi.ini";
 /// The processes of an API's pod find each other in OVN's hash ring by the time when uwsgi started: uwsgi says it (before 2026.2), or
 /// the first process writes it to a file, which must not outlast uwsgi (`neutron/common/wsgi_utils.py`).
 const START_TIME: &str = "[uwsgi]\nstart-time = %t\nhook-asap = exec:rm -f /tmp/neutron_start_time* /tmp/neutron_first_worker*\n";
+/// The rule by which a floating IP may have a chosen address. Neutron checks that the network's subnet has it, and not whether the
+/// allocation pools do (`_verify_ip` in `neutron/db/l3_db.py`): managers of projects could take the gateway's, or an address from the
+/// pools of another control plane.
+const CHOOSE_FLOATING_IP: &str = "create_floatingip:floating_ip_address";
 /// Annotation of a Neutron: each new value of it has OVN's northbound database repaired once.
 const REPAIR: &str = "neutron.openstack.c5c3.io/repair-ovn";
 /// The Job that repairs it.
@@ -51,7 +55,14 @@ impl Composer for Neutron {
     ) -> Result<ServiceStatus, Failure> {
         let spec = &subject.spec;
         let installed = subject.status.release.as_deref();
-        let service = Service::of(&NEUTRON, &config::OWNED, subject, installed, &spec.common)?;
+        let service = Service::of(
+            &NEUTRON,
+            &config::OWNED,
+            subject,
+            observed,
+            installed,
+            &spec.common,
+        )?;
         let components = components(&service, spec)?;
         let kind = Subject::<NeutronSpec>::KIND;
         let context = ServiceContext::of(&service, components, kind, observed, desired)?;
@@ -118,6 +129,8 @@ fn components<'a>(
 fn program(facts: &Facts<'_>, policy: &Policy, desired: &mut DesiredState) -> Program {
     let mut files = Files::default();
     let mut config = facts.neutron_conf(&mut files);
+    let mut policy = policy.clone();
+    policy.restrict(CHOOSE_FLOATING_IP, "rule:admin_only");
     policy.configure(facts.service, &mut config, &mut files);
     files.config(CONFIG, &config);
     files.text(UWSGI, START_TIME);
@@ -172,7 +185,7 @@ fn workload(spec: &NeutronSpec, (program, database, bus, access, ovn): Parts<'_>
     pods.extend(
         spec.rpc_server
             .iter()
-            .map(|_| Pods::of(rpc, bus.watched(daemon(rpc)))),
+            .map(|_| bus.watched(rpc, daemon(rpc))),
     );
     Workload {
         migrations: Migrations(vec![

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use c5c3_api::nova::{self, NovaSpec, NovaStatus};
 use c5c3_api::parts;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::Service as KubernetesService;
-use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::core::v1::{ConfigMap, Service as KubernetesService};
+use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{
     DesiredState, Failure, Generated, Key, ObservedState, Progress, Reason, Resource,
 };
-use provider_openstack::manifest::{Manifest, cert_manager, mariadb, rabbitmq};
+use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
     Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
     NOVA_NOVNCPROXY, Phase, Service, Task,
@@ -99,12 +99,10 @@ pub fn components<'a>(
             &cell.name,
             conductor.into(),
         )?);
-        components.push(Component::of(
-            service,
-            NOVA_NOVNCPROXY,
-            &cell.name,
-            proxy.into(),
-        )?);
+        components.push(Component {
+            expose: cell.consoles.as_ref(),
+            ..Component::of(service, NOVA_NOVNCPROXY, &cell.name, proxy.into())?
+        });
     }
     Ok(components)
 }
@@ -206,7 +204,7 @@ impl Cell<'_> {
     /// Brings the cell's database to the release, and enters the cell in Nova's API database once that has its tables.
     ///
     /// # Errors
-    /// Its database or its message bus isn't there yet.
+    /// Its database or its message bus doesn't exist yet.
     pub fn enter(
         &self,
         facts: &Facts<'_>,
@@ -327,6 +325,13 @@ pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
         desired.keep(Key::of::<KubernetesService>(namespace, &name));
         desired.keep(Key::of::<NetworkPolicy>(namespace, &name));
         desired.keep(Key::of::<PodDisruptionBudget>(namespace, &name));
+        desired.keep(Key::of::<Ingress>(namespace, &name));
+        desired.keep(Key::of::<Manifest<gateway::HttpRoute>>(namespace, &name));
+        desired.keep(Key::of::<Manifest<gateway::BackendTlsPolicy>>(
+            namespace, &name,
+        ));
+        let authority = format!("{name}-authority");
+        desired.keep(Key::of::<ConfigMap>(namespace, &authority));
         let certificate = format!("{name}-tls");
         desired.keep(Key::of::<Manifest<cert_manager::Certificate>>(
             namespace,

@@ -1,6 +1,7 @@
 //! What hypervisors need to run nova-compute: a Secret for each cell, which the hypervisor-pool operator hands to nodes.
 
 use c5c3_api::hypervisor::CELL;
+use c5c3_api::nova::Cell;
 use provider_composer::DesiredState;
 use provider_openstack::{AgentSecret, Config, Files, Messaging, Service};
 
@@ -19,9 +20,9 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
 }
 
 /// Composes the Secret of a cell. Without the key of the pool with servers' disks, or a certificate, it stays as it is.
-pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut DesiredState) {
+pub fn publish(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, desired: &mut DesiredState) {
     let (Ok(ephemeral), Ok(clouds)) = (facts.ephemeral, facts.clouds) else {
-        return keep(facts.service, cell, desired);
+        return keep(facts.service, &cell.name, desired);
     };
     let mut files = Files::default();
     let mut config = nova_conf(facts, cell, bus, &mut files);
@@ -30,7 +31,7 @@ pub fn publish(facts: &Facts<'_>, cell: &str, bus: &Messaging, desired: &mut Des
     }
     files.config(CONFIG, &config);
     clouds.write(&mut files);
-    secret(facts.service, cell).apply(&files, desired);
+    secret(facts.service, &cell.name).apply(&files, desired);
 }
 
 /// Leaves the Secret of a cell as it is.
@@ -40,7 +41,7 @@ pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
 
 /// The configuration of nova-compute. The node adds `host`, `my_ip` and what it keeps for itself in a second file, and `virt_type`
 /// where it has no KVM.
-fn nova_conf(facts: &Facts<'_>, cell: &str, bus: &Messaging, files: &mut Files) -> Config {
+fn nova_conf(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, files: &mut Files) -> Config {
     let mut config = facts.common(bus, files);
     config
         .section("DEFAULT")
@@ -73,6 +74,11 @@ fn nova_conf(facts: &Facts<'_>, cell: &str, bus: &Messaging, files: &mut Files) 
             format!("privsep-helper --config-file {}", path()),
         );
     }
+    // The check of a server group's policy on the host reads the API's database, which a cell has no access to; so where two
+    // requests race, they may end on one host (https://docs.openstack.org/nova/latest/admin/cells.html, on upcalls).
+    config
+        .section("workarounds")
+        .set("disable_group_policy_check_upcall", true);
     config.merge(&facts.service.extra.part(options::takes));
     config
 }

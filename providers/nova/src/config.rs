@@ -2,8 +2,8 @@
 
 use crate::clouds::Clouds;
 use crate::ephemeral::Ephemeral;
-use c5c3_api::nova::NovaSpec;
-use c5c3_api::parts::CacheBackend;
+use c5c3_api::nova::{Cell, NovaSpec};
+use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
     Awaited, CERTIFICATE, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess, Messaging,
     NOVA, NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
@@ -16,6 +16,18 @@ pub const STATE: &str = "/var/lib/nova";
 /// How often the scheduler looks for hosts that no cell has yet, in seconds. A new hypervisor takes servers after that time. The
 /// scheduler does it, and no CronJob, because a pod each time would cost a hundred times as much as the query.
 const DISCOVERY: u32 = 10;
+
+/// The scheduler's filters: Nova's own defaults, and those by which aggregates are kept for projects and flavors
+/// (<https://docs.openstack.org/nova/latest/admin/scheduling.html>).
+const FILTERS: [&str; 7] = [
+    "ComputeFilter",
+    "ComputeCapabilitiesFilter",
+    "ImagePropertiesFilter",
+    "ServerGroupAntiAffinityFilter",
+    "ServerGroupAffinityFilter",
+    "AggregateMultiTenancyIsolation",
+    "AggregateInstanceExtraSpecsFilter",
+];
 
 const DISTINCT: &str = "nothing: the operator sets it for each part of Nova";
 const URLS: &str = "database";
@@ -103,10 +115,10 @@ impl Facts<'_> {
             .section("neutron")
             .set("service_metadata_proxy", true)
             .secret("metadata_proxy_shared_secret", control.metadata);
+        let filters = config.section("filter_scheduler");
+        filters.list("enabled_filters", FILTERS);
         if let Some(url) = self.external_scheduler() {
-            config
-                .section("filter_scheduler")
-                .set("external_scheduler_api_url", url);
+            filters.set("external_scheduler_api_url", url);
         }
         if !self.cache.is_empty() {
             let backend = self.spec.cache.as_ref().map(|cache| cache.backend);
@@ -205,19 +217,24 @@ impl Facts<'_> {
     }
 
     /// The URL at which browsers find the consoles of a cell's servers.
-    pub(crate) fn console(&self, cell: &str) -> String {
-        let scheme = match self.service.common.tls.enabled {
-            true => "https",
-            false => "http",
-        };
-        let Service {
-            name, namespace, ..
-        } = self.service;
-        let port = NOVA_NOVNCPROXY.port().unwrap_or_default();
-        format!(
-            "{scheme}://{name}-{cell}-{}.{namespace}.svc.cluster.local:{port}/vnc_lite.html",
-            NOVA_NOVNCPROXY.name
-        )
+    pub(crate) fn console(&self, cell: &Cell) -> String {
+        let base = cell.consoles.as_ref().map(Exposure::url);
+        let base = base.unwrap_or_else(|| {
+            let scheme = match self.service.common.tls.enabled {
+                true => "https",
+                false => "http",
+            };
+            let Service {
+                name, namespace, ..
+            } = self.service;
+            let (proxy, port) = (NOVA_NOVNCPROXY.name, NOVA_NOVNCPROXY.port());
+            format!(
+                "{scheme}://{name}-{}-{proxy}.{namespace}.svc.cluster.local:{}",
+                cell.name,
+                port.unwrap_or_default()
+            )
+        });
+        format!("{base}/vnc_lite.html")
     }
 }
 

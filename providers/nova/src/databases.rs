@@ -29,7 +29,7 @@ impl Databases {
     /// which then is for all.
     ///
     /// # Errors
-    /// One of them isn't there yet.
+    /// One of them doesn't exist yet.
     pub fn resolve(
         service: &Service<'_>,
         spec: &NovaSpec,
@@ -161,8 +161,8 @@ pub fn archive_name(service: &Service<'_>) -> String {
     service.named(ARCHIVE)
 }
 
-/// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. A purge that
-/// finds nothing returns 3.
+/// Moves rows that were deleted long ago to Nova's shadow tables, in all cells, and deletes them from there later. An archive that
+/// moved rows returns 1, and a purge that finds nothing 3 (<https://docs.openstack.org/nova/latest/cli/nova-manage.html>).
 pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, desired: &mut DesiredState) {
     let wanted = &spec.deleted_rows;
     let file = path();
@@ -173,7 +173,7 @@ pub fn archive(spec: &NovaSpec, jobs: &Jobs<'_>, files: Source, desired: &mut De
     );
     let script = format!(
         "set -e\n\
-         nova-manage --config-file {file} db archive_deleted_rows --all-cells --task-log --until-complete --before {archive}\n\
+         nova-manage --config-file {file} db archive_deleted_rows --all-cells --task-log --until-complete --before {archive} || test $? -eq 1\n\
          nova-manage --config-file {file} db purge --all-cells --before {purge} || test $? -eq 3\n"
     );
     let schedule = Schedule {

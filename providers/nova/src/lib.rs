@@ -59,7 +59,14 @@ impl Composer for Nova {
         let (spec, status) = (&subject.spec, &subject.status);
         cells::check(spec, status)?;
         let installed = status.service.release.as_deref();
-        let service = Service::of(&NOVA, &config::OWNED, subject, installed, &spec.common)?;
+        let service = Service::of(
+            &NOVA,
+            &config::OWNED,
+            subject,
+            observed,
+            installed,
+            &spec.common,
+        )?;
         options::check(&service.extra)?;
         let kind = Subject::<NovaSpec>::KIND;
         let components = components(&service, spec)?;

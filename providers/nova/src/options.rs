@@ -88,7 +88,7 @@ pub fn takes(section: &str, option: &str, is_plain: bool) -> bool {
 ///
 /// # Errors
 /// There is: the failure names it.
-pub fn check(extra: &Extra<'_>) -> Result<(), Failure> {
+pub fn check(extra: &Extra) -> Result<(), Failure> {
     let refused = extra.find(|section, option, is_plain| {
         let is_own = ITS_OWN.contains(&section) || REFUSED.contains(&(section, option));
         is_own && !takes(section, option, is_plain)

@@ -7,7 +7,7 @@ use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY,
-    NOVA_SCHEDULER, Pods, Program, Service, ServiceContext, Workload, progress,
+    NOVA_SCHEDULER, Pods, Service, ServiceContext, Workload, progress,
 };
 
 use crate::cells::{self, Cell, State};
@@ -126,14 +126,14 @@ impl Recipe<'_> {
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let files = files.compose(self.service, desired).source();
-        let pods = |component: &str, program: Program| Pods {
+        let pods = |pods: Pods| Pods {
             awaited: awaited.clone(),
             workers: workers(self.service.release),
-            ..Pods::of(component, program)
+            ..pods
         };
         let daemon_of = |component: &str| {
             let program = program(&format!("nova-{component}"), files.clone());
-            pods(component, control.bus.watched(program))
+            pods(control.bus.watched(component, program))
         };
         let api = daemon(files.clone())
             .variable("OS_NOVA_CONFIG_DIR", NOVA.folder)
@@ -144,8 +144,8 @@ impl Recipe<'_> {
         vec![
             daemon_of(NOVA_CONDUCTOR.name),
             daemon_of(NOVA_SCHEDULER.name),
-            pods(NOVA_METADATA.name, api.clone()),
-            pods(NOVA.api.name, api),
+            pods(Pods::of(NOVA_METADATA.name, api.clone())),
+            pods(Pods::of(NOVA.api.name, api)),
         ]
     }
 
@@ -169,21 +169,18 @@ impl Recipe<'_> {
             ];
         };
         match self.context.is_rolled() || service.installed.is_none() {
-            true => compute::publish(facts, name, bus, desired),
+            true => compute::publish(facts, cell.spec, bus, desired),
             false => compute::keep(service, name, desired),
         }
         let files = facts.cell(name, database, bus);
         let files = files.compose(service, desired).source();
-        let pods = |component, program| Pods {
+        let pods = |pods: Pods| Pods {
             awaited: state.synced.clone(),
-            ..Pods::of(component, program)
+            ..pods
         };
         vec![
-            pods(
-                conductor,
-                bus.watched(program("nova-conductor", files.clone())),
-            ),
-            pods(proxy, program("nova-novncproxy", files)),
+            pods(bus.watched(conductor, program("nova-conductor", files.clone()))),
+            pods(Pods::of(proxy, program("nova-novncproxy", files))),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use c5c3_api::nova::CellStatus;
+use c5c3_api::nova::{CellStatus, Compute};
 use provider_composer::{DesiredState, Progress, Reason};
 use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY, said, sum};
 
@@ -59,7 +59,7 @@ impl Recipe<'_> {
                 ),
             );
         }
-        let elsewhere = spec.cells.iter().skip(1).filter_map(|cell| {
+        let elsewhere = spec.cells.iter().filter_map(|cell| {
             let pool = &cell.compute_ref.as_ref()?.name;
             Some(format!(
                 "set cell: {} in the HypervisorShare of the pool {pool}",
@@ -74,6 +74,14 @@ impl Recipe<'_> {
                     "a HypervisorShare decides which cell its hosts join, and computeRef has no effect: {}",
                     elsewhere.join("; ")
                 ),
+            );
+        }
+        if spec.compute != Compute::default() {
+            report(
+                "AgentSettingsApplied",
+                "compute has no effect: hypervisors belong to the platform, whose HypervisorPool and HypervisorShare say which \
+                 nodes run agents; remove compute"
+                    .to_owned(),
             );
         }
         let auth = &spec.service_auth;

@@ -109,6 +109,16 @@ impl Login {
     }
 }
 
+impl Login {
+    /// Neutron at a URL.
+    pub(crate) fn neutron(url: &str, cloud: &str) -> Result<Endpoint, Error> {
+        Endpoint::new("Neutron", url, None).ok_or_else(|| Error::NoUrl {
+            cloud: cloud.to_owned(),
+            field: "the URL of Neutron",
+        })
+    }
+}
+
 impl Auth {
     fn request(&self) -> Option<Value> {
         if let Some(secret) = &self.application_credential_secret {

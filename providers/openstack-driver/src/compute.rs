@@ -186,11 +186,21 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
         }
         (
             Err(Error::Failed { status: 409, .. }),
-            Change::AddHost { .. } | Change::RemoveHost { .. } | Change::UpdateAggregate { .. },
-        ) => Err(Error::Zone {
+            Change::CreateAggregate { name, .. } | Change::UpdateAggregate { name, .. },
+        ) => Err(Error::Taken {
             server: nova.name(),
-            what,
+            name: name.clone(),
         }),
+        (
+            Err(Error::Failed { status: 409, .. }),
+            Change::AddHost { .. } | Change::RemoveHost { .. },
+        )
+        | (Err(Error::Failed { status: 400, .. }), Change::UpdateAggregate { .. }) => {
+            Err(Error::Zone {
+                server: nova.name(),
+                what,
+            })
+        }
         (sent, _) => sent.map(drop),
     }
 }
@@ -216,7 +226,8 @@ fn nova(session: &Session) -> Result<Server<'_>, Error> {
     })
 }
 
-async fn list<T: DeserializeOwned>(
+/// All of a list.
+pub(crate) async fn list<T: DeserializeOwned>(
     server: Server<'_>,
     path: &str,
     field: &'static str,

@@ -2,6 +2,8 @@
 
 use provider_runtime::DriverError;
 
+use crate::addresses::ForbiddenAddress;
+
 /// Why a service can't be read or changed. `server` is the service and its host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
@@ -22,7 +24,7 @@ pub(crate) enum Error {
     #[error("{field} of cloud {cloud} is not an http or https URL: correct it")]
     NoUrl { cloud: String, field: &'static str },
     #[error(
-        "the key cacert beside the clouds.yaml holds no certificate in PEM: set it right, or leave it out"
+        "the key cacert beside the clouds.yaml holds no certificate in PEM: correct it, or remove it"
     )]
     NoCertificate,
     #[error(
@@ -30,6 +32,11 @@ pub(crate) enum Error {
          with the clouds.yaml"
     )]
     NoRoots,
+    #[error("{server} can't be reached: {why}")]
+    NoServer {
+        server: String,
+        why: ForbiddenAddress,
+    },
     #[error("{server} can't be reached: {why}")]
     Unreachable { server: String, why: String },
     #[error("{server} did not answer within {seconds} s")]
@@ -64,10 +71,13 @@ pub(crate) enum Error {
     )]
     Elsewhere { server: String },
     #[error(
-        "{server} refuses {what}: a host with servers can't change its availability zone, so delete or move its servers first"
+        "{server} refuses {what}: a host with servers can't change its availability zone, and none is in two; delete or move its servers \
+         first, and see `openstack aggregate list --long`"
     )]
     Zone { server: String, what: &'static str },
-    #[error("{server} has no {what}: have it made, as Keystone's bootstrap does")]
+    #[error("{server} has another aggregate {name}: rename or delete one of the two")]
+    Taken { server: String, name: String },
+    #[error("{server} has no {what}: create it, as Keystone's bootstrap does")]
     Missing { server: String, what: String },
 }
 
@@ -82,6 +92,7 @@ impl From<Error> for DriverError {
             | Error::NoUrl { .. }
             | Error::NoCertificate
             | Error::NoRoots
+            | Error::NoServer { .. }
             | Error::Unauthenticated { .. }
             | Error::Forbidden { .. } => Self::Refused(message),
             Error::Unreachable { .. }
@@ -90,6 +101,7 @@ impl From<Error> for DriverError {
             | Error::Strange { .. }
             | Error::Occupied { .. }
             | Error::Zone { .. }
+            | Error::Taken { .. }
             | Error::Unmapped { .. }
             | Error::Elsewhere { .. }
             | Error::Missing { .. } => Self::Unavailable(message),

@@ -1,15 +1,7 @@
 //! One request of HTTP, and what comes back.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use std::vec;
-
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
@@ -17,15 +9,14 @@ use hyper::{Method, Request, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::client::Resumption;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde_json::Value;
-use tower::Service;
 
+use crate::addresses::{self, Addresses, Resolver};
 use crate::error::Error;
 
 /// How long an answer may take.
@@ -39,13 +30,10 @@ const LARGEST: usize = 8 << 20;
 /// The largest answer of another service, in bytes: 3,000 compute services. Many control planes are read by one operator.
 const LARGE: usize = 1 << 20;
 
-/// The names of hosts that services are found by, with their addresses; none: those that the system knows.
-pub(crate) type Addresses = BTreeMap<String, Vec<IpAddr>>;
-
 /// Connects to the services of one cloud.
 #[derive(Clone)]
 pub(crate) struct Connections {
-    client: Client<HttpsConnector<HttpConnector<Names>>, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
 }
 
 impl Connections {
@@ -56,8 +44,7 @@ impl Connections {
         is_plain: bool,
         addresses: Addresses,
     ) -> Result<Self, Error> {
-        let names = Names(Some(addresses).filter(|all| !all.is_empty()).map(Arc::new));
-        let mut http = HttpConnector::new_with_resolver(names);
+        let mut http = HttpConnector::new_with_resolver(Resolver::new(addresses));
         http.enforce_http(false);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls(ca, is_plain)?)
@@ -69,40 +56,6 @@ impl Connections {
             .pool_idle_timeout(IDLE)
             .build(connector);
         Ok(Self { client })
-    }
-}
-
-/// Resolves the names of hosts.
-#[derive(Clone)]
-struct Names(Option<Arc<Addresses>>);
-
-impl Service<Name> for Names {
-    type Response = vec::IntoIter<SocketAddr>;
-    type Error = io::Error;
-    type Future = BoxFuture<'static, io::Result<Self::Response>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    // The port comes from the URL.
-    fn call(&mut self, name: Name) -> Self::Future {
-        let known = self.0.clone();
-        async move {
-            let found: Vec<SocketAddr> = match known {
-                None => tokio::net::lookup_host((name.as_str(), 0)).await?.collect(),
-                Some(known) => {
-                    let addresses = known.get(name.as_str()).ok_or_else(|| {
-                        io::Error::other(
-                            "the control plane reports no address of it for hypervisors",
-                        )
-                    })?;
-                    addresses.iter().map(|ip| SocketAddr::new(*ip, 0)).collect()
-                }
-            };
-            Ok(found.into_iter())
-        }
-        .boxed()
     }
 }
 
@@ -144,6 +97,10 @@ impl Endpoint {
 
     /// Fails unless it is among the hosts with addresses, if there are any. A host may be an address itself, which nothing resolves.
     pub(crate) fn within(&self, addresses: &Addresses) -> Result<(), Error> {
+        addresses::check_host(&self.host).map_err(|why| Error::NoServer {
+            server: self.server.clone(),
+            why,
+        })?;
         match addresses.is_empty() || addresses.contains_key(&self.host) {
             true => Ok(()),
             false => Err(Error::Elsewhere {

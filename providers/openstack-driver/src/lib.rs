@@ -1,13 +1,16 @@
-//! The drivers of OpenStack's services: Keystone, where K-ORC has no kind for something, and Nova, for nodes whose lease ends.
+//! The drivers of OpenStack's services: Keystone and Neutron, where K-ORC has no kind or field for something, and Nova, for nodes whose
+//! lease ends.
 //!
-//! The requests are in [`provider_control_plane::credentials::keystone`] and in [`provider_hypervisor_pool::nova`]. Services are
+//! The requests are in [`provider_control_plane::credentials`] and in [`provider_hypervisor_pool::nova`]. Services are
 //! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
 
+mod addresses;
 mod clouds;
 mod compute;
 mod error;
 mod exchange;
 mod identity;
+mod network;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +19,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use provider_control_plane::credentials::keystone;
+use provider_control_plane::credentials::{keystone, neutron};
 use provider_hypervisor_pool::nova;
 use provider_runtime::{Driver, DriverError};
 use serde::de::DeserializeOwned;
@@ -58,6 +61,7 @@ impl Keystone {
             cloud: access.cloud,
             ca: access.ca,
             addresses: BTreeMap::new(),
+            neutron: None,
         })
     }
 
@@ -99,6 +103,7 @@ impl Nova {
             cloud: nova::CLOUD.to_owned(),
             ca: access.ca,
             addresses: access.addresses,
+            neutron: None,
         })
     }
 
@@ -128,6 +133,50 @@ impl Driver for Nova {
 
     fn validity(&self) -> Duration {
         Duration::from_secs(nova::VALID.into())
+    }
+
+    fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
+        async move { Ok(self.answer(query).await?) }.boxed()
+    }
+
+    fn call<'a>(&'a self, content: &'a str) -> BoxFuture<'a, Result<(), DriverError>> {
+        async move { Ok(self.carry_out(content).await?) }.boxed()
+    }
+}
+
+/// The driver of Neutron.
+#[derive(Default)]
+pub struct Neutron(Sessions);
+
+impl Neutron {
+    fn session(&self, access: neutron::Access) -> Result<Arc<Session>, Error> {
+        self.0.with(Access {
+            clouds: access.keystone.clouds,
+            cloud: access.keystone.cloud,
+            ca: access.keystone.ca,
+            addresses: BTreeMap::new(),
+            neutron: Some(access.url),
+        })
+    }
+
+    async fn answer(&self, query: &str) -> Result<Value, Error> {
+        let query: neutron::Query = request(query)?;
+        let session = self.session(query.access)?;
+        let server = session.neutron().ok_or(Error::NotUnderstood)?;
+        response(network::answer(server, &query.question).await?)
+    }
+
+    async fn carry_out(&self, call: &str) -> Result<(), Error> {
+        let call: neutron::Call = request(call)?;
+        let session = self.session(call.access)?;
+        let server = session.neutron().ok_or(Error::NotUnderstood)?;
+        network::carry_out(server, &call.change).await
+    }
+}
+
+impl Driver for Neutron {
+    fn system(&self) -> &'static str {
+        neutron::SYSTEM
     }
 
     fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {

@@ -9,9 +9,10 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::addresses::Addresses;
 use crate::clouds::Login;
 use crate::error::Error;
-use crate::exchange::{Addresses, Connections, Exchange, Reply};
+use crate::exchange::{Connections, Exchange, Reply};
 
 /// A token isn't used in its last minute: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(60);
@@ -29,6 +30,8 @@ pub(crate) struct Access {
     pub(crate) ca: Option<String>,
     /// The hosts of its services.
     pub(crate) addresses: Addresses,
+    /// Where Neutron is, whatever the clouds.yaml says.
+    pub(crate) neutron: Option<String>,
 }
 
 /// One cloud, as one user.
@@ -49,7 +52,10 @@ struct Token {
 
 impl Session {
     pub(crate) fn new(access: Access) -> Result<Self, Error> {
-        let login = Login::read(&access.clouds, &access.cloud)?;
+        let mut login = Login::read(&access.clouds, &access.cloud)?;
+        if let Some(url) = &access.neutron {
+            login.neutron = Some(Login::neutron(url, &access.cloud)?);
+        }
         let endpoints = [
             Some(&login.keystone),
             login.nova.as_ref(),

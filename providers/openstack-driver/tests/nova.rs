@@ -29,7 +29,7 @@ const HOST: &str = "nova.openstack-prod.svc.cluster.local";
 /// What the server was asked, one line each.
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Answers a request; 409 to the deletion of the service `busy`.
+/// Answers a request; 409 to the deletion of the service `busy`, and as Nova refuses changes of the aggregates 7 and 10.
 fn answer(request: &str) -> (u16, Value) {
     match request {
         "POST /v3/auth/tokens" => (
@@ -61,7 +61,8 @@ fn answer(request: &str) -> (u16, Value) {
         "POST /v2.1/os-aggregates"
         | "PUT /v2.1/os-aggregates/8"
         | "POST /v2.1/os-aggregates/8/action" => (200, json!({ "aggregate": {} })),
-        "POST /v2.1/os-aggregates/7/action" => (409, json!({})),
+        "POST /v2.1/os-aggregates/7/action" | "PUT /v2.1/os-aggregates/10" => (409, json!({})),
+        "PUT /v2.1/os-aggregates/7" => (400, json!({})),
         "PUT /v2.1/os-services/1" => (200, json!({ "service": {} })),
         "DELETE /v2.0/agents/node-a" => (404, json!({})),
         "DELETE /v2.0/agents/node-b" | "DELETE /v2.1/os-services/2" => (204, Value::Null),
@@ -232,10 +233,7 @@ async fn aggregates_are_read_and_changed() -> Test {
             zone: Some("zone-b".to_owned()),
         },
         Change::SetMetadata { id: 8, metadata },
-        Change::AddHost {
-            id: 8,
-            host: host.clone(),
-        },
+        Change::AddHost { id: 8, host },
         Change::DeleteAggregate { id: 9 },
     ] {
         call(&access, change).await?;
@@ -250,14 +248,49 @@ async fn aggregates_are_read_and_changed() -> Test {
             "DELETE /v2.1/os-aggregates/9 compute 2.59",
         ]
     );
-    let refusal = call(&access, Change::RemoveHost { id: 7, host }).await;
-    assert_eq!(
-        refusal,
-        Err(DriverError::Unavailable(format!(
-            "Nova at {HOST} refuses the removal of a host from an aggregate: a host with servers can't change its availability \
-             zone, so delete or move its servers first"
-        )))
-    );
+    Ok(())
+}
+
+/// Nova answers 400 to a zone that it refuses for an aggregate, and 409 to one that it refuses for a host, and to a name
+/// (nova/api/openstack/compute/aggregates.py).
+#[tokio::test]
+async fn changes_of_aggregates_that_nova_refuses_name_the_cause() -> Test {
+    let (access, _) = server().await?;
+    let host = || "node-b".to_owned();
+    let update = |id| Change::UpdateAggregate {
+        id,
+        name: "hv-pool-a".to_owned(),
+        zone: Some("zone-b".to_owned()),
+    };
+    let zone = |what: &str| {
+        format!(
+            "Nova at {HOST} refuses {what}: a host with servers can't change its availability zone, and none is in two; delete or move its \
+             servers first, and see `openstack aggregate list --long`"
+        )
+    };
+    let taken =
+        format!("Nova at {HOST} has another aggregate hv-pool-a: rename or delete one of the two");
+    for (change, why) in [
+        (update(7), zone("the change of an aggregate")),
+        (
+            Change::AddHost {
+                id: 7,
+                host: host(),
+            },
+            zone("the addition of a host to an aggregate"),
+        ),
+        (
+            Change::RemoveHost {
+                id: 7,
+                host: host(),
+            },
+            zone("the removal of a host from an aggregate"),
+        ),
+        (update(10), taken),
+    ] {
+        let refusal = call(&access, change).await;
+        assert_eq!(refusal, Err(DriverError::Unavailable(why)));
+    }
     Ok(())
 }
 
@@ -278,6 +311,48 @@ async fn hosts_without_an_address_are_not_connected_to() -> Test {
         );
     }
     assert!(log.lock().unwrap().is_empty());
+    Ok(())
+}
+
+/// A clouds.yaml may name any host, or an address.
+#[tokio::test]
+async fn metadata_services_of_clouds_are_not_connected_to() -> Test {
+    let why = |address| {
+        format!(
+            "can't be reached: no request is sent to {address}, because it is a link-local, multicast or unspecified address: \
+             correct the URL in the clouds.yaml, or the address of its host"
+        )
+    };
+    let mut access = access(5000);
+    let metadata = "169.254.169.254";
+    access
+        .addresses
+        .insert(HOST.to_owned(), vec![metadata.parse()?]);
+    let Err(DriverError::Unavailable(message)) = observe(&access, Question::Services).await else {
+        return Err("its name is resolved, and it is connected to".into());
+    };
+    assert!(
+        message.starts_with(&format!("Keystone at {HOST} can't be reached: ")),
+        "{message}"
+    );
+    assert!(
+        message.ends_with(why(metadata).trim_start_matches("can't be reached: ")),
+        "{message}"
+    );
+
+    access.addresses.clear();
+    for host in [metadata, "[fe80::a9fe:a9fe]"] {
+        let mut access = access.clone();
+        access.clouds = access.clouds.replace(HOST, host);
+        let address = host.trim_matches(['[', ']']);
+        assert_eq!(
+            observe(&access, Question::Services).await,
+            Err(DriverError::Refused(format!(
+                "Keystone at {host} {}",
+                why(address)
+            )))
+        );
+    }
     Ok(())
 }
 

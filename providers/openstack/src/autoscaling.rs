@@ -31,7 +31,7 @@ impl Component<'_> {
         if !self.scale.resources.requests.contains_key("cpu") {
             return Err(Failure::new(
                 Reason::Invalid,
-                "autoscaling goes by the CPU that replicas request, and they request none: give resources.requests.cpu",
+                "autoscaling needs the CPU that replicas request: set resources.requests.cpu",
             ));
         }
         let autoscaler = HorizontalPodAutoscaler {

@@ -50,6 +50,15 @@ pub fn all<T: All>(awaited: T) -> Awaited<T::Output> {
     awaited.all()
 }
 
+/// Waits until the condition Ready of all objects is True.
+///
+/// # Errors
+/// That of one isn't. The progress has this reason, and the condition's message.
+pub(crate) fn are_ready(keys: &[Key], reason: Reason, observed: &ObservedState<'_>) -> Awaited<()> {
+    let mut each = keys.iter();
+    each.try_for_each(|key| holds(key, "Ready", reason, observed))
+}
+
 /// Waits until a condition of an object is True.
 ///
 /// # Errors

@@ -27,12 +27,16 @@ const CONNECTION: [&str; 6] = [
 /// The task that looks.
 const CEPH: &str = "ceph";
 
-/// Opens the pool as the service's user does. Its parameters are environment variables.
+/// Reads from the pool as the service's user does. Only an OSD knows whether the user may: monitors open the pool for every user.
+/// Its parameters are environment variables.
 const SCRIPT: &str = "\
 import os, rados
 with rados.Rados(conffile='/etc/ceph/ceph.conf', rados_id=os.environ['CEPH_USER']) as cluster:
     with cluster.open_ioctx(os.environ['CEPH_POOL']) as pool:
-        pool.get_stats()
+        try:
+            pool.stat('no-such-object')
+        except rados.ObjectNotFound:
+            pass
 ";
 
 /// A pool in Ceph, and who uses it.
@@ -181,7 +185,7 @@ impl Pool {
             migrates: None,
             program,
             often: format!(
-                "Ceph has no pool {}, refuses user {} or its key, or its monitors can't be reached from here",
+                "Ceph has no pool {}, refuses user {}, its key has no capabilities for the pool, or monitors or OSDs can't be reached from here",
                 self.pool, self.user
             ),
         }

@@ -31,6 +31,16 @@ impl<'a, const REPLICAS: u32> From<&'a parts::Component<REPLICAS>> for Scale<'a>
     }
 }
 
+impl<'a, const REPLICAS: u32> From<&'a parts::ApiComponent<REPLICAS>> for Scale<'a> {
+    fn from(wanted: &'a parts::ApiComponent<REPLICAS>) -> Self {
+        Self {
+            replicas: wanted.replicas,
+            autoscaling: wanted.autoscaling.as_ref(),
+            resources: &wanted.resources,
+        }
+    }
+}
+
 /// One component of a service.
 pub struct Component<'a> {
     /// Its service.

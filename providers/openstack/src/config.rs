@@ -70,9 +70,9 @@ impl Config {
     }
 
     /// Adds the user's options. They replace those that are set.
-    pub fn merge(&mut self, extra: &Extra<'_>) {
+    pub fn merge(&mut self, extra: &Extra) {
         for given in &extra.options {
-            self.section(given.section).add(given);
+            self.section(&given.section).add(given);
         }
     }
 
@@ -175,15 +175,14 @@ impl Section {
     }
 
     /// Adds the user's options, whatever the name is under which the service lists the section.
-    pub fn merge(&mut self, extra: &Extra<'_>) {
+    pub fn merge(&mut self, extra: &Extra) {
         for given in &extra.options {
             self.add(given);
         }
     }
 
-    fn add(&mut self, given: &Given<'_>) {
-        let texts = given.lines.iter().map(|line| (*line).to_owned()).collect();
-        self.put(given.name, texts, given.secret);
+    fn add(&mut self, given: &Given) {
+        self.put(&given.name, given.lines.clone(), given.secret);
     }
 
     fn put(&mut self, option: &str, texts: Vec<String>, secret: bool) -> &mut Self {
@@ -213,7 +212,7 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// A value so that oslo.config reads it as it is meant: a dollar begins a reference to another option, and quotes around
 /// the whole are taken off (<https://docs.openstack.org/oslo.config/latest/reference/configopts.html>).
-fn written(value: &str) -> String {
+pub(crate) fn written(value: &str) -> String {
     let value = value.replace('$', "$$");
     let quoted = ['"', '\'']
         .iter()

@@ -1,6 +1,8 @@
 //! From the observed state to running components: the part of a composer that all services share.
 
+use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts::ServiceStatus;
+use jiff::Timestamp;
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, ResourceKind};
 
 use crate::awaited::{Awaited, progress};
@@ -12,8 +14,9 @@ use crate::jobs::Jobs;
 use crate::migration::{Migrations, Schema};
 use crate::policy::Policy;
 use crate::rollout::{Controller, Rollout};
-use crate::service::Service;
+use crate::service::{API, Service};
 use crate::tls::Certificate;
+use crate::users;
 
 /// Annotation of pods: the ID of their application credential.
 const APPLICATION_CREDENTIAL: &str = "c5c3.io/application-credential";
@@ -134,6 +137,10 @@ impl<'a> ServiceContext<'a> {
             };
             desired.conditions.set("DependenciesReady", &started);
         }
+        let workload = match &service.extra.awaited {
+            Some(awaited) => Err(awaited.clone()),
+            None => workload,
+        };
         let workload = workload.and_then(|workload| match self.may_start() {
             true => Ok(workload),
             false => Err(self.dependencies.clone()),
@@ -165,12 +172,50 @@ impl<'a> ServiceContext<'a> {
             false => Err(schema.progress.clone()),
         });
         self.roll(&workload, observed, desired);
+        let settled = self.is_settled(observed, desired);
+        let mut retire = |type_| users::retire(service, type_, settled, observed, desired);
         Ok(ServiceStatus {
+            database_users: retire(RotationType::DatabaseUser),
+            messaging_users: retire(RotationType::MessagingUser),
             endpoint: Some(service.endpoint()),
+            public_endpoint: self.public_endpoint(),
             release: schema.release.map(|release| release.to_string()),
             application_credential: self.application_credential().map(str::to_owned),
             ..ServiceStatus::default()
         })
+    }
+
+    /// URL of the API for its users, once a pod is ready and the Gateway, if there is one, has accepted the route.
+    fn public_endpoint(&self) -> Option<String> {
+        let mut all = self.components.iter();
+        let api = all.find(|one| one.component.definition.name == API)?;
+        let exposed = api.exposed.as_ref().is_none_or(Progress::is_ready);
+        (api.rollout.has_ready_pod && exposed).then(|| self.service.public_endpoint())
+    }
+
+    /// Whether every pod and Job has the configuration that is composed now, and those before are gone.
+    fn is_settled(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) -> bool {
+        let mut components = self.components.iter();
+        let is_composed = components.all(|one| {
+            let key = Controller::of(&one.component).key(&one.component);
+            desired.objects.contains_key(&key)
+        });
+        let others = users::are_kept(desired) || users::are_used_by_jobs(observed, desired);
+        if !is_composed || others || !self.jobs.are_settled(desired) {
+            return false;
+        }
+        let each = self.components.iter().map(|one| one.rollout.settles());
+        let settles: Option<Vec<Timestamp>> = each.collect();
+        let Some(settles) = settles.map(|all| all.into_iter().max()) else {
+            return false;
+        };
+        match settles.filter(|moment| *moment > observed.now()) {
+            Some(moment) => {
+                desired.requeue_at(moment);
+                false
+            }
+            None => true,
+        }
     }
 
     /// Rolls out each component that may be, and sets its condition.
@@ -244,9 +289,12 @@ impl<'a> ServiceContext<'a> {
                     observed,
                     desired,
                 );
-                match component.definition.kind {
-                    ComponentKind::Wsgi { .. } => rollout.reached(&workload.migrations.databases()),
-                    _ => rollout.progress.clone(),
+                match (component.definition.kind, &pods.bus) {
+                    (ComponentKind::Wsgi { .. }, _) => {
+                        rollout.reached(&workload.migrations.databases())
+                    }
+                    (_, Some(bus)) => rollout.connected(bus),
+                    (_, None) => rollout.progress.clone(),
                 }
             }
             Err(awaited) => {

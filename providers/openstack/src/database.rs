@@ -1,9 +1,10 @@
 //! A service's databases and their users.
 
+use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::{Awaited, holds};
+use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Section;
 use crate::definition::part;
 use crate::files::Files;
@@ -12,6 +13,7 @@ use crate::manifest::Manifest;
 use crate::manifest::mariadb::{self, MariaDb, Named, SecretKey};
 use crate::secret::Values;
 use crate::service::Service;
+use crate::users::{User, Users};
 
 /// The MariaDB of a control plane.
 const MARIADB: &str = "openstack-db";
@@ -20,6 +22,8 @@ const PORT: u16 = 3306;
 /// The file with the server's CA certificates. If a service's databases are in several servers, the file has the CA certificates of
 /// all of them.
 pub const AUTHORITY: &str = "database-ca.crt";
+/// What mariadb-operator does in the server when a user's object is deleted.
+const DELETE: &str = "Delete";
 /// The reason while a database isn't ready.
 const WAITING: Reason = Reason::WaitingFor("Database");
 /// The maximum number of connections of a service's user. Each process of each replica opens up to 25.
@@ -61,47 +65,68 @@ impl Database {
         let secret = service.definition.database_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let name = wanted.database.as_deref().unwrap_or(&usual);
-        let values = Values::read(
-            observed,
-            service.namespace,
-            &secret,
-            "user and password of the database",
-        );
-        let account = match Account::of(&usual, &values, key) {
-            Ok(account) => account,
-            Err(progress) => {
-                keep(service, &object, desired);
-                return Err(progress);
-            }
+        let read = |secret: &str| {
+            let purpose = "user and password of the database";
+            let values = Values::read(observed, service.namespace, secret, purpose);
+            Account::of(&usual, &values, key)
         };
-        let server = match elsewhere(wanted, &account) {
-            Some(server) => Ok(server),
-            None => {
-                let cluster = wanted
-                    .cluster_ref
-                    .as_ref()
-                    .map_or(MARIADB, |cluster| &cluster.name);
-                let key = SecretKey {
-                    name: secret,
-                    key: key.to_owned(),
-                };
-                compose(
-                    (service, &object),
-                    cluster,
-                    name,
-                    &account.user,
-                    key,
-                    desired,
-                );
-                managed(service, &object, cluster, observed)
+        let type_ = RotationType::DatabaseUser;
+        let users = Users::of((service, type_), (&secret, &object), observed, desired);
+        let resolved = users.and_then(|users| {
+            let given = read(&secret)?;
+            if let Some(server) = elsewhere(wanted, &given) {
+                return Ok((server, given));
             }
-        };
-        server.map(|server| Self {
-            server,
-            name: name.to_owned(),
-            user: account.user,
-            password: account.password,
-        })
+            let named = wanted.cluster_ref.as_ref();
+            let cluster = named.map_or(MARIADB, |cluster| &cluster.name);
+            let newest = users.newest();
+            let account = match newest.number {
+                1 => given,
+                _ => read(&newest.secret)?,
+            };
+            let password = SecretKey {
+                name: newest.secret,
+                key: key.to_owned(),
+            };
+            let objects = (&*object, &*newest.object);
+            compose(
+                (service, objects),
+                cluster,
+                (name, &account.user),
+                password,
+                desired,
+            );
+            users.generate((&usual, key, &account.user), observed, desired);
+            for older in users.older() {
+                revoke(service, &older.object, observed, desired);
+            }
+            let is_ready = |user: &User| {
+                let keys = own(service, (&object, &user.object));
+                are_ready(&keys, WAITING, observed).is_ok()
+            };
+            let user = users.in_use(is_ready);
+            let account = match user.number == newest.number {
+                true => account,
+                false => {
+                    keep(service, (&object, &user.object), desired);
+                    read(&user.secret)?
+                }
+            };
+            let server = managed((service, (&object, &user.object)), cluster, observed)?;
+            Ok((server, account))
+        });
+        match resolved {
+            Ok((server, account)) => Ok(Self {
+                server,
+                name: name.to_owned(),
+                user: account.user,
+                password: account.password,
+            }),
+            Err(awaited) => {
+                keep(service, (&object, &object), desired);
+                Err(awaited)
+            }
+        }
     }
 
     /// Configures the connection to the database
@@ -226,8 +251,7 @@ fn elsewhere(wanted: &parts::Database, account: &Account) -> Option<DatabaseServ
 
 /// The server in this cluster. Its address is that of its proxy if it has one, or of the primary if it has several members.
 fn managed(
-    service: &Service<'_>,
-    object: &str,
+    (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
     observed: &ObservedState<'_>,
 ) -> Awaited<DatabaseServer> {
@@ -241,29 +265,32 @@ fn managed(
         }
         Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
     };
-    for key in keys(service, object, cluster) {
-        holds(&key, "Ready", WAITING, observed)?;
-    }
+    let key = Key::of::<Manifest<MariaDb>>(service.namespace, cluster);
+    holds(&key, "Ready", WAITING, observed)?;
+    are_ready(&own(service, objects), WAITING, observed)?;
+    let embedded = || format!("{cluster}-maxscale");
+    let proxy = match server.max_scale_ref {
+        Some(proxy) => Some(proxy.name),
+        None => server.max_scale.enabled.then(embedded),
+    };
     // MaxScale's listener has TLS only if mariadb-operator enforces TLS in MariaDB.
-    let proxied = server.max_scale_ref.is_some() || server.max_scale.enabled;
-    let authority = match server.tls.enabled && !proxied {
+    let (signed, name, encrypted) = match &proxy {
+        Some(proxy) => ("MaxScale's", proxy.as_str(), server.tls.required),
+        None => ("MariaDB's", cluster, true),
+    };
+    let authority = match server.tls.enabled && encrypted {
         true => {
-            let purpose = "the certificates that MariaDB's is signed by";
-            let bundle = format!("{cluster}-ca-bundle");
-            let bundle = Values::read(observed, service.namespace, &bundle, purpose)?;
+            let purpose = format!("the certificates that {signed} is signed by");
+            let bundle = format!("{name}-ca-bundle");
+            let bundle = Values::read(observed, service.namespace, &bundle, &purpose)?;
             Some(bundle.text("ca.crt")?.to_owned())
         }
         false => None,
     };
-    let host = match (
-        server.max_scale_ref,
-        server.max_scale.enabled,
-        server.galera.enabled,
-    ) {
-        (Some(proxy), _, _) => proxy.name,
-        (None, true, _) => format!("{cluster}-maxscale"),
-        (None, false, true) => format!("{cluster}-primary"),
-        (None, false, false) => cluster.to_owned(),
+    let host = match (proxy, server.galera.enabled) {
+        (Some(proxy), _) => proxy,
+        (None, true) => format!("{cluster}-primary"),
+        (None, false) => cluster.to_owned(),
     };
     Ok(DatabaseServer {
         host: format!("{host}.{}.svc", service.namespace),
@@ -272,36 +299,25 @@ fn managed(
     })
 }
 
-/// The objects that must be ready before the database can be used, the server first.
-fn keys(service: &Service<'_>, object: &str, cluster: &str) -> [Key; 4] {
-    let [database, user, grant] = own(service, object);
+/// The database, and the user with its grant.
+fn own(service: &Service<'_>, (database, user): (&str, &str)) -> [Key; 3] {
     [
-        Key::of::<Manifest<MariaDb>>(service.namespace, cluster),
-        database,
-        user,
-        grant,
+        Key::of::<Manifest<mariadb::Database>>(service.namespace, database),
+        Key::of::<Manifest<mariadb::User>>(service.namespace, user),
+        Key::of::<Manifest<mariadb::Grant>>(service.namespace, user),
     ]
 }
 
-fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
-    [
-        Key::of::<Manifest<mariadb::Database>>(service.namespace, object),
-        Key::of::<Manifest<mariadb::User>>(service.namespace, object),
-        Key::of::<Manifest<mariadb::Grant>>(service.namespace, object),
-    ]
-}
-
-fn keep(service: &Service<'_>, object: &str, desired: &mut DesiredState) {
-    for key in own(service, object) {
+fn keep(service: &Service<'_>, objects: (&str, &str), desired: &mut DesiredState) {
+    for key in own(service, objects) {
         desired.keep(key);
     }
 }
 
 fn compose(
-    (service, name): (&Service<'_>, &str),
+    (service, (name, account)): (&Service<'_>, (&str, &str)),
     cluster: &str,
-    database: &str,
-    user: &str,
+    (database, user): (&str, &str),
     password: SecretKey,
     desired: &mut DesiredState,
 ) {
@@ -326,7 +342,7 @@ fn compose(
         max_user_connections: CONNECTIONS,
         cleanup_policy: skip.clone(),
     };
-    desired.apply(namespace, name, &service.manifest("database", wanted));
+    desired.apply(namespace, account, &service.manifest("database", wanted));
     let wanted = mariadb::Grant {
         maria_db_ref: server,
         privileges: vec!["ALL PRIVILEGES".to_owned()],
@@ -336,7 +352,31 @@ fn compose(
         host: "%".to_owned(),
         cleanup_policy: skip,
     };
-    desired.apply(namespace, name, &service.manifest("database", wanted));
+    desired.apply(namespace, account, &service.manifest("database", wanted));
+}
+
+/// Has a user that another one replaces deleted in the server with its object.
+fn revoke(
+    service: &Service<'_>,
+    object: &str,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    match observed.get::<Manifest<mariadb::User>>(service.namespace, object) {
+        Lookup::Found(user) if user.body.spec.cleanup_policy != DELETE => {
+            let wanted = mariadb::User {
+                cleanup_policy: DELETE.to_owned(),
+                ..user.body.spec
+            };
+            let wanted = service.manifest("database", wanted);
+            desired.apply(service.namespace, object, &wanted);
+        }
+        Lookup::Found(_) | Lookup::Missing => {}
+        Lookup::Unknown(_) => desired.keep(Key::of::<Manifest<mariadb::User>>(
+            service.namespace,
+            object,
+        )),
+    }
 }
 
 /// Encodes a user or a password for a URL of SQLAlchemy, which takes all but a few characters literally

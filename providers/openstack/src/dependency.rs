@@ -34,7 +34,7 @@ pub fn dependencies(
             return Err(Failure::new(
                 Reason::DependencyCycle,
                 format!(
-                    "dependsOn goes in a circle, {}: take one of them out",
+                    "dependsOn has a cycle, {}: remove one of these dependencies",
                     path.join(" -> ")
                 ),
             ));
@@ -88,7 +88,7 @@ fn unready(
         }
         Lookup::Missing => Some(Progress::waiting(
             reason,
-            format!("waits for {key}, which isn't there"),
+            format!("waits for {key}, which doesn't exist"),
         )),
         Lookup::Unknown(message) => Some(Progress::Unknown { message }),
     }

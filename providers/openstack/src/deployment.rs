@@ -21,9 +21,9 @@ use crate::uwsgi::{self, READY, Workers};
 use crate::{messaging, metrics};
 
 /// How long a terminating pod keeps serving, in seconds: until no client sends it new requests.
-const DRAIN: i64 = 15;
+pub(crate) const DRAIN: i64 = 15;
 /// How long requests in flight may take after that, in seconds.
-const GRACE: i64 = 60;
+pub(crate) const GRACE: i64 = 60;
 /// The folder of the certificate in a pod.
 pub const CERTIFICATE: &str = "/etc/tls";
 
@@ -35,6 +35,8 @@ pub struct Pods {
     pub program: Program,
     /// What it waits for besides the components before it. Until then its pods stay unchanged.
     pub awaited: Progress,
+    /// The message bus without whose connection no pod is ready.
+    pub bus: Option<String>,
     /// How many requests each replica of a WSGI component serves at once.
     pub workers: Workers,
     /// Additional options of uwsgi.
@@ -52,6 +54,7 @@ impl Pods {
             component: component.into(),
             program,
             awaited: Progress::Ready,
+            bus: None,
             workers: Workers::default(),
             options: Vec::new(),
             periodic: Vec::new(),
@@ -183,9 +186,11 @@ impl Pods {
             failure_threshold: Some(90),
             ..started
         });
+        // Longer than a failover of the database or a burst that keeps every worker busy: pods that fail together would all be
+        // taken out of their Service.
         container.readiness_probe = Some(Probe {
             period_seconds: Some(5),
-            failure_threshold: Some(2),
+            failure_threshold: Some(6),
             ..ready
         });
         // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is

@@ -11,14 +11,14 @@ use k8s_openapi::api::networking::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
-use crate::awaited::Awaited;
+use crate::awaited::{Awaited, progress};
 use crate::component::Component;
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
 };
 use crate::service::Service;
-use crate::tls::Certificate;
+use crate::tls::{Certificate, issued};
 
 /// Annotations that an Ingress may have: those that affect only connections to this service. Others can add controller
 /// configuration, host names, or references to Secrets and services of other namespaces.
@@ -99,7 +99,11 @@ impl Component<'_> {
             );
         }
         let Some(gateway) = &exposure.gateway else {
-            return Some(Progress::Ready);
+            let secret = exposure.ingress.as_ref()?.tls_secret_name.as_ref();
+            return Some(secret.map_or(Progress::Ready, |secret| {
+                let purpose = "the public certificate";
+                progress(&issued(self.service.namespace, secret, purpose, observed))
+            }));
         };
         let hostname = exposure.hostname.clone();
         let spec = HttpRoute {

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::parts::{Common, ExtraConfig};
-use provider_composer::{Failure, Reason};
+use c5c3_api::parts::{Common, ExtraConfig, SecretOption};
+use provider_composer::{Failure, ObservedState, Progress, Reason};
 
-use crate::config::is_name;
+use crate::awaited::Awaited;
+use crate::config::{is_name, written};
 use crate::mask::is_secret;
 use crate::options::{Known, Options};
 use crate::release::Release;
+use crate::secret::Values;
 use crate::service::Service;
 
 /// A section or an option that is the operator's alone, and what a user sets instead.
@@ -32,19 +34,21 @@ const OWNED: [Owned; 7] = [
 ];
 
 /// Options that the service reads, with values that it takes.
-pub struct Extra<'a> {
-    pub(crate) options: Vec<Given<'a>>,
+pub struct Extra {
+    pub(crate) options: Vec<Given>,
+    /// What is waited for, if the value of one isn't there.
+    pub(crate) awaited: Option<Progress>,
 }
 
 /// One of them.
 #[derive(Clone)]
-pub(crate) struct Given<'a> {
+pub(crate) struct Given {
     /// The section that it is in now.
-    pub section: &'a str,
+    pub section: String,
     /// The name that it has now.
-    pub name: &'a str,
+    pub name: String,
     /// Its values: several where it may have several.
-    pub lines: Vec<&'a str>,
+    pub lines: Vec<String>,
     /// Whether nobody may see them.
     pub secret: bool,
     /// Whether they are numbers, truth values or choices, which name no program, file or host.
@@ -75,9 +79,10 @@ impl<'a> Owned<'a> {
     }
 }
 
-impl<'a> Extra<'a> {
+impl Extra {
     /// What a resource gives. A value with several lines is an option with several values. An option that is called by a name
-    /// of before counts as the one that it is now; where both are given, its name of now wins.
+    /// of before counts as the one that it is now; where both are given, its name of now wins. `secrets` are options whose values are
+    /// in Secrets.
     ///
     /// # Errors
     /// An option can't be written, isn't one of the service's, doesn't take the value, or is the operator's own: the failure
@@ -86,20 +91,32 @@ impl<'a> Extra<'a> {
         service: &str,
         owned: &[Owned<'_>],
         release: Release,
-        common: &'a Common,
+        common: &Common,
+        secrets: Awaited<Secrets>,
     ) -> Result<Self, Failure> {
         let ExtraConfig(extra) = &common.extra_config;
         let sections = extra.iter();
         let sections = sections.map(|(section, given)| (section.as_str(), given));
-        let by = Checks {
-            field: "extraConfig",
+        let by = |field| Checks {
+            field,
             owned,
             // A fork may read what upstream doesn't.
             forked: common.image.fork.is_some(),
             known: Options::of(service, release),
             service,
         };
-        by.read(&sections.collect())
+        let mut options = by("extraConfig").read(&sections.collect())?;
+        let awaited = match secrets {
+            Ok(secrets) => {
+                let sections = secrets.iter();
+                let sections = sections.map(|(section, given)| (section.as_str(), given));
+                let secrets = by("extraConfigSecrets").read(&sections.collect())?;
+                options.extend(secrets.into_iter().map(Given::hidden));
+                None
+            }
+            Err(awaited) => Some(awaited),
+        };
+        Ok(Self { options, awaited })
     }
 
     /// What a field gives for a section whose name the user chooses. The service lists the options of such sections under another
@@ -110,8 +127,8 @@ impl<'a> Extra<'a> {
     pub fn of_section(
         service: &Service<'_>,
         owned: &[Owned<'_>],
-        (field, listed): (&str, &'a str),
-        options: &'a BTreeMap<String, String>,
+        (field, listed): (&str, &str),
+        options: &BTreeMap<String, String>,
     ) -> Result<Self, Failure> {
         let name = service.definition.name;
         let by = Checks {
@@ -121,23 +138,80 @@ impl<'a> Extra<'a> {
             known: Options::of(name, service.release),
             service: name,
         };
-        by.read(&BTreeMap::from([(listed, options)]))
+        Ok(Self {
+            options: by.read(&BTreeMap::from([(listed, options)]))?,
+            awaited: None,
+        })
     }
 
     /// The first option of those that `wanted` names by section, name and whether its values are numbers, truth values or
     /// choices alone.
     pub fn find(&self, wanted: impl Fn(&str, &str, bool) -> bool) -> Option<(&str, &str)> {
         let mut options = self.options.iter();
-        let found = options.find(|given| wanted(given.section, given.name, given.is_plain));
-        found.map(|given| (given.section, given.name))
+        let found = options.find(|given| wanted(&given.section, &given.name, given.is_plain));
+        found.map(|given| (given.section.as_str(), given.name.as_str()))
     }
 
     /// The options that a program takes, which `takes` says as for [`Extra::find`].
     pub fn part(&self, takes: impl Fn(&str, &str, bool) -> bool) -> Self {
         let options = self.options.iter();
-        let taken = options.filter(|given| takes(given.section, given.name, given.is_plain));
+        let taken = options.filter(|given| takes(&given.section, &given.name, given.is_plain));
         Self {
             options: taken.cloned().collect(),
+            awaited: self.awaited.clone(),
+        }
+    }
+}
+
+/// Options whose values are in Secrets, by section.
+pub(crate) type Secrets = BTreeMap<String, BTreeMap<String, String>>;
+
+/// Reads the options whose values are in Secrets.
+///
+/// # Errors
+/// `extraConfig` gives one of them, too.
+pub(crate) fn secrets(
+    common: &Common,
+    namespace: &str,
+    observed: &ObservedState<'_>,
+) -> Result<Awaited<Secrets>, Failure> {
+    let ExtraConfig(extra) = &common.extra_config;
+    let mut awaited = Ok(Secrets::new());
+    for SecretOption {
+        section,
+        option,
+        secret_key_ref,
+    } in &common.extra_config_secrets
+    {
+        if extra
+            .get(section)
+            .is_some_and(|own| own.contains_key(option))
+        {
+            return Err(invalid(format!(
+                "extraConfig and extraConfigSecrets both give [{section}] {option}: leave it out of extraConfig"
+            )));
+        }
+        let (name, key) = (&secret_key_ref.name, &secret_key_ref.key);
+        let purpose = format!("[{section}] {option} under the key {key}");
+        let value = Values::read(observed, namespace, name, &purpose);
+        let value = value.and_then(|values| values.required(key).map(str::to_owned));
+        awaited = awaited.and_then(|mut secrets: Secrets| {
+            let options = secrets.entry(section.clone()).or_default();
+            options.insert(option.clone(), value?);
+            Ok(secrets)
+        });
+    }
+    Ok(awaited)
+}
+
+impl Given {
+    /// The same as a secret, whose value is no reference to another option.
+    fn hidden(self) -> Self {
+        Self {
+            lines: self.lines.iter().map(|line| written(line)).collect(),
+            secret: true,
+            is_plain: false,
+            ..self
         }
     }
 }
@@ -156,7 +230,7 @@ struct Checks<'c> {
 }
 
 impl Checks<'_> {
-    fn read<'a>(&self, extra: &Sections<'a>) -> Result<Extra<'a>, Failure> {
+    fn read(&self, extra: &Sections<'_>) -> Result<Vec<Given>, Failure> {
         let Self { field, .. } = self;
         let mut options = Vec::new();
         for (section, given) in extra {
@@ -169,9 +243,12 @@ impl Checks<'_> {
                 self.check(section, name, value)?;
                 self.free(section, name)?;
                 let given = Given {
-                    section,
-                    name,
-                    lines: value.split('\n').map(str::trim).collect(),
+                    section: (*section).to_owned(),
+                    name: name.clone(),
+                    lines: value
+                        .split('\n')
+                        .map(|line| line.trim().to_owned())
+                        .collect(),
                     secret: is_secret(self.service, section, name),
                     is_plain: false,
                 };
@@ -190,16 +267,16 @@ impl Checks<'_> {
                 }
             }
         }
-        Ok(Extra { options })
+        Ok(options)
     }
 
     /// The option by its name of now, if it isn't given by that too.
-    fn known<'a>(
+    fn known(
         &self,
-        given: Given<'a>,
+        given: Given,
         known: Known,
-        extra: &Sections<'a>,
-    ) -> Result<Option<Given<'a>>, Failure> {
+        extra: &Sections<'_>,
+    ) -> Result<Option<Given>, Failure> {
         let field = self.field;
         let Given {
             section,
@@ -216,17 +293,18 @@ impl Checks<'_> {
         for line in &lines {
             known.check(line).map_err(|takes| {
                 invalid(format!(
-                    "{field} gives [{section}] {name} something else than it takes: {takes}"
+                    "{field} sets [{section}] {name} to an invalid value; valid: {takes}"
                 ))
             })?;
         }
         let now = (known.section, known.name);
+        let is_now = now == (section.as_str(), name.as_str());
         let given = extra
             .get(now.0)
             .is_some_and(|options| options.contains_key(now.1));
-        Ok((now == (section, name) || !given).then_some(Given {
-            section: now.0,
-            name: now.1,
+        Ok((is_now || !given).then_some(Given {
+            section: now.0.to_owned(),
+            name: now.1.to_owned(),
             // A value that refers to another option isn't checked.
             is_plain: known.is_plain() && !lines.iter().any(|line| line.contains('$')),
             lines,
@@ -291,7 +369,13 @@ mod tests {
             extra_config: ExtraConfig(BTreeMap::from([(section.to_owned(), options)])),
             ..Common::default()
         };
-        let extra = Extra::of("glance", &[], Release::new(2026, 1), &common);
+        let extra = Extra::of(
+            "glance",
+            &[],
+            Release::new(2026, 1),
+            &common,
+            Ok(Secrets::new()),
+        );
         let mut config = Config::default();
         config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
         assert_eq!(config.is_secret(), secret);

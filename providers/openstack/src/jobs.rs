@@ -200,6 +200,16 @@ impl<'a> Jobs<'a> {
         }
     }
 
+    /// Whether all Jobs are done, and no files but those that are composed now exist.
+    pub(crate) fn are_settled(&self, desired: &DesiredState) -> bool {
+        !matches!(self.seen, Lookup::Unknown(_))
+            && self.found().all(|job| has(job, "Complete"))
+            && self
+                .files
+                .iter()
+                .all(|key| desired.objects.contains_key(key))
+    }
+
     fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
         let found = match &self.seen {
             Lookup::Found(jobs) => jobs.as_slice(),

@@ -37,10 +37,13 @@ mod policy;
 mod release;
 mod reverse_proxy;
 mod rollout;
+mod rotations;
 mod schedule;
 mod secret;
 mod service;
+mod succession;
 mod tls;
+mod users;
 mod uwsgi;
 mod volume;
 
@@ -68,18 +71,23 @@ pub use files::{Files, Mounted, shown};
 pub use jobs::{Jobs, Schedule, Task};
 pub use mask::masked;
 pub use messaging::Messaging;
+pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations, Phase};
+pub use network::pods_of;
 pub use options::{Known, Options, Unknown};
 pub use pod::{
-    CONNECTED, Mount, PodSettings, Program, Source, confined, pod_of, requirements, selector,
-    spread,
+    CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,
+    field_variable, pod_of, requirements, secret_volume, selector, spread, unescalated, variable,
 };
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};
+pub use rotations::{Rotations, number, numbered};
 pub use schedule::Cron;
 pub use secret::Values;
 pub use service::{Service, uses, uses_of_jobs};
+pub use succession::{Succession, secret_of};
 pub use tls::authority;
+pub use users::exclusive;
 pub use uwsgi::Workers;
 pub use volume::claim;

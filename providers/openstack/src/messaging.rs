@@ -1,24 +1,27 @@
 //! A service's message bus, and its user there.
 
+use c5c3_api::credential_rotation::RotationType;
 use c5c3_api::parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use provider_composer::{
     DesiredState, Key, Lookup, ObservedState, Progress, Reason, Resource, Use,
 };
 
-use crate::awaited::{Awaited, holds};
+use crate::awaited::{Awaited, are_ready, holds};
 use crate::config::Config;
 use crate::definition::part;
+use crate::deployment::Pods;
 use crate::files::Files;
 use crate::host::in_url;
 use crate::manifest::Manifest;
 use crate::manifest::mariadb::Named;
 use crate::manifest::rabbitmq::{
-    ClusterTls, Permission, Permissions, RabbitmqCluster, User, Vhost,
+    self, ClusterTls, Permission, Permissions, RabbitmqCluster, Vhost,
 };
 use crate::pod::Program;
 use crate::secret::Values;
 use crate::service::Service;
+use crate::users::{User, Users};
 
 /// The RabbitMQ of a control plane.
 const RABBITMQ: &str = "openstack-rabbitmq";
@@ -72,7 +75,7 @@ impl Messaging {
     pub fn uses() -> Vec<Use> {
         let composed = [
             Manifest::<Vhost>::KIND,
-            Manifest::<User>::KIND,
+            Manifest::<rabbitmq::User>::KIND,
             Manifest::<Permission>::KIND,
         ];
         let composed = composed.into_iter().map(Use::composes);
@@ -94,35 +97,51 @@ impl Messaging {
         let secret = service.definition.bus_credentials(suffix);
         let (secret, key) = service.credentials(wanted.secret_ref.as_ref(), secret);
         let vhost = wanted.vhost.as_deref().unwrap_or(&usual);
-        let account = match Account::of((service, &usual), wanted, &secret, key, observed) {
-            Ok(account) => account,
-            Err(progress) => {
-                for key in own(service, &object) {
-                    desired.keep(key);
+        let read = |secret: &str| Account::of((service, &usual), wanted, secret, key, observed);
+        let type_ = RotationType::MessagingUser;
+        let users = Users::of((service, type_), (&secret, &object), observed, desired);
+        let resolved = users.and_then(|users| {
+            let given = read(&secret)?;
+            if let Some(server) = given.elsewhere.clone() {
+                return Ok((server, given));
+            }
+            let (cluster, newest) = (cluster(wanted), users.newest());
+            let account = match newest.number {
+                1 => given,
+                _ => read(&newest.secret)?,
+            };
+            let objects = (&*object, &*newest.object);
+            let wanted = (vhost, &*account.user);
+            compose((service, objects), cluster, wanted, &newest.secret, desired);
+            users.generate((&usual, key, &account.user), observed, desired);
+            let is_ready = |user: &User| {
+                let keys = own(service, (&object, &user.object));
+                are_ready(&keys, WAITING, observed).is_ok()
+            };
+            let user = users.in_use(is_ready);
+            let objects = (&*object, &*user.object);
+            let account = match user.number == newest.number {
+                true => account,
+                false => {
+                    keep(service, objects, desired);
+                    read(&user.secret)?
                 }
-                return Err(progress);
+            };
+            let server = managed((service, objects), cluster, &account.password, observed)?;
+            Ok((server, account))
+        });
+        match resolved {
+            Ok((server, account)) => Ok(Self {
+                server,
+                vhost: vhost.to_owned(),
+                user: account.user,
+                password: account.password,
+            }),
+            Err(awaited) => {
+                keep(service, (&object, &object), desired);
+                Err(awaited)
             }
-        };
-        let server = match account.elsewhere {
-            Some(server) => Ok(server),
-            None => {
-                let cluster = cluster(wanted);
-                compose(
-                    (service, &object),
-                    cluster,
-                    (vhost, &account.user),
-                    &secret,
-                    desired,
-                );
-                managed((service, &object), cluster, &account.password, observed)
-            }
-        };
-        server.map(|server| Self {
-            server,
-            vhost: vhost.to_owned(),
-            user: account.user,
-            password: account.password,
-        })
+        }
     }
 
     /// Configures the message bus of a service
@@ -167,11 +186,15 @@ impl Messaging {
         format!("rabbit://{}/{}", members.join(","), encoded(&self.vhost))
     }
 
-    /// Sets the members' ports for a program's probe [`CONNECTED`](crate::CONNECTED).
-    #[must_use]
-    pub fn watched(&self, program: Program) -> Program {
+    /// The pods of a component that are ready while its program is connected to a member
+    /// ([`CONNECTED`](crate::CONNECTED)).
+    pub fn watched(&self, component: impl Into<String>, program: Program) -> Pods {
         let members = self.server.members.iter();
-        program.connects(members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok()))
+        let ports = members.filter_map(|member| member.rsplit_once(':')?.1.parse().ok());
+        Pods {
+            bus: Some(self.place()),
+            ..Pods::of(component, program.connects(ports))
+        }
     }
 
     /// Identifies the virtual host, without user and password: `host:port/name`.
@@ -272,7 +295,7 @@ fn cluster(wanted: &parts::Messaging) -> &str {
 
 /// The server in this cluster, by its Service, once all objects are ready.
 fn managed(
-    (service, object): (&Service<'_>, &str),
+    (service, objects): (&Service<'_>, (&str, &str)),
     cluster: &str,
     password: &str,
     observed: &ObservedState<'_>,
@@ -280,19 +303,18 @@ fn managed(
     let bus = Key::of::<Manifest<RabbitmqCluster>>(service.namespace, cluster);
     holds(&bus, "ClusterAvailable", WAITING, observed)?;
     let encryption = encryption(service, cluster, observed)?;
-    for key in own(service, object) {
-        holds(&key, "Ready", WAITING, observed)?;
-    }
+    are_ready(&own(service, objects), WAITING, observed)?;
     // The credentials that the user was created with. The Secret may have changed since.
-    let name = format!("{object}-user-credentials");
+    let (_, user) = objects;
+    let name = format!("{user}-user-credentials");
     let made = Values::read(observed, service.namespace, &name, "RabbitMQ's user")?;
     if made.required("password")? != password {
         return Err(Progress::failed(
             Reason::PasswordNotTaken,
             format!(
-                "RabbitMQ's user has the password that it was made with, and its operator doesn't change it: delete User {} of \
-                 rabbitmq.com, and it is made anew with the one that the Secret has now",
-                object
+                "RabbitMQ's user has the password that it was created with, and its operator doesn't change it: write that one to the \
+                 Secret again and create a CredentialRotation with rotationType messagingUser, or delete User {user} of rabbitmq.com, \
+                 and it is created again with the password that the Secret has now"
             ),
         ));
     }
@@ -325,17 +347,23 @@ fn encryption(
     })
 }
 
-/// The objects that are created for a bus, in order of creation.
-fn own(service: &Service<'_>, object: &str) -> [Key; 3] {
+/// The virtual host, and the user with its permissions, in order of creation.
+fn own(service: &Service<'_>, (vhost, user): (&str, &str)) -> [Key; 3] {
     [
-        Key::of::<Manifest<Vhost>>(service.namespace, object),
-        Key::of::<Manifest<User>>(service.namespace, object),
-        Key::of::<Manifest<Permission>>(service.namespace, object),
+        Key::of::<Manifest<Vhost>>(service.namespace, vhost),
+        Key::of::<Manifest<rabbitmq::User>>(service.namespace, user),
+        Key::of::<Manifest<Permission>>(service.namespace, user),
     ]
 }
 
+fn keep(service: &Service<'_>, objects: (&str, &str), desired: &mut DesiredState) {
+    for key in own(service, objects) {
+        desired.keep(key);
+    }
+}
+
 fn compose(
-    (service, name): (&Service<'_>, &str),
+    (service, (name, account)): (&Service<'_>, (&str, &str)),
     cluster: &str,
     (vhost, user): (&str, &str),
     secret: &str,
@@ -350,11 +378,11 @@ fn compose(
         rabbitmq_cluster_reference: named(cluster),
     };
     desired.apply(namespace, name, &service.manifest("messaging", wanted));
-    let wanted = User {
+    let wanted = rabbitmq::User {
         import_credentials_secret: named(secret),
         rabbitmq_cluster_reference: named(cluster),
     };
-    desired.apply(namespace, name, &service.manifest("messaging", wanted));
+    desired.apply(namespace, account, &service.manifest("messaging", wanted));
     let all = || ".*".to_owned();
     let wanted = Permission {
         vhost: vhost.to_owned(),
@@ -367,5 +395,5 @@ fn compose(
         },
         rabbitmq_cluster_reference: named(cluster),
     };
-    desired.apply(namespace, name, &service.manifest("messaging", wanted));
+    desired.apply(namespace, account, &service.manifest("messaging", wanted));
 }

@@ -17,7 +17,7 @@ use crate::pod::{container as contained, selector};
 use crate::service::{NAME, Service};
 
 /// Port of the metrics, the same as that of <https://github.com/timonwong/uwsgi_exporter>.
-pub(crate) const PORT: u16 = 9117;
+pub const PORT: u16 = 9117;
 /// Port within a pod that uwsgi says on how it is.
 const SAID: u16 = 1717;
 /// What the container, its port and the Service are called.

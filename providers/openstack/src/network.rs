@@ -2,18 +2,40 @@
 
 use k8s_openapi::api::core::v1::{Service as KubernetesService, ServicePort, ServiceSpec};
 use k8s_openapi::api::networking::v1::{
-    NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPort, NetworkPolicySpec,
+    NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec,
 };
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
 
 use crate::component::Component;
-use crate::metrics;
 use crate::pod::selector;
 
+/// Label of a namespace: its name, which the API server sets.
+const NAMESPACE: &str = "kubernetes.io/metadata.name";
+
+/// All pods of some namespaces, as a NetworkPolicy has them; none without a namespace, since an empty selector would select all.
+pub fn pods_of(namespaces: &[String]) -> Option<NetworkPolicyPeer> {
+    let named = LabelSelectorRequirement {
+        key: NAMESPACE.to_owned(),
+        operator: "In".to_owned(),
+        values: Some(namespaces.to_vec()),
+    };
+    let peer = NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector {
+            match_expressions: Some(vec![named]),
+            ..LabelSelector::default()
+        }),
+        ..NetworkPolicyPeer::default()
+    };
+    Some(peer).filter(|_| !namespaces.is_empty())
+}
+
 impl Component<'_> {
-    /// Applies the Service, a NetworkPolicy that allows only its ports, and the PodDisruptionBudget.
+    /// Applies the Service, a NetworkPolicy that allows the API's port alone, and the PodDisruptionBudget. Metrics are for
+    /// namespaces that only a control plane knows, which allows them.
     pub(crate) fn connect(&self, desired: &mut DesiredState) {
         let (labels, namespace) = (self.selector(), self.service.namespace);
         let port = self.definition.port().map(i32::from);
@@ -34,20 +56,17 @@ impl Component<'_> {
             };
             desired.apply(namespace, &self.object, &service);
         }
-        let metrics = self.is_monitored().then_some(metrics::PORT);
-        let ports = port.into_iter().chain(metrics.map(i32::from));
-        let ports = ports.map(|port| NetworkPolicyPort {
-            port: Some(IntOrString::Int(port)),
-            ..NetworkPolicyPort::default()
-        });
         let network = NetworkPolicy {
             metadata: self.metadata(),
             spec: Some(NetworkPolicySpec {
                 pod_selector: Some(selector(&labels)),
                 policy_types: Some(vec!["Ingress".to_owned()]),
-                ingress: port.map(|_| {
+                ingress: port.map(|port| {
                     vec![NetworkPolicyIngressRule {
-                        ports: Some(ports.collect()),
+                        ports: Some(vec![NetworkPolicyPort {
+                            port: Some(IntOrString::Int(port)),
+                            ..NetworkPolicyPort::default()
+                        }]),
                         ..NetworkPolicyIngressRule::default()
                     }]
                 }),

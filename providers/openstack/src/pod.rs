@@ -1,24 +1,25 @@
 //! Pods of a service: programs, volumes, resources and security contexts.
 
+mod volumes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::parts::topology::{TaintEffect, TolerationOperator};
 use c5c3_api::parts::{Image, PullPolicy, Resources, Topology};
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, EnvVar, EnvVarSource,
-    LocalObjectReference, ObjectFieldSelector, PersistentVolumeClaimVolumeSource,
-    PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource,
-    SecurityContext, Toleration, TopologySpreadConstraint, Volume, VolumeMount,
+    Capabilities, Container, EnvVar, EnvVarSource, LocalObjectReference, ObjectFieldSelector,
+    PodSecurityContext, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext, Toleration,
+    TopologySpreadConstraint,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::service::Service;
 
+pub use volumes::{Mount, Source, empty_dir, secret_volume};
+
 /// The user ID of all services. Nodes have no such user.
 const USER: i64 = 42424;
-/// The mode of files of Secrets and ConfigMaps: readable by the user's group.
-const MODE: i32 = 0o440;
 /// The default requests and limits of a container.
 const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
 /// The default failure domains that replicas are spread over, widest first.
@@ -43,32 +44,6 @@ pub struct Program {
     pub env: Vec<EnvVar>,
     /// Its mounted volumes.
     pub mounts: Vec<Mount>,
-}
-
-/// A mounted volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
-    /// Name of the volume.
-    pub name: String,
-    /// Its path in the container.
-    pub path: String,
-    /// Its content.
-    pub source: Source,
-}
-
-/// The content of a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A Secret. The kubelet updates its files within two minutes, without a restart.
-    Secret(String),
-    /// A ConfigMap.
-    ConfigMap(String),
-    /// A PersistentVolumeClaim.
-    Claim(String),
-    /// An empty folder for files that are deleted with the pod.
-    Scratch,
-    /// The same with a limit in bytes. A pod that exceeds it is evicted.
-    Room(u64),
 }
 
 impl Program {
@@ -98,11 +73,7 @@ impl Program {
     /// Sets an environment variable without secrets.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.env.push(EnvVar {
-            name: name.to_owned(),
-            value: Some(value.into()),
-            value_from: None,
-        });
+        self.env.push(variable(name, value));
         self
     }
 
@@ -117,18 +88,32 @@ impl Program {
     /// Sets an environment variable to a field of the pod, for instance `metadata.name`.
     #[must_use]
     pub fn field(mut self, name: &str, path: &str) -> Self {
-        self.env.push(EnvVar {
-            name: name.to_owned(),
-            value: None,
-            value_from: Some(EnvVarSource {
-                field_ref: Some(ObjectFieldSelector {
-                    field_path: path.to_owned(),
-                    ..ObjectFieldSelector::default()
-                }),
-                ..EnvVarSource::default()
-            }),
-        });
+        self.env.push(field_variable(name, path));
         self
+    }
+}
+
+/// An environment variable without secrets.
+pub fn variable(name: &str, value: impl Into<String>) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.into()),
+        value_from: None,
+    }
+}
+
+/// An environment variable with a field of the pod, for instance `metadata.name`.
+pub fn field_variable(name: &str, path: &str) -> EnvVar {
+    EnvVar {
+        name: name.to_owned(),
+        value: None,
+        value_from: Some(EnvVarSource {
+            field_ref: Some(ObjectFieldSelector {
+                field_path: path.to_owned(),
+                ..ObjectFieldSelector::default()
+            }),
+            ..EnvVarSource::default()
+        }),
     }
 }
 
@@ -178,14 +163,14 @@ pub fn pod_of(
     let command = program.command.clone();
     let container = Container {
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),
-        volume_mounts: Some(mounts.iter().map(|mount| volume_mount(mount)).collect()),
+        volume_mounts: Some(mounts.iter().map(|mount| mount.mounted()).collect()),
         ..container_of(settings, name, command, resources)
     };
     let PodSettings { topology, pull, .. } = settings;
     let secrets = pull.pull_secrets.iter();
     PodSpec {
         containers: vec![container],
-        volumes: Some(mounts.iter().map(|mount| volume(mount)).collect()),
+        volumes: Some(mounts.iter().map(|mount| mount.volume()).collect()),
         image_pull_secrets: some(secrets.map(|secret| LocalObjectReference {
             name: secret.name.clone(),
         })),
@@ -200,10 +185,7 @@ pub fn pod_of(
             run_as_group: Some(USER),
             fs_group: Some(USER),
             fs_group_change_policy: Some("OnRootMismatch".to_owned()),
-            seccomp_profile: Some(SeccompProfile {
-                type_: "RuntimeDefault".to_owned(),
-                ..SeccompProfile::default()
-            }),
+            seccomp_profile: Some(default_profile()),
             ..PodSecurityContext::default()
         }),
         ..PodSpec::default()
@@ -267,6 +249,22 @@ pub fn confined() -> SecurityContext {
             ..Capabilities::default()
         }),
         ..SecurityContext::default()
+    }
+}
+
+/// The security context of a container without privileges that writes to its image's file system.
+pub fn unescalated() -> SecurityContext {
+    SecurityContext {
+        read_only_root_filesystem: None,
+        ..confined()
+    }
+}
+
+/// The system calls that the container runtime allows by default.
+pub fn default_profile() -> SeccompProfile {
+    SeccompProfile {
+        type_: "RuntimeDefault".to_owned(),
+        ..SeccompProfile::default()
     }
 }
 
@@ -344,56 +342,6 @@ fn pull_policy(policy: PullPolicy) -> String {
         PullPolicy::Never => "Never",
     }
     .to_owned()
-}
-
-fn volume_mount(mount: &Mount) -> VolumeMount {
-    let writable = matches!(
-        mount.source,
-        Source::Scratch | Source::Room(_) | Source::Claim(_)
-    );
-    VolumeMount {
-        name: mount.name.clone(),
-        mount_path: mount.path.clone(),
-        read_only: Some(true).filter(|_| !writable),
-        ..VolumeMount::default()
-    }
-}
-
-fn volume(mount: &Mount) -> Volume {
-    let mut volume = Volume {
-        name: mount.name.clone(),
-        ..Volume::default()
-    };
-    match &mount.source {
-        Source::Secret(name) => {
-            volume.secret = Some(SecretVolumeSource {
-                secret_name: Some(name.clone()),
-                default_mode: Some(MODE),
-                ..SecretVolumeSource::default()
-            });
-        }
-        Source::ConfigMap(name) => {
-            volume.config_map = Some(ConfigMapVolumeSource {
-                name: name.clone(),
-                default_mode: Some(MODE),
-                ..ConfigMapVolumeSource::default()
-            });
-        }
-        Source::Claim(name) => {
-            volume.persistent_volume_claim = Some(PersistentVolumeClaimVolumeSource {
-                claim_name: name.clone(),
-                ..PersistentVolumeClaimVolumeSource::default()
-            });
-        }
-        Source::Scratch => volume.empty_dir = Some(EmptyDirVolumeSource::default()),
-        Source::Room(bytes) => {
-            volume.empty_dir = Some(EmptyDirVolumeSource {
-                size_limit: Some(Quantity(bytes.to_string())),
-                ..EmptyDirVolumeSource::default()
-            });
-        }
-    }
-    volume
 }
 
 fn some<T>(items: impl Iterator<Item = T>) -> Option<Vec<T>> {

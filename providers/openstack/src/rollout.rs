@@ -13,6 +13,7 @@ use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
+use crate::deployment::{DRAIN, GRACE};
 use crate::files;
 use crate::pod::selector;
 use crate::service::{COMPONENT, INSTANCE, Service};
@@ -39,10 +40,14 @@ pub enum Controller {
 pub struct Rollout {
     /// Whether the component is available.
     pub progress: Progress,
+    /// Whether a pod of any revision is ready.
+    pub has_ready_pod: bool,
     /// The image of its pods' template.
     image: Option<String>,
     /// Whether all pods are of the latest revision.
     done: bool,
+    /// When that was reported first, of a Deployment. Pods before may take some time more to terminate.
+    since: Option<Timestamp>,
     annotations: BTreeMap<String, String>,
 }
 
@@ -123,7 +128,8 @@ impl Controller {
         }
     }
 
-    fn key(self, component: &Component<'_>) -> Key {
+    /// The object.
+    pub(crate) fn key(self, component: &Component<'_>) -> Key {
         let (namespace, name) = (component.service.namespace, &component.object);
         match self {
             Self::Deployment => Key::of::<Deployment>(namespace, name),
@@ -205,13 +211,15 @@ impl Rollout {
     ) -> Self {
         let service = component.service;
         let seen = Controller::of(component).observe(component, observed);
-        let (done, image, annotations) = match &seen {
+        let (has_ready_pod, done, since, image, annotations) = match &seen {
             Lookup::Found(seen) => (
+                seen.ready > 0,
                 seen.done,
+                rolled(seen.conditions.as_deref()),
                 image(&seen.template),
                 annotations(&seen.template),
             ),
-            _ => (false, None, BTreeMap::new()),
+            _ => (false, false, None, None, BTreeMap::new()),
         };
         match &seen {
             // During a rollout, pods of any revision may restart; afterwards only those of the latest.
@@ -224,8 +232,10 @@ impl Rollout {
         }
         Self {
             progress: progress(component, seen, observed.now(), desired),
+            has_ready_pod,
             image,
             done,
+            since,
             annotations,
         }
     }
@@ -250,10 +260,28 @@ impl Rollout {
         self.done && self.has(image)
     }
 
+    /// When no pod of an older revision runs any more. `None` while one may be needed.
+    pub fn settles(&self) -> Option<Timestamp> {
+        let since = self.since.unwrap_or(Timestamp::MIN);
+        let settles = since.checked_add(SignedDuration::from_secs(DRAIN + GRACE));
+        settles.ok().filter(|_| self.done)
+    }
+
     /// The progress. If the component isn't available, the message names its databases, which may be the cause.
     pub fn reached(&self, databases: &str) -> Progress {
         let progress = self.progress.clone();
         progress.explained(|message| pods_reach(message, databases))
+    }
+
+    /// The progress. If the component isn't available, the message names its message bus, which may be the cause.
+    pub fn connected(&self, bus: &str) -> Progress {
+        let progress = self.progress.clone();
+        progress.explained(|message| {
+            format!(
+                "{message}; a pod is ready once it is connected to the message bus {bus}: check that its host name resolves, \
+                 and that it takes the user and password that the Secret of spec.messaging has"
+            )
+        })
     }
 
     /// An annotation of all pods, once the rollout is complete.
@@ -261,6 +289,13 @@ impl Rollout {
         let value = self.annotations.get(name).filter(|_| self.done);
         value.map(String::as_str)
     }
+}
+
+/// When a Deployment's last rollout was complete.
+fn rolled(conditions: Option<&[DeploymentCondition]>) -> Option<Timestamp> {
+    let mut conditions = conditions?.iter();
+    let rolled = conditions.find(|condition| condition.reason.as_deref() == Some(ROLLED))?;
+    Some(rolled.last_update_time.as_ref()?.0)
 }
 
 fn pods_reach(message: &str, database: &str) -> String {

@@ -132,7 +132,7 @@ impl Values {
         Progress::failed(
             Reason::InvalidSecret,
             format!(
-                "Secret {} has no value under the key {key}: put it in",
+                "Secret {} has no value under the key {key}: add it",
                 self.name
             ),
         )

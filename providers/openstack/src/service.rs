@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::CustomResource;
+use c5c3_api::credential_rotation::CredentialRotationSpec;
 use c5c3_api::parts::{Common, CredentialsRef};
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -11,14 +12,16 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service as KubernetesService
 use k8s_openapi::api::networking::v1::{Ingress, NetworkPolicy};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Failure, Owner, Reason, Resource, ResourceKind, Subject, Use};
+use provider_composer::{
+    Failure, ObservedState, Owner, Reason, Resource, ResourceKind, Subject, Use,
+};
 
 use crate::component::{Component, Scale};
 use crate::definition::ServiceDefinition;
 use crate::extra::{Extra, Owned};
 use crate::manifest::{Manifest, cert_manager, gateway, mariadb, prometheus};
 use crate::release::Release;
-use crate::{dependency, image};
+use crate::{dependency, extra, image};
 
 /// Label of all composed objects: the service's name.
 pub(crate) const NAME: &str = "app.kubernetes.io/name";
@@ -42,7 +45,7 @@ pub struct Service<'a> {
     /// The part of the spec that all services have.
     pub common: &'a Common,
     /// The options that the user adds.
-    pub extra: Extra<'a>,
+    pub extra: Extra,
     /// The desired release.
     pub release: Release,
     /// The desired image.
@@ -62,6 +65,7 @@ impl<'a> Service<'a> {
         definition: &'static ServiceDefinition,
         owned: &[Owned<'_>],
         subject: &'a Subject<S>,
+        observed: &ObservedState<'_>,
         installed: Option<&str>,
         common: &'a Common,
     ) -> Result<Self, Failure> {
@@ -79,12 +83,13 @@ impl<'a> Service<'a> {
                 Failure::new(Reason::ReleaseNotReachable, format!("release {message}"))
             })?;
         }
+        let secrets = extra::secrets(common, subject.namespace(), observed)?;
         Ok(Self {
             definition,
             namespace: subject.namespace(),
             name: subject.name(),
             common,
-            extra: Extra::of(definition.name, owned, release, common)?,
+            extra: Extra::of(definition.name, owned, release, common, secrets)?,
             release,
             image: image::reference(definition.name, release, &common.image)?,
             installed,
@@ -213,7 +218,11 @@ pub fn uses() -> Vec<Use> {
         Manifest::<cert_manager::Certificate>::KIND,
         Manifest::<prometheus::ServiceMonitor>::KIND,
     ];
-    let read = [StatefulSet::KIND, Manifest::<mariadb::MariaDb>::KIND];
+    let read = [
+        StatefulSet::KIND,
+        Manifest::<mariadb::MariaDb>::KIND,
+        ResourceKind::of::<CredentialRotationSpec>(),
+    ];
     let mut uses = uses_of_jobs();
     uses.extend(composed.map(Use::composes));
     uses.extend(read.map(Use::reads));

@@ -1,10 +1,11 @@
 //! The certificate of a service's API.
 
-use provider_composer::{DesiredState, ObservedState};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress};
 
 use crate::awaited::Awaited;
 use crate::component::Component;
 use crate::digest::digest;
+use crate::manifest::Manifest;
 use crate::manifest::cert_manager::{self, PrivateKey};
 use crate::secret::Values;
 use crate::service::Service;
@@ -59,12 +60,8 @@ fn read(
     secret: String,
     observed: &ObservedState<'_>,
 ) -> Awaited<Certificate> {
-    let values = Values::read(
-        observed,
-        service.namespace,
-        &secret,
-        "the API's certificate",
-    )?;
+    let purpose = "the API's certificate";
+    let values = issued(service.namespace, &secret, purpose, observed)?;
     values.text("tls.key")?;
     let digest = digest([values.text("tls.crt")?]);
     let authority = values.authority()?.map(str::to_owned);
@@ -87,13 +84,43 @@ pub fn authority(
     observed: &ObservedState<'_>,
 ) -> Awaited<Option<String>> {
     let name = secret(object, tls);
-    let values = Values::read(
-        observed,
-        namespace,
-        &name,
-        &format!("the certificate of {object}"),
-    )?;
+    let purpose = format!("the certificate of {object}");
+    let values = issued(namespace, &name, &purpose, observed)?;
     Ok(values.authority()?.map(str::to_owned))
+}
+
+/// Reads the Secret of a certificate. While it doesn't exist, the message has what cert-manager says of the Certificate of that
+/// name.
+///
+/// # Errors
+/// The Secret doesn't exist yet, or can't be read.
+pub(crate) fn issued(
+    namespace: &str,
+    secret: &str,
+    purpose: &str,
+    observed: &ObservedState<'_>,
+) -> Awaited<Values> {
+    Values::read(observed, namespace, secret, purpose).map_err(|awaited| match awaited {
+        Progress::Waiting { .. } => {
+            let certificate = Key::of::<Manifest<cert_manager::Certificate>>(namespace, secret);
+            let why = unissued(&certificate, observed).map(|why| format!(": {why}"));
+            awaited.explained(|message| message.to_owned() + &why.unwrap_or_default())
+        }
+        _ => awaited,
+    })
+}
+
+/// Why cert-manager hasn't issued a certificate. `Issuing` is False after an issuer has refused; `Ready` then only repeats that the
+/// Secret doesn't exist (<https://cert-manager.io/docs/usage/certificate/>).
+fn unissued(certificate: &Key, observed: &ObservedState<'_>) -> Option<String> {
+    let messages = ["Issuing", "Ready"].into_iter().map(|type_| {
+        let Lookup::Found(condition) = observed.condition(certificate, type_) else {
+            return None;
+        };
+        let condition = condition.filter(|condition| condition.status == "False")?;
+        Some(condition.message).filter(|message| !message.is_empty())
+    });
+    messages.flatten().next()
 }
 
 /// The name of the Secret with the certificate of a component.

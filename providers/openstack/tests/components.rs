@@ -7,6 +7,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::Custom;
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::gateway::HttpRoute;
 use provider_openstack_fixtures::{Cluster, Complete, shown};
 use serde_json::{Value, json};
 
@@ -77,6 +79,44 @@ fn service_of_several_components_is_composed() {
     let mut cluster = given();
     let answer = cluster.settle(&NEUTRON, "neutron");
     insta::assert_yaml_snapshot!(shown(&answer));
+}
+
+#[test]
+fn public_endpoint_is_reported_while_it_answers() {
+    let mut cluster = given();
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["spec"]["expose"] =
+            json!({ "hostname": "network.example.com", "gateway": { "name": "public" } });
+    });
+    let reported = |cluster: &mut Cluster| {
+        let answer = cluster.compose(&NEUTRON, "neutron").unwrap();
+        answer.status["publicEndpoint"].clone()
+    };
+    assert_eq!(reported(&mut cluster), Value::Null, "no pods");
+    cluster.settle(&NEUTRON, "neutron");
+    assert_eq!(
+        reported(&mut cluster),
+        Value::Null,
+        "the Gateway hasn't accepted the route"
+    );
+    cluster.change::<Manifest<HttpRoute>>("neutron", |route| {
+        route["status"] = json!({ "parents": [{ "conditions": [{
+            "type": "Accepted", "status": "True", "reason": "Accepted", "message": "",
+            "lastTransitionTime": "2026-02-01T00:00:00Z",
+        }] }] });
+    });
+    let public = json!("https://network.example.com");
+    assert_eq!(reported(&mut cluster), public);
+    upgrade(&mut cluster);
+    assert_eq!(
+        reported(&mut cluster),
+        public,
+        "pods of the older release answer"
+    );
+    cluster.change::<Deployment>("neutron", |deployment| {
+        deployment["status"]["readyReplicas"] = json!(0);
+    });
+    assert_eq!(reported(&mut cluster), Value::Null, "no pod is ready");
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn what_cannot_be_read_is_not_taken_away() {
     &[("password", "hush"), ("ca.crt", "authority")],
     "rabbit://neutron:hush@bus.example.com:5671/neutron"
 )]
-fn nothing_is_made_in_a_bus_of_somebody_else(
+fn nothing_is_created_in_an_external_bus(
     #[case] messaging: Value,
     #[case] secret: &[(&str, &str)],
     #[case] url: &str,

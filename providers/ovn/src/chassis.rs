@@ -1,12 +1,12 @@
 //! OVNChassis: one node of a virtual network, as the southbound database sees it.
 
-use c5c3_api::ovn_chassis::{OvnChassisSpec, OvnChassisStatus};
+use c5c3_api::ovn_chassis::{Encapsulation, OvnChassisSpec, OvnChassisStatus};
 use c5c3_api::ovn_cluster::OvnClusterSpec;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, Secret};
 use provider_composer::{
     Composer, Custom, DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason,
-    Resource, Subject, Use,
+    Resource, Subject, Use, second,
 };
 
 use crate::network::{Database, Network};
@@ -35,13 +35,13 @@ impl Composer for OvnChassis {
         desired: &mut DesiredState,
     ) -> Result<OvnChassisStatus, Failure> {
         let spec = &subject.spec;
-        let system_id = spec.system_id.as_ref().unwrap_or(&spec.hostname);
         if subject.is_deleted() {
-            remove(subject, system_id, observed, desired)?;
+            remove(subject, observed, desired)?;
             return Ok(subject.status.clone());
         }
+        unsupported(spec, desired);
         let (progress, status) = match observe(subject.namespace(), observed) {
-            Ok((_, answer)) => registered(&answer, system_id, &subject.status, observed.now()),
+            Ok((_, answer)) => registered(&answer, spec, &subject.status, observed.now()),
             Err(progress) => (progress, subject.status.clone()),
         };
         desired.conditions.set("OVSConnected", &progress);
@@ -50,17 +50,44 @@ impl Composer for OvnChassis {
     }
 }
 
+/// Reports fields that have a value and no effect.
+fn unsupported(spec: &OvnChassisSpec, desired: &mut DesiredState) {
+    let given = [
+        ("bridgeMappings", !spec.bridge_mappings.is_empty()),
+        (
+            "encapsulation",
+            spec.encapsulation != Encapsulation::default(),
+        ),
+        ("gateway", spec.gateway),
+    ];
+    let given = given.into_iter().filter(|(_, given)| *given);
+    let given: Vec<&str> = given.map(|(field, _)| field).collect();
+    if !given.is_empty() {
+        let message = format!(
+            "HypervisorPool and HypervisorShare say how the node takes part, and {} has no effect: remove it; the status has \
+             what the node registered",
+            given.join(", ")
+        );
+        let progress = Progress::waiting(Reason::Unsupported, message);
+        desired.conditions.note("AgentSettingsApplied", &progress);
+    }
+}
+
 /// What the southbound database says of a node.
 fn registered(
     answer: &Answer,
-    system_id: &str,
+    spec: &OvnChassisSpec,
     before: &OvnChassisStatus,
     now: Timestamp,
 ) -> (Progress, OvnChassisStatus) {
-    let Some(chassis) = answer.chassis.get(system_id) else {
+    let name = answer.registered(spec.system_id.as_deref(), &spec.hostname);
+    let registered = name.and_then(|name| Some((name, answer.chassis.get(name)?)));
+    let Some((system_id, chassis)) = registered else {
+        let expected = spec.system_id.as_ref().unwrap_or(&spec.hostname);
         let message = format!(
-            "no ovn-controller has registered as {system_id}: check that its pod runs on the node, and that \
-             external-ids:system-id is {system_id}"
+            "no ovn-controller has registered as {expected}: check that its pod runs on the node, and that \
+             external-ids:hostname is {}",
+            spec.hostname
         );
         let progress = Progress::waiting(Reason::NotRegistered, message);
         return (progress, OvnChassisStatus::default());
@@ -80,16 +107,23 @@ fn registered(
     let status = OvnChassisStatus {
         registered_at: registered_at.or_else(|| Some(second(now))),
         last_heartbeat: heartbeat,
-        ..OvnChassisStatus::default()
+        system_id: Some(system_id.to_owned()),
+        address: chassis.address.clone(),
+        options: said(&chassis.options),
+        bridge_mappings: said(&chassis.mappings),
+        conditions: Vec::new(),
     };
     (progress, status)
+}
+
+fn said(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Removes a node from the southbound database if it is gone from Kubernetes too. Where something can't be read, nothing is
 /// removed, and it is tried again.
 fn remove(
     subject: &Subject<OvnChassisSpec>,
-    system_id: &str,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
@@ -107,10 +141,14 @@ fn remove(
     let (access, answer) = observe(subject.namespace(), observed).map_err(|progress| {
         let why = progress.message();
         unread(format!(
-            "{system_id} can't be removed from the southbound database yet: {why}"
+            "{} can't be removed from the southbound database yet: {why}",
+            subject.spec.hostname
         ))
     })?;
-    if answer.chassis.contains_key(system_id) {
+    let known = subject.spec.system_id.as_ref();
+    let known = known.or(subject.status.system_id.as_ref());
+    let known = known.map(String::as_str);
+    if let Some(system_id) = answer.registered(known, &subject.spec.hostname) {
         let removal = Removal {
             access,
             system_id: system_id.to_owned(),
@@ -158,9 +196,4 @@ fn observe(namespace: &str, observed: &ObservedState<'_>) -> Result<(Access, Ans
         Lookup::Missing => Err(unknown("the southbound database gave no answer".to_owned())),
         Lookup::Unknown(message) => Err(unknown(message)),
     }
-}
-
-/// A moment as Kubernetes writes it, to the second.
-fn second(moment: Timestamp) -> String {
-    moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -2,8 +2,10 @@
 
 use c5c3_api::ovn_chassis::OvnChassisSpec;
 use c5c3_api::ovn_cluster::{
-    OvnClusterSpec, OvnClusterStatus, OvnDatabaseStatus, OvnEndpoints, OvnMember,
+    ChassisTemplate, NodeDaemon, OvnClusterSpec, OvnClusterStatus, OvnDatabaseStatus, OvnEndpoints,
+    OvnMember,
 };
+use c5c3_api::parts::Image;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::{
@@ -66,8 +68,8 @@ impl Composer for OvnCluster {
         }
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(observed, desired);
-        let nodes = network.nodes(observed);
-        network.chassis(&nodes, observed, desired);
+        network.unsupported(desired);
+        network.chassis(observed, desired);
         let encryption = match &encryption {
             Ok(encryption) => encryption.as_ref(),
             Err(awaited) => return Ok(network.wait(awaited, &subject.status, desired)),
@@ -76,7 +78,7 @@ impl Composer for OvnCluster {
             .map(|database| network.compose_members(database, encryption, observed, desired));
         let rolled = members.iter().all(|members| members.rolled);
         let (image, northd) = network.daemons(encryption, rolled, observed, desired);
-        let configured = network.chassis_secret(encryption, image, &nodes, observed, desired);
+        let configured = network.chassis_secret(encryption, image, observed, desired);
         if configured.is_err() {
             network.keep_secret(desired);
         }
@@ -109,6 +111,30 @@ impl Network<'_> {
         self.keep_backup(desired);
         desired.conditions.set("ControllersReady", awaited);
         before.clone()
+    }
+
+    /// Reports fields that have a value and no effect: hypervisors belong to the platform.
+    fn unsupported(&self, desired: &mut DesiredState) {
+        let (spec, unset) = (self.spec, NodeDaemon::default());
+        let given = [
+            ("chassis", spec.chassis != ChassisTemplate::default()),
+            ("ovs", spec.ovs != unset),
+            ("ovsImage", spec.ovs_image != Image::default()),
+            (
+                "controller.resources",
+                spec.controller.resources != unset.resources,
+            ),
+        ];
+        let given = given.into_iter().filter(|(_, given)| *given);
+        let given: Vec<&str> = given.map(|(field, _)| field).collect();
+        if !given.is_empty() {
+            let message = format!(
+                "HypervisorPool and HypervisorShare say how nodes run agents, and {} has no effect: remove it",
+                given.join(", ")
+            );
+            let progress = Progress::waiting(Reason::Unsupported, message);
+            desired.conditions.note("AgentSettingsApplied", &progress);
+        }
     }
 
     fn report(&self, members: &[Members; 2], northd: &Progress, desired: &mut DesiredState) {

@@ -9,7 +9,7 @@ use provider_openstack::{Program, Source, digest, pod_of, requirements, selector
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::member::{SCRIPT, image_of, probe};
-use crate::network::{Database, Network, Peers};
+use crate::network::{Database, Network};
 
 /// The port of relays.
 const RELAY_PORT: u16 = 6642;
@@ -98,7 +98,7 @@ impl Network<'_> {
         let ports: Vec<_> = daemon
             .port
             .iter()
-            .map(|port| ("ovsdb", *port, Peers::Anywhere))
+            .map(|port| ("ovsdb", *port, self.nodes_peers()))
             .collect();
         self.connect((daemon.component, &name), &ports, false, desired);
         let live = match observed.get::<Deployment>(self.namespace, &name) {

@@ -56,15 +56,14 @@ impl Network<'_> {
         let given = tls.cert_secret_ref.as_ref().map(|given| given.name.clone());
         let servers = given.unwrap_or_else(|| self.named("tls"));
         let Some(issuer) = &tls.issuer_ref else {
-            let purpose = "certificate, key and ca.crt of OVN: create it, or give tls.issuerRef";
+            let purpose = "certificate, key and ca.crt of OVN: create it, or set tls.issuerRef (of a ControlPlane: global.tls.internalIssuerRef)";
             let certificate = self.certificate(&servers, purpose, observed);
             let certificate = certificate.inspect_err(|_| {
                 desired.keep(Key::of::<Secret>(self.namespace, &self.client_secret()));
             })?;
             let secret = self.secret(COMPONENT, &certificate);
             desired.apply(self.namespace, &self.client_secret(), &secret);
-            let purpose =
-                "certificate, key and ca.crt of the nodes: create it, or give tls.issuerRef";
+            let purpose = "certificate, key and ca.crt of the nodes: create it, or set tls.issuerRef (of a ControlPlane: global.tls.internalIssuerRef)";
             return Ok(Some(Encryption {
                 servers,
                 client: certificate,

@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
 use provider_openstack::table::{OVN, REGISTRY};
-use provider_openstack::{PodSettings, selector};
+use provider_openstack::{PodSettings, pods_of, selector};
 
 use crate::ovsdb::{Access, ClientCertificate, Query};
 
@@ -65,8 +65,8 @@ impl Database {
 pub(crate) enum Peers {
     /// Pods of the same component.
     Members,
-    /// All pods of the cluster.
-    Pods,
+    /// Pods of the OVNCluster's namespace, and of those of operators.
+    Clients,
     /// Everybody: hypervisors are nodes, some of other clusters.
     Anywhere,
 }
@@ -253,7 +253,7 @@ impl<'a> Network<'a> {
         }
         let rules = ports
             .iter()
-            .map(|(_, port, peers)| allowed(&labels, *port, peers));
+            .map(|(_, port, peers)| self.allowed(&labels, *port, peers));
         let policy = NetworkPolicy {
             metadata: metadata.clone(),
             spec: Some(NetworkPolicySpec {
@@ -282,27 +282,42 @@ impl<'a> Network<'a> {
         desired.keep(Key::of::<NetworkPolicy>(self.namespace, name));
         desired.keep(Key::of::<PodDisruptionBudget>(self.namespace, name));
     }
-}
 
-fn allowed(own: &BTreeMap<String, String>, port: u16, peers: &Peers) -> NetworkPolicyIngressRule {
-    let peer = match peers {
-        Peers::Members => Some(NetworkPolicyPeer {
-            pod_selector: Some(selector(own)),
+    /// Who may connect to the southbound database: nodes, some of them of other clusters, once they have to prove who they are.
+    pub(crate) fn nodes_peers(&self) -> Peers {
+        match self.spec.tls.enabled {
+            true => Peers::Anywhere,
+            false => Peers::Clients,
+        }
+    }
+
+    fn allowed(
+        &self,
+        own: &BTreeMap<String, String>,
+        port: u16,
+        peers: &Peers,
+    ) -> NetworkPolicyIngressRule {
+        let pods = |pods| NetworkPolicyPeer {
+            pod_selector: Some(pods),
             ..NetworkPolicyPeer::default()
-        }),
-        Peers::Pods => Some(NetworkPolicyPeer {
-            namespace_selector: Some(LabelSelector::default()),
-            ..NetworkPolicyPeer::default()
-        }),
-        Peers::Anywhere => None,
-    };
-    NetworkPolicyIngressRule {
-        from: peer.map(|peer| vec![peer]),
-        ports: Some(vec![NetworkPolicyPort {
-            port: Some(IntOrString::Int(i32::from(port))),
-            protocol: Some("TCP".to_owned()),
-            ..NetworkPolicyPort::default()
-        }]),
+        };
+        let from = match peers {
+            Peers::Members => Some(vec![pods(selector(own))]),
+            Peers::Clients => {
+                let elsewhere = pods_of(&self.spec.operator_namespaces.0);
+                let clients = [pods(LabelSelector::default())];
+                Some(clients.into_iter().chain(elsewhere).collect())
+            }
+            Peers::Anywhere => None,
+        };
+        NetworkPolicyIngressRule {
+            from,
+            ports: Some(vec![NetworkPolicyPort {
+                port: Some(IntOrString::Int(i32::from(port))),
+                protocol: Some("TCP".to_owned()),
+                ..NetworkPolicyPort::default()
+            }]),
+        }
     }
 }
 

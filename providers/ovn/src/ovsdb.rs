@@ -79,9 +79,18 @@ pub struct Member {
     pub index: i64,
 }
 
-/// What a node wrote to `Chassis_Private` (ovn-sb(5)).
+/// What a node wrote to `Chassis`, `Encap` and `Chassis_Private` (ovn-sb(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Chassis {
+    /// The node's host name.
+    pub hostname: String,
+    /// The address at which its tunnels end.
+    pub address: Option<String>,
+    /// Its part in OVN, `ovn-cms-options`: for instance `enable-chassis-as-gw,availability-zones=az-1`.
+    pub options: String,
+    /// Its bridges to physical networks, `ovn-bridge-mappings`: for instance `physnet1:br-ex`.
+    pub mappings: String,
     /// The last change that it has carried out.
     pub sequence: i64,
     /// When it did so, in milliseconds since 1970; 0 before the first.
@@ -94,6 +103,19 @@ const SLOWEST: i64 = 120_000;
 const SILENCE: i64 = 300_000;
 
 impl Answer {
+    /// The name of a node that has registered: `system_id` if it is known, otherwise the one that its host name has.
+    pub(crate) fn registered(&self, system_id: Option<&str>, hostname: &str) -> Option<&str> {
+        let by_name = |name: &str| Some(self.chassis.get_key_value(name)?.0.as_str());
+        if let Some(system_id) = system_id {
+            return by_name(system_id);
+        }
+        by_name(hostname).or_else(|| {
+            let mut all = self.chassis.iter();
+            let found = all.find(|(_, chassis)| chassis.hostname == hostname);
+            found.map(|(name, _)| name.as_str())
+        })
+    }
+
     /// Whether a node carries out changes: it has the last one, or isn't late with it. None if it hasn't registered.
     pub(crate) fn is_alive(&self, system_id: &str, now: Timestamp) -> Option<bool> {
         let chassis = self.chassis.get(system_id)?;
@@ -161,6 +183,7 @@ mod tests {
                     let chassis = Chassis {
                         sequence: *sequence,
                         timestamp: *timestamp,
+                        ..Chassis::default()
                     };
                     ((*name).to_owned(), chassis)
                 })
@@ -170,6 +193,25 @@ mod tests {
         let now = Timestamp::constant(1_000, 0);
         let names = ["one", "two", "unknown"];
         names.map(|name| answer.is_alive(name, now)).to_vec()
+    }
+
+    #[test]
+    fn node_is_found_by_its_host_name_unless_its_name_is_known() {
+        let chassis = Chassis {
+            hostname: "node-1".to_owned(),
+            ..Chassis::default()
+        };
+        let answer = Answer {
+            chassis: [("one".to_owned(), chassis)].into(),
+            ..Answer::default()
+        };
+        let found = [
+            answer.registered(None, "node-1"),
+            answer.registered(None, "node-2"),
+            answer.registered(Some("one"), "node-2"),
+            answer.registered(Some("two"), "node-1"),
+        ];
+        assert_eq!(found, [Some("one"), None, Some("one"), None]);
     }
 
     #[test]

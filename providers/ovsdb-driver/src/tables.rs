@@ -31,31 +31,46 @@ pub(crate) async fn chassis(
     let all = || json!([]);
     let operations = [
         select("SB_Global", all(), &["nb_cfg"]),
-        select("Chassis", all(), &["name"]),
+        select("Chassis", all(), &["name", "hostname", "other_config"]),
         select(
             "Chassis_Private",
             all(),
             &["name", "nb_cfg", "nb_cfg_timestamp"],
         ),
+        select("Encap", all(), &["chassis_name", "ip"]),
     ];
     let what = "the query which nodes have registered";
     let results = connection.transact(database, &operations, what).await?;
-    let tables = [0, 1, 2].map(|table| rows(&results, table));
-    let [Some(global), Some(chassis), Some(private)] = tables else {
+    let tables = [0, 1, 2, 3].map(|table| rows(&results, table));
+    let [Some(global), Some(chassis), Some(private), Some(encaps)] = tables else {
         return Err(connection.strange(what));
     };
     let number = |row: &Value, column: &str| row[column].as_i64().unwrap_or_default();
     answer.sequence = global.first().map_or(0, |row| number(row, "nb_cfg"));
-    for name in chassis.iter().filter_map(|row| row["name"].as_str()) {
-        let row = private.iter().find(|row| row["name"] == name);
-        let chassis = row.map(|row| Chassis {
-            sequence: number(row, "nb_cfg"),
-            timestamp: number(row, "nb_cfg_timestamp"),
-        });
-        let chassis = chassis.unwrap_or_default();
-        answer.chassis.insert(name.to_owned(), chassis);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for row in chassis {
+        let name = text(&row["name"]);
+        let private = private.iter().find(|row| row["name"] == name);
+        let encap = encaps.iter().find(|row| row["chassis_name"] == name);
+        let number = |column: &str| private.map_or(0, |row| number(row, column));
+        let chassis = Chassis {
+            hostname: text(&row["hostname"]),
+            address: encap.map(|encap| text(&encap["ip"])),
+            options: text(value(&row["other_config"], "ovn-cms-options")),
+            mappings: text(value(&row["other_config"], "ovn-bridge-mappings")),
+            sequence: number("nb_cfg"),
+            timestamp: number("nb_cfg_timestamp"),
+        };
+        answer.chassis.insert(name, chassis);
     }
     Ok(())
+}
+
+/// A value of a map, which OVSDB writes as `["map", [[key, value], ..]]` (RFC 7047, 5.1).
+fn value<'a>(map: &'a Value, key: &str) -> &'a Value {
+    let mut pairs = map[1].as_array().into_iter().flatten();
+    let found = pairs.find(|pair| pair[0] == key);
+    found.map_or(&Value::Null, |pair| &pair[1])
 }
 
 /// Removes a node. What refers to it, ports that are bound there for instance, loses the reference.

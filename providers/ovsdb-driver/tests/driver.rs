@@ -67,8 +67,14 @@ fn results(operation: &Value, leader: bool, index: i64) -> Value {
         }
         Some("SB_Global") => json!([
             { "rows": [{ "nb_cfg": 7 }] },
-            { "rows": [{ "name": "one" }, { "name": "two" }] },
+            { "rows": [
+                { "name": "one", "hostname": "node-1", "other_config": ["map", [
+                    ["ovn-bridge-mappings", "physnet1:br-ex"], ["ovn-cms-options", "enable-chassis-as-gw"],
+                ]] },
+                { "name": "two", "hostname": "node-2", "other_config": ["map", []] },
+            ] },
             { "rows": [{ "name": "one", "nb_cfg": 7, "nb_cfg_timestamp": 1000 }] },
+            { "rows": [{ "chassis_name": "one", "ip": "192.0.2.1" }] },
         ]),
         _ if operation["op"] == "delete" => json!([{ "count": 1 }, { "count": 1 }]),
         _ => json!([{ "error": "unknown table" }]),
@@ -113,9 +119,17 @@ async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
         leader,
         index,
     };
-    let chassis = |sequence, timestamp| Chassis {
-        sequence,
-        timestamp,
+    let one = Chassis {
+        hostname: "node-1".to_owned(),
+        address: Some("192.0.2.1".to_owned()),
+        options: "enable-chassis-as-gw".to_owned(),
+        mappings: "physnet1:br-ex".to_owned(),
+        sequence: 7,
+        timestamp: 1000,
+    };
+    let two = Chassis {
+        hostname: "node-2".to_owned(),
+        ..Chassis::default()
     };
     let expected = Answer {
         members: BTreeMap::from([
@@ -123,10 +137,7 @@ async fn members_and_nodes_are_read_though_a_member_does_not_answer() {
             ("sb-1".to_owned(), member(true, 12)),
         ]),
         sequence: 7,
-        chassis: BTreeMap::from([
-            ("one".to_owned(), chassis(7, 1000)),
-            ("two".to_owned(), chassis(0, 0)),
-        ]),
+        chassis: BTreeMap::from([("one".to_owned(), one), ("two".to_owned(), two)]),
     };
     assert_eq!(answer, expected);
 }

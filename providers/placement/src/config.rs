@@ -7,7 +7,7 @@ pub const OWNED: [Owned; 2] = [
     Owned::option(
         "api",
         "auth_strategy",
-        "nothing: who has no token gets no answer",
+        "nothing: every request needs a token",
     ),
     Owned::option("placement_database", "connection", "database"),
 ];

@@ -38,7 +38,14 @@ impl Composer for Placement {
             resources: &spec.resources,
         };
         let installed = subject.status.release.as_deref();
-        let service = Service::of(&PLACEMENT, &config::OWNED, subject, installed, &spec.common)?;
+        let service = Service::of(
+            &PLACEMENT,
+            &config::OWNED,
+            subject,
+            observed,
+            installed,
+            &spec.common,
+        )?;
         let (api, kind) = (service.api(scale)?, Subject::<PlacementSpec>::KIND);
         let context = ServiceContext::of(&service, vec![api], kind, observed, desired)?;
         let database = Database::resolve(&service, "", &spec.database, observed, desired);

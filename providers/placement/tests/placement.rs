@@ -2,7 +2,7 @@
 
 use c5c3_api::placement::PlacementSpec;
 use provider_composer::Custom;
-use provider_openstack_fixtures::{Cluster, documents, shown};
+use provider_openstack_fixtures::{Cluster, assert_recovers, documents, shown};
 use provider_placement::Placement;
 use serde_json::{Value, json};
 
@@ -53,6 +53,18 @@ fn placement_starts_after_keystone_and_goes_on_without_it() {
 }
 
 #[test]
+fn placement_recovers_from_kills_of_its_operator() {
+    assert_recovers(&PLACEMENT, "placement", || {
+        let mut cluster = given();
+        cluster.keystone(true);
+        cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
+            placement["spec"]["tls"] = json!({ "issuerRef": { "name": "ca" } });
+        });
+        cluster
+    });
+}
+
+#[test]
 fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
     let mut cluster = given();
     cluster.keystone(true);
@@ -91,7 +103,7 @@ fn a_new_application_credential_is_said_to_be_in_use_when_all_pods_have_it() {
 #[case(
     json!({ "extraConfig": { "api": { "auth_strategy": "noauth2" } } }),
     "OwnedByOperator",
-    "extraConfig sets [api] auth_strategy, and the operator owns it: use nothing: who has no token gets no answer"
+    "extraConfig sets [api] auth_strategy, and the operator owns it: use nothing: every request needs a token"
 )]
 #[case(
     json!({ "policyOverrides": { "rules": { "placement:usages": "role:admin or" } } }),

@@ -5,7 +5,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use c5c3_process::{Answer, listen, serve};
+use c5c3_process::{Answer, listen, pages, serve};
 use futures::future::join_all;
 use kube::Client;
 use prometheus_client::registry::Registry;
@@ -89,7 +89,8 @@ pub async fn run_until(
     let telling = async {
         match listener {
             Some((listener, _)) => {
-                serve(listener, move |path| page(path, &seen, &counted, &registry)).await
+                let pages = pages(move |path| page(path, &seen, &counted, &registry));
+                serve(listener, pages).await;
             }
             None => pending().await,
         }
@@ -177,10 +178,10 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::cache::State;
+    use crate::cache::{DEFINITION, State};
     use crate::testing::{Hole, SECRET, Server, THING, WIDGET, during, things, until};
 
-    const KINDS: [ResourceKind; 3] = [THING, WIDGET, SECRET];
+    const KINDS: [ResourceKind; 4] = [THING, WIDGET, SECRET, DEFINITION];
 
     #[tokio::test]
     async fn watch_through_a_black_hole_is_found_lost_and_recovers() {
@@ -198,7 +199,7 @@ mod tests {
         during(
             join_all(KINDS.map(|kind| follow(&cache, &api, kind, ""))),
             async {
-                until("watches", || server.requests("watch=true").len() == 3).await;
+                until("watches", || server.requests("watch=true").len() == KINDS.len()).await;
                 assert_eq!(page("/readyz"), "ok\n");
                 assert!(!page("/metrics").contains(&lost("Secret")));
 
@@ -215,6 +216,8 @@ mod tests {
                 assert_eq!(
                     page("/readyz"),
                     "Secret: secrets can't be read now: the API server did not answer within 5 s\n\
+                 CustomResourceDefinition: customresourcedefinitions.apiextensions.k8s.io can't be read now: the API server did not \
+                 answer within 5 s\n\
                  Thing: things.test can't be read now: the API server did not answer within 5 s\n\
                  Widget: widgets.test can't be read now: the API server did not answer within 5 s\n"
                 );

@@ -1,10 +1,11 @@
 //! Kubernetes Events for changed conditions.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use provider_composer::reconcile::Event;
 use provider_composer::{Key, ResourceKind};
 use serde_json::json;
 use tokio::time::Instant;
@@ -12,7 +13,6 @@ use tracing::debug;
 
 use crate::api::Api;
 use crate::lease::LeaseGuard;
-use crate::reconcile::Change;
 
 const EVENT: ResourceKind = ResourceKind::namespaced("events.k8s.io", "v1", "Event", "events");
 
@@ -45,19 +45,13 @@ impl Events {
         operator: &str,
         subject: &Key,
         uid: &str,
-        changes: &[Change],
-        failed: &BTreeSet<String>,
+        events: &[Event],
     ) {
-        for said in changes.iter().filter(|said| self.is_new(uid, said)) {
+        for told in events.iter().filter(|event| self.is_new(uid, event)) {
             let now = Timestamp::now();
             let namespace = subject.namespace.as_deref().unwrap_or("default");
             let stem: String = subject.name.chars().take(200).collect();
             let name = format!("{stem}.{:x}{:04x}", now.as_microsecond(), fastrand::u16(..));
-            let warns = failed.contains(&said.type_);
-            let note: String = match said.message.as_str() {
-                "" => format!("{} is {}", said.type_, said.status),
-                message => format!("{}: {message}", said.type_),
-            };
             let event = json!({
                 "apiVersion": "events.k8s.io/v1",
                 "kind": "Event",
@@ -66,9 +60,9 @@ impl Events {
                 "reportingController": operator,
                 "reportingInstance": self.instance,
                 "action": "Reconcile",
-                "reason": match said.reason.as_str() { "" => "Changed", reason => reason },
-                "type": if warns { "Warning" } else { "Normal" },
-                "note": note.chars().take(LONGEST).collect::<String>(),
+                "reason": told.reason,
+                "type": if told.is_warning { "Warning" } else { "Normal" },
+                "note": told.note.chars().take(LONGEST).collect::<String>(),
                 "regarding": {
                     "apiVersion": subject.kind.api_version(),
                     "kind": subject.kind.kind,
@@ -84,12 +78,12 @@ impl Events {
         }
     }
 
-    fn is_new(&self, uid: &str, said: &Change) -> bool {
+    fn is_new(&self, uid: &str, event: &Event) -> bool {
         let now = Instant::now();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.retain(|_, until| *until > now);
-        let what = format!("{}/{}", said.status, said.reason);
-        told.insert((uid.to_owned(), said.type_.clone(), what), now + ONCE)
+        let what = format!("{}/{}", event.status, event.reason);
+        told.insert((uid.to_owned(), event.condition.clone(), what), now + ONCE)
             .is_none()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use provider_composer::{ExternalRequest, Lookup};
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use crate::driver::{Driver, DriverError};
@@ -17,9 +17,8 @@ use crate::driver::{Driver, DriverError};
 /// response is reconciled again then.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(300);
 
-/// How many requests to external systems run concurrently. Others wait. One subject has a few at once, so that many slow systems
-/// are needed to delay another's requests.
-const REQUESTS: usize = 64;
+/// How many requests to one instance of a system run concurrently. Others wait, so a slow instance delays its own requests only.
+const REQUESTS: usize = 4;
 
 /// The timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,11 +26,14 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Responses by system and request, with the moment until which they are valid.
 type Responses = HashMap<(&'static str, String), (Instant, Arc<Value>)>;
 
+/// What limits the concurrent requests, by system and instance.
+type Limits = HashMap<(&'static str, Option<String>), Arc<Semaphore>>;
+
 /// All external systems.
 pub(crate) struct ExternalSystems {
     drivers: BTreeMap<&'static str, Box<dyn Driver>>,
     responses: Mutex<Responses>,
-    requests: Semaphore,
+    limits: Mutex<Limits>,
 }
 
 impl ExternalSystems {
@@ -42,7 +44,7 @@ impl ExternalSystems {
                 .map(|driver| (driver.system(), driver))
                 .collect(),
             responses: Mutex::default(),
-            requests: Semaphore::new(REQUESTS),
+            limits: Mutex::default(),
         }
     }
 
@@ -59,7 +61,7 @@ impl ExternalSystems {
     pub(crate) async fn observe(&self, request: &ExternalRequest) -> Result<(), DriverError> {
         let driver = self.driver(request)?;
         let reading = guarded(driver.observe(&request.content));
-        let _permit = self.requests.acquire().await;
+        let _permit = self.permit(request).await;
         let response = timeout(TIMEOUT, reading)
             .await
             .map_err(|_| slow(request))??;
@@ -72,13 +74,26 @@ impl ExternalSystems {
     /// Calls the system, and drops the cached responses of the same instance of it.
     pub(crate) async fn call(&self, call: &ExternalRequest) -> Result<(), DriverError> {
         let called = guarded(self.driver(call)?.call(&call.content));
-        let _permit = self.requests.acquire().await;
+        let _permit = self.permit(call).await;
         let called = timeout(TIMEOUT, called).await;
         let instance = instance(&call.content);
         self.responses().retain(|(system, content), _| {
             *system != call.system || self::instance(content) != instance
         });
         called.map_err(|_| slow(call))?
+    }
+
+    /// Waits until its instance of the system may get another request.
+    async fn permit(&self, request: &ExternalRequest) -> Option<OwnedSemaphorePermit> {
+        let instance = instance(&request.content).map(|access| access.to_string());
+        let limit = {
+            let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+            // Permits, and who waits for one, share their limit.
+            limits.retain(|_, limit| Arc::strong_count(limit) > 1);
+            let limit = limits.entry((request.system, instance));
+            Arc::clone(limit.or_insert_with(|| Arc::new(Semaphore::new(REQUESTS))))
+        };
+        limit.acquire_owned().await.ok()
     }
 
     fn driver(&self, request: &ExternalRequest) -> Result<&dyn Driver, DriverError> {
@@ -137,6 +152,9 @@ mod tests {
         fn observe<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Value, DriverError>> {
             async move {
                 assert!(!query.contains("defect"), "a defect");
+                if query.contains("forever") {
+                    std::future::pending::<()>().await;
+                }
                 Ok(Value::from(query))
             }
             .boxed()
@@ -167,6 +185,32 @@ mod tests {
             systems.cached(&others).is_some(),
             "a tenant delays no other"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_instances_delay_no_request_to_another() {
+        let systems = Arc::new(ExternalSystems::new(vec![Box::new(Echo)]));
+        let instances = (0..100).map(|number| request(&format!("slow {number}"), "forever"));
+        let requests = instances.flat_map(|request| std::iter::repeat_n(request, REQUESTS + 1));
+        let slow: Vec<_> = requests
+            .map(|request| {
+                let systems = Arc::clone(&systems);
+                tokio::spawn(async move { systems.observe(&request).await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        let began = Instant::now();
+        systems.observe(&request("own", "servers")).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        for answer in slow {
+            let answer = answer.await.unwrap().unwrap_err();
+            let late = DriverError::Unavailable("echo did not respond within 30 s".to_owned());
+            assert_eq!(answer, late);
+        }
+        // The last request of each instance waited for one of the others to end.
+        assert_eq!(began.elapsed(), 2 * TIMEOUT);
+        systems.observe(&request("own", "servers")).await.unwrap();
+        assert_eq!(systems.limits.lock().unwrap().len(), 1);
     }
 
     #[tokio::test]

@@ -1,14 +1,7 @@
-//! Secrets whose values are generated once.
+//! The random values of generated Secrets.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::ByteString;
-use provider_composer::{Generated, GeneratedValue, Key, Owner, Retention};
+use provider_composer::GeneratedValue;
 use ring::rand::SecureRandom;
-use serde_json::{Value, json};
-
-/// Annotation of a Secret that is deleted when it isn't wanted any more. One without it is kept.
-pub const WHILE_WANTED: &str = "c5c3.io/while-wanted";
 
 /// Letters and digits.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -20,37 +13,16 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 #[error("the operating system gives no random numbers")]
 pub(crate) struct NoRandomness;
 
-/// Returns the Secret to create.
-pub(crate) fn secret(
-    key: &Key,
-    generated: &Generated,
-    operator: &str,
-    owner: &Owner,
-    reference: Value,
+/// Draws a value.
+pub(crate) fn draw(
+    value: &GeneratedValue,
     random: &dyn SecureRandom,
-) -> Result<Value, NoRandomness> {
-    let mut data: BTreeMap<&str, ByteString> = BTreeMap::new();
-    for (name, value) in &generated.values {
-        let bytes = match value {
-            GeneratedValue::Password(length) => password(*length, random)?,
-            GeneratedValue::Key(length) => base64(&bytes(usize::from(*length), random)?),
-            GeneratedValue::Text(text) => text.clone().into_bytes(),
-        };
-        data.insert(name, ByteString(bytes));
-    }
-    let mut labels = json!(generated.labels);
-    labels["app.kubernetes.io/managed-by"] = json!(operator);
-    for (label, value) in owner.labels() {
-        labels[label] = json!(value);
-    }
-    let mut metadata = json!({ "name": key.name, "namespace": key.namespace, "labels": labels });
-    if generated.retention == Retention::WhileWanted {
-        metadata["annotations"] = json!({ WHILE_WANTED: "true" });
-        metadata["ownerReferences"] = json!([reference]);
-    }
-    Ok(
-        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data }),
-    )
+) -> Result<Vec<u8>, NoRandomness> {
+    Ok(match value {
+        GeneratedValue::Password(length) => password(*length, random)?,
+        GeneratedValue::Key(length) => base64(&bytes(usize::from(*length), random)?),
+        GeneratedValue::Text(text) => text.clone().into_bytes(),
+    })
 }
 
 /// Every character is equally likely: bytes that would favour some are discarded.

@@ -24,6 +24,5 @@ pub use apply::applied;
 pub use controller::run_until;
 pub use driver::{Driver, DriverError};
 pub use error::RunError;
-pub use generate::WHILE_WANTED;
 pub use options::{DEFAULT_ADDRESS, Leadership, Options};
 pub use process::{client, run};

@@ -42,7 +42,7 @@ impl Composer for Tempest {
     ) -> Result<TempestStatus, Failure> {
         let spec = &subject.spec;
         let common = common(spec);
-        let service = Service::of(&TEMPEST, &config::OWNED, subject, None, &common)?;
+        let service = Service::of(&TEMPEST, &config::OWNED, subject, observed, None, &common)?;
         check(spec, observed)?;
         let waits = dependencies(&service, Subject::<TempestSpec>::KIND, observed)?;
         if !spec.depends_on.is_empty() {

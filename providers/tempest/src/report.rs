@@ -4,7 +4,7 @@ use c5c3_api::Condition;
 use c5c3_api::tempest::{TempestStatus, TestResults, TestRun};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
-use provider_composer::{Live, Progress, Reason};
+use provider_composer::{Live, Progress, Reason, second};
 use provider_openstack::Service;
 use serde::Deserialize;
 
@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
 
     /// Takes the run as the last one.
     pub fn record(&self, service: &Service<'_>, status: &mut TempestStatus) {
-        let finished = self.finished.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let finished = second(self.finished);
         let duration = duration(self.report.seconds);
         status.last_run = Some(finished.clone());
         status.last_duration = Some(duration.clone());

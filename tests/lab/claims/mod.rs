@@ -2,6 +2,7 @@
 
 mod operators;
 mod rook;
+mod tenant;
 
 use anyhow::{Result, bail, ensure};
 use kube::core::DynamicObject;
@@ -12,6 +13,8 @@ use crate::lab::Lab;
 use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes};
+
+pub use tenant::tenant;
 
 /// Which set of definitions is installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

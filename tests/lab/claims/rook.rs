@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use kube::ResourceExt;
-use serde_json::json;
+use kube::core::DynamicObject;
+use serde_json::{Value, json};
 
 use super::operators::{report, unreported};
 use super::{BLOCK_POOL, CEPH_CLIENT};
@@ -15,12 +16,22 @@ use crate::lab::Lab;
 /// Where Rook is.
 const ROOK: &str = "rook-ceph";
 
-/// Makes pools and users.
+/// What Rook keeps a pool with while it has images
+/// (<https://rook.io/docs/rook/latest-release/Storage-Configuration/Advanced/ceph-teardown/>).
+const FINALIZER: &str = "cephblockpool.ceph.rook.io";
+
+/// Makes pools and users, and keeps pools with images.
 pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
     let done = json!({"phase": "Ready"});
     for pool in unreported(&lab.storage, BLOCK_POOL, "phase").await? {
         ceph.make_pool(&pool.name_any())?;
         report(&lab.storage, BLOCK_POOL, &pool, done.clone()).await?;
+        finalizers(&lab.storage, &pool, json!([FINALIZER])).await?;
+    }
+    for pool in lab.storage.list(BLOCK_POOL, "").await? {
+        if pool.metadata.deletion_timestamp.is_some() && ceph.images(&pool.name_any())?.is_empty() {
+            finalizers(&lab.storage, &pool, json!([])).await?;
+        }
     }
     for client in unreported(&lab.storage, CEPH_CLIENT, "phase").await? {
         let user = client.name_any();
@@ -42,6 +53,13 @@ pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
     }
     let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
     keep(&lab.storage, ROOK, "rook-ceph-config", [monitors]).await
+}
+
+/// Sets the finalizers of a pool.
+async fn finalizers(cluster: &Cluster, pool: &DynamicObject, wanted: Value) -> Result<()> {
+    let name = format!("{ROOK}/{}", pool.name_any());
+    let change = json!({"metadata": {"finalizers": wanted}});
+    cluster.edit(BLOCK_POOL, &name, change).await.map(drop)
 }
 
 async fn keep(

@@ -162,7 +162,7 @@ fn debian(debian: Debian) -> Result<String> {
     Ok(tag)
 }
 
-/// Makes a folder of the cache, if it isn't there yet; other processes wait for the one that makes it.
+/// Makes a folder of the cache, if it doesn't exist yet; other processes wait for the one that makes it.
 fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
     if layout.exists() {
         return Ok(());

@@ -233,6 +233,22 @@ impl Machine {
         Ok(())
     }
 
+    /// Kills a process, and starts the same program again.
+    ///
+    /// # Errors
+    /// When it doesn't run, or can't be killed or started.
+    pub fn restart(&self, name: &str) -> Result<()> {
+        let running = self.running();
+        let process = running.get(name);
+        let process = process.with_context(|| format!("{name} doesn't run"))?;
+        let line = String::from_utf8(fs::read(format!("/proc/{process}/cmdline"))?)?;
+        let mut words = line.split_terminator('\0');
+        let program = Program::new(words.next().unwrap_or_default());
+        let program = words.fold(program, Program::arg);
+        self.kill(name)?;
+        self.start(name, &program)
+    }
+
     /// The process ids of everything that runs, by name.
     pub fn running(&self) -> BTreeMap<String, u32> {
         self.processes()

@@ -13,6 +13,9 @@ pub(super) const NAME: &str = "node";
 /// The first node's address, where CoreDNS, the registry and API servers are.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 88, 0, 1);
 
+/// Where the pods of the first node find names: as a node's own DNS cache, which policies let them reach.
+pub(super) const NAMES: Ipv4Addr = Ipv4Addr::new(169, 254, 20, 10);
+
 /// The addresses of pods.
 const PODS: &str = "10.244.0.0/16";
 
@@ -217,7 +220,7 @@ pub(super) fn kubelet(host: &Host, certificates: &Path) -> Result<PathBuf> {
             "cgroupRoot": format!("/{}", host.control_group()),
             "failCgroupV1": false,
             "failSwapOn": false,
-            "clusterDNS": [ADDRESS],
+            "clusterDNS": [if host.number() == 0 { NAMES } else { ADDRESS }],
             "clusterDomain": DOMAIN,
             "resolvConf": resolution,
             "podLogsDir": host.logs,
@@ -255,7 +258,7 @@ pub(super) fn coredns(folder: &Path, kubeconfig: &Path) -> Result<PathBuf> {
     write(
         &folder.join("Corefile"),
         &format!(
-            ". {{\n    bind {ADDRESS}\n    errors\n    kubernetes {DOMAIN} {{\n        kubeconfig {kubeconfig}\n    }}\n}}\n"
+            ". {{\n    bind {ADDRESS} {NAMES}\n    errors\n    kubernetes {DOMAIN} {{\n        kubeconfig {kubeconfig}\n    }}\n}}\n"
         ),
     )
 }

@@ -21,7 +21,7 @@ use kube::core::DynamicObject;
 use serde_json::json;
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, SERVICES};
 use crate::eventually;
 use crate::image::Image;
 use crate::machine::{Machine, Program};
@@ -30,7 +30,7 @@ use crate::say::say;
 use crate::tools::Tool;
 
 pub(crate) use configuration::ADDRESS;
-use configuration::{Host, NAME};
+use configuration::{Host, NAME, NAMES};
 pub use container::Container;
 pub use fabric::Fabric;
 pub use hypervisor::Hypervisor;
@@ -308,6 +308,24 @@ impl Node {
         self.start_on(host, "kube-proxy", proxy)
     }
 
+    /// Has the NetworkPolicies of the first node's pods enforced from now on.
+    ///
+    /// # Errors
+    /// When what enforces them can't be built or started.
+    pub fn enforce_policies(&self) -> Result<()> {
+        let host = Host::first(self.machine.folder())?;
+        let router = Program::new(Tool::KubeRouter.path()?)
+            .flag("kubeconfig", kubeconfig(&host, &self.cluster)?)
+            .flag("hostname-override", host.name())
+            .flag("run-firewall", "true")
+            .flag("run-router", "false")
+            .flag("run-service-proxy", "false")
+            .flag("run-loadbalancer", "false")
+            .flag("service-cluster-ip-range", SERVICES)
+            .flag("health-port", "0");
+        self.start_on(&host, "kube-router", router)
+    }
+
     /// Starts what Services are found by.
     fn start_names(&self) -> Result<()> {
         let configured =
@@ -350,10 +368,12 @@ async fn lead_to_the_api_server(cluster: &Cluster) -> Result<()> {
 
 /// A network between the node and this machine. Pods get one of their own behind it.
 fn lay_bridge() -> Result<()> {
-    let address = format!("{}/24", ADDRESS);
+    let address = format!("{ADDRESS}/24");
+    let names = format!("{NAMES}/32");
     for arguments in [
         &["link", "add", BRIDGE, "type", "bridge"][..],
         &["address", "add", &address, "dev", BRIDGE],
+        &["address", "add", &names, "dev", BRIDGE],
         &["link", "set", BRIDGE, "up"],
         // Nothing is behind it. But what asks for a way to anywhere finds the node's own address by it.
         &["route", "add", "default", "dev", BRIDGE],

@@ -14,7 +14,8 @@ const PLACE: &str = "openstack-customer-a-prod/customer-a-prod";
 const KEY: &str = "openstack-customer-a-prod/ceph-cinder-st-pool-a";
 pub const VOLUMES: &str = "rook-ceph/customer-a-prod-volumes";
 
-/// Shares first, then the ControlPlane, then data, then the namespace; the other tenant and the pools don't notice.
+/// Shares and Ceph's pools first, then the ControlPlane, then its keys, then the namespace; the other tenant and the pools don't
+/// notice.
 pub async fn in_order(site: &Site<'_>) -> Result<()> {
     let composite = site
         .composite(OPENSTACK, CUSTOMER_A)
@@ -24,59 +25,37 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
         .unwrap_or_default();
     let lab = site.lab;
     hold(&lab.hypervisor, SHARE, "customer-a-prod", true).await?;
+    hold_volumes(site, true).await?;
     hold(&lab.control_plane, CONTROL_PLANE, PLACE, true).await?;
     lab.management.delete(OPENSTACK, CUSTOMER_A).await?;
-    site.until("the shares go first", async || {
-        goes(lab.hypervisor.get(SHARE, "customer-a-prod").await?)
-    })
-    .await?;
-    throughout("all else waits for them", seconds(10), async || {
-        stays(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)?;
-        stays(lab.control_plane.get(EXTERNAL_SECRET, KEY).await?)?;
-        stays(lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
-        stays(
-            lab.control_plane
-                .get(NAMESPACE, "openstack-customer-a-prod")
-                .await?,
-        )
-    })
-    .await?;
-
-    hold(&lab.hypervisor, SHARE, "customer-a-prod", false).await?;
-    site.until("the ControlPlane goes next", async || {
-        lab.hypervisor.gone(SHARE, "customer-a-prod").await?;
-        goes(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)
-    })
-    .await?;
-    throughout("data wait for it", seconds(10), async || {
-        stays(lab.control_plane.get(EXTERNAL_SECRET, KEY).await?)?;
-        stays(lab.storage.get(BLOCK_POOL, VOLUMES).await?)?;
-        stays(
-            lab.control_plane
-                .get(NAMESPACE, "openstack-customer-a-prod")
-                .await?,
-        )
-    })
-    .await?;
-
-    hold_volumes(site, true).await?;
-    hold(&lab.control_plane, CONTROL_PLANE, PLACE, false).await?;
-    site.until("data go next", async || {
-        lab.control_plane.gone(CONTROL_PLANE, PLACE).await?;
+    site.until("the shares and the pools in Ceph go first", async || {
+        goes(lab.hypervisor.get(SHARE, "customer-a-prod").await?)?;
         goes(lab.storage.get(BLOCK_POOL, VOLUMES).await?)
     })
     .await?;
-    throughout("the namespace waits for them", seconds(8), async || {
-        stays(
-            site.lab
-                .control_plane
-                .get(NAMESPACE, "openstack-customer-a-prod")
-                .await?,
-        )
+    the_control_plane_stays(site, "the ControlPlane waits for both").await?;
+
+    hold(&lab.hypervisor, SHARE, "customer-a-prod", false).await?;
+    site.until("the shares are gone", async || {
+        lab.hypervisor.gone(SHARE, "customer-a-prod").await
     })
     .await?;
-    hold_volumes(site, false).await?;
+    the_control_plane_stays(site, "the ControlPlane waits for the volumes").await?;
 
+    hold_volumes(site, false).await?;
+    site.until("the ControlPlane goes next", async || {
+        lab.storage.gone(BLOCK_POOL, VOLUMES).await?;
+        goes(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)
+    })
+    .await?;
+    throughout(
+        "its keys and its namespace wait for it",
+        seconds(10),
+        async || what_it_needs_stays(site).await,
+    )
+    .await?;
+
+    hold(&lab.control_plane, CONTROL_PLANE, PLACE, false).await?;
     site.until("everything of the claim is gone", async || {
         site.lab.management.gone(OPENSTACK, CUSTOMER_A).await?;
         site.lab
@@ -103,7 +82,21 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
     stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
 }
 
-/// A pool that somebody consumes outlives its own deletion until they are gone.
+async fn the_control_plane_stays(site: &Site<'_>, what: &str) -> Result<()> {
+    throughout(what, seconds(10), async || {
+        stays(site.lab.control_plane.get(CONTROL_PLANE, PLACE).await?)?;
+        what_it_needs_stays(site).await
+    })
+    .await
+}
+
+async fn what_it_needs_stays(site: &Site<'_>) -> Result<()> {
+    let cluster = &site.lab.control_plane;
+    stays(cluster.get(EXTERNAL_SECRET, KEY).await?)?;
+    stays(cluster.get(NAMESPACE, "openstack-customer-a-prod").await?)
+}
+
+/// A pool that is consumed outlives its own deletion until its consumers are gone.
 pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
     let pool = "infrastructure/st-pool-a";
     let refused = site.lab.management.delete(STORAGE, pool).await;

@@ -73,12 +73,7 @@ pub async fn freed_name(site: &Site<'_>) -> Result<()> {
     let place = "tenant-z/customer-a-prod";
     let claim = claim("customer-a-prod", "tenant-z").to_string();
     site.lab.management.apply(&claim).await?;
-    refused(
-        site,
-        place,
-        "belongs to claim tenant-customer-a/customer-a-prod",
-    )
-    .await?;
+    refused(site, place, "belongs to another claim").await?;
     throughout("the data stay the former claim's", seconds(8), async || {
         let volumes = site.lab.storage.get(BLOCK_POOL, VOLUMES).await?;
         ensure!(label(&volumes) == former, "another has them: {volumes:?}");
@@ -118,7 +113,7 @@ pub async fn cluster_of_another_kind(site: &Site<'_>) -> Result<()> {
 }
 
 /// Who owns what the two tenants have.
-async fn owners(site: &Site<'_>) -> Result<Vec<String>> {
+pub(super) async fn owners(site: &Site<'_>) -> Result<Vec<String>> {
     let mut owners = Vec::new();
     for claim in [CUSTOMER_A, CUSTOMER_B] {
         let name = claim.split('/').next_back().unwrap_or_default();
@@ -136,12 +131,12 @@ async fn owners(site: &Site<'_>) -> Result<Vec<String>> {
 }
 
 /// Waits until a claim is refused because its name is taken.
-async fn refused(site: &Site<'_>, place: &str, whose: &str) -> Result<()> {
+pub(super) async fn refused(site: &Site<'_>, place: &str, whose: &str) -> Result<()> {
     site.says(place, "Accepted", "NameTaken", whose).await?;
     site.phase(OPENSTACK, place, "Failed").await.map(drop)
 }
 
-async fn delete(site: &Site<'_>, place: &str) -> Result<()> {
+pub(super) async fn delete(site: &Site<'_>, place: &str) -> Result<()> {
     site.lab.management.delete(OPENSTACK, place).await?;
     site.until(&format!("{place} is gone"), async || {
         site.lab.management.gone(OPENSTACK, place).await
@@ -149,7 +144,7 @@ async fn delete(site: &Site<'_>, place: &str) -> Result<()> {
     .await
 }
 
-async fn uid(site: &Site<'_>, place: &str) -> Result<String> {
+pub(super) async fn uid(site: &Site<'_>, place: &str) -> Result<String> {
     let composite = site.composite(OPENSTACK, place).await?;
     Ok(composite.metadata.uid.unwrap_or_default())
 }
@@ -159,7 +154,7 @@ fn label(object: &DynamicObject) -> String {
     labels.get(UID).cloned().unwrap_or_default()
 }
 
-fn claim(name: &str, namespace: &str) -> Value {
+pub(super) fn claim(name: &str, namespace: &str) -> Value {
     json!({
         "apiVersion": OPENSTACK.api_version, "kind": OPENSTACK.kind,
         "metadata": {"name": name, "namespace": namespace},

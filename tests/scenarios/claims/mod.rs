@@ -1,8 +1,11 @@
 //! Tenants and platform teams on a real Crossplane: pools first, then two tenants who share them, and what goes wrong.
 
+mod admission;
 mod deletion;
 mod hostile;
+mod references;
 mod refusals;
+mod rights;
 mod tenants;
 
 use lab::{FunctionProgram, Lab, Release, Result};
@@ -16,7 +19,7 @@ use lab::suite::{LAB, Scenario, core};
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
     scenario!(Gate, 600 s, hostile_tenant_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Long, 300 s, hostile_tenant_on_1_20, [LAB, &[core(Release::V1_20)]]),
+    scenario!(Long, 600 s, hostile_tenant_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Gate, 240 s, claims_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Long, 420 s, whole_life_on_1_20, [LAB, &[core(Release::V1_20)]]),
     scenario!(Long, 240 s, claims_on_2_4, [LAB, &[core(Release::V2_4)]]),
@@ -50,6 +53,7 @@ fn hostile_tenant(release: Release, generation: Generation) -> Result<()> {
     lab::in_lab(release, FunctionProgram::c5c3()?, async move |lab: &Lab| {
         let site = Site::build(lab, generation).await?;
         tenants::share_pools(&site).await?;
+        rights::of_a_tenant(&site).await?;
         hostile::labelled_as_another(&site).await?;
         hostile::namespace_of_the_platform(&site).await?;
         hostile::cluster_of_another_kind(&site).await?;

@@ -12,7 +12,7 @@ const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
 const RESTORE: Kind = kind("k8s.mariadb.com/v1alpha1", "Restore");
-const WHOLE: &str = "openstack/production";
+pub(super) const WHOLE: &str = "openstack/production";
 const MEMBER: &str = "openstack/openstack-db-0";
 /// The page that tells how to restore.
 const PAGE: &str = include_str!("../../../docs/operations.md");
@@ -51,7 +51,7 @@ pub fn a_lost_database_is_restored() -> Result<()> {
     })
 }
 
-async fn ready(cloud: &Cloud) -> Result<()> {
+pub(super) async fn ready(cloud: &Cloud) -> Result<()> {
     eventually("the control plane is Ready", minutes(6), async || {
         is(&cloud.cluster.get(CONTROL_PLANE, WHOLE).await?, "Ready")
     })
@@ -64,7 +64,7 @@ async fn projects(cloud: &Cloud) -> Result<String> {
 }
 
 /// What MariaDB answers to its root user.
-async fn asked(cloud: &Cloud, query: &str) -> Result<String> {
+pub(super) async fn asked(cloud: &Cloud, query: &str) -> Result<String> {
     let member = cloud.node.container(MEMBER).await?;
     let ask = r#"mariadb --user=root --password="$MARIADB_ROOT_PASSWORD" --batch --skip-column-names --execute "$0""#;
     member.run(&["sh", "-c", ask, query])

@@ -1,15 +1,18 @@
-//! What changes while a cloud runs, and reaches its pods: a certificate, a database password, an application credential.
+//! What changes while a cloud runs, and reaches its pods: a certificate, a database password, users of MariaDB and RabbitMQ, a
+//! password in Keystone, an application credential.
 
 use jiff::Timestamp;
-use lab::{Cloud, Context, Kind, Result, ensure, eventually, kind, minutes};
+use lab::{Cloud, Context, Kind, Result, ensure, eventually, is, kind, minutes};
 use serde_json::json;
 
-use super::{does, keeps_images};
+use super::{does, does_with, keeps_images};
 
 const CERTIFICATE: Kind = kind("cert-manager.io/v1", "Certificate");
 const SECRET: Kind = kind("v1", "Secret");
 const CREDENTIAL: Kind = kind("openstack.k-orc.cloud/v1alpha1", "ApplicationCredential");
 const ROTATION: Kind = kind("c5c3.io/v1alpha1", "CredentialRotation");
+const DATABASE_USER: Kind = kind("k8s.mariadb.com/v1alpha1", "User");
+const MESSAGING_USER: Kind = kind("rabbitmq.com/v1beta1", "User");
 
 const DATABASE: &str = "openstack/glance-db-credentials";
 const ROTATION_OF_GLANCE: &str = "openstack/glance";
@@ -18,7 +21,58 @@ const ROTATION_OF_GLANCE: &str = "openstack/glance";
 pub async fn all(cloud: &Cloud) -> Result<()> {
     certificate(cloud).await?;
     password(cloud).await?;
-    credential(cloud).await
+    user(cloud).await?;
+    credential(cloud).await?;
+    service_password(cloud).await
+}
+
+/// K-ORC sets the next password of Glance's user in Keystone, and Glance's application credential stays valid.
+async fn service_password(cloud: &Cloud) -> Result<()> {
+    let requests = async {
+        for attempt in 1..4 {
+            keeps_images(cloud, &format!("images-while-passwords-change-{attempt}")).await?;
+        }
+        Ok(())
+    };
+    tokio::try_join!(rotate_password(cloud, "glance"), requests)?;
+    keeps_images(cloud, "images-by-service-password").await
+}
+
+/// A Job sets the next password of Keystone's first user in Keystone, and K-ORC logs in with it.
+pub async fn administrator(cloud: &Cloud) -> Result<()> {
+    rotate_password(cloud, "admin").await?;
+    let next = "keystone-admin-credentials-2";
+    let version = does_with(cloud, "placement-by-password", "placement", next).await?;
+    ensure!(version.trim() == "v1.0", "Placement has version {version}");
+    Ok(())
+}
+
+async fn rotate_password(cloud: &Cloud, user: &str) -> Result<()> {
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let name = format!("{user}-password");
+    let rotation = json!({
+        "apiVersion": ROTATION.api_version,
+        "kind": ROTATION.kind,
+        "metadata": { "name": name, "namespace": "openstack" },
+        "spec": {
+            "targetServiceUser": user,
+            "rotationType": "userPassword",
+            "replaceMadeBefore": now,
+        },
+    });
+    cloud.cluster.apply(&rotation.to_string()).await?;
+    let key = format!("openstack/{name}");
+    eventually("Keystone has the next password", minutes(5), async || {
+        let rotation = cloud.cluster.get(ROTATION, &key).await?;
+        let current = &rotation.data["status"]["currentCredentialRef"]["name"];
+        ensure!(
+            *current == format!("{user}-2"),
+            "{}",
+            rotation.data["status"]
+        );
+        is(&rotation, "Ready")
+    })
+    .await
 }
 
 async fn certificate(cloud: &Cloud) -> Result<()> {
@@ -81,6 +135,62 @@ async fn password(cloud: &Cloud) -> Result<()> {
     keeps_images(cloud, "images-by-password").await
 }
 
+/// A rotation gives Glance's pods the next user while requests go on, and the first is then deleted in MariaDB.
+async fn user(cloud: &Cloud) -> Result<()> {
+    let requests = async {
+        for attempt in 1..4 {
+            keeps_images(cloud, &format!("images-while-users-change-{attempt}")).await?;
+        }
+        Ok(())
+    };
+    let rotation = rotate_user(cloud, "glance", "databaseUser");
+    let rolled = cloud.rolled("Glance has its next database user", "glance", rotation);
+    tokio::try_join!(rolled, requests)?;
+    is_the_only_user(cloud, "glance", DATABASE_USER, "db").await?;
+    keeps_images(cloud, "images-by-user").await
+}
+
+/// A rotation gives Cinder's pods the next user of RabbitMQ, and the first is then deleted there.
+pub async fn messaging_user(cloud: &Cloud) -> Result<()> {
+    rotate_user(cloud, "cinder", "messagingUser").await?;
+    is_the_only_user(cloud, "cinder", MESSAGING_USER, "rabbitmq").await
+}
+
+async fn rotate_user(cloud: &Cloud, service: &str, rotation_type: &str) -> Result<()> {
+    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let rotation = json!({
+        "apiVersion": ROTATION.api_version,
+        "kind": ROTATION.kind,
+        "metadata": { "name": format!("{service}-user"), "namespace": "openstack" },
+        "spec": {
+            "targetServiceUser": service,
+            "rotationType": rotation_type,
+            "replaceMadeBefore": now,
+        },
+    });
+    cloud.cluster.apply(&rotation.to_string()).await.map(drop)
+}
+
+/// Waits until the rotation is over: the second user exists, and the first is gone.
+async fn is_the_only_user(cloud: &Cloud, service: &str, user: Kind, server: &str) -> Result<()> {
+    let rotation = format!("openstack/{service}-user");
+    let what = format!("the second user of {service} is the only one");
+    eventually(&what, minutes(5), async || {
+        let rotation = cloud.cluster.get(ROTATION, &rotation).await?;
+        let current = &rotation.data["status"]["currentCredentialRef"]["name"];
+        ensure!(
+            *current == format!("{service}-2"),
+            "{}",
+            rotation.data["status"]
+        );
+        let first = format!("openstack/{service}");
+        cloud.cluster.gone(user, &first).await
+    })
+    .await?;
+    let second = format!("openstack/{service}-{server}-credentials-2");
+    cloud.cluster.get(user, &second).await.map(drop)
+}
+
 async fn credential(cloud: &Cloud) -> Result<()> {
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let rotation = json!({
@@ -94,7 +204,7 @@ async fn credential(cloud: &Cloud) -> Result<()> {
     cloud
         .rolled("Glance has its credential", "glance", change)
         .await?;
-    eventually("nobody has the first any more", minutes(2), async || {
+    eventually("the first credential is deleted", minutes(2), async || {
         let rotation = cloud.cluster.get(ROTATION, ROTATION_OF_GLANCE).await?;
         let current = &rotation.data["status"]["currentCredentialRef"]["name"];
         ensure!(current == "glance-2", "{}", rotation.data["status"]);

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use lab::claims::{CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
+use k8s_openapi::ByteString;
+use lab::claims::{BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
 use lab::{
     Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Hypervisor, Image, Kind,
     Lab, Operator, Release, Result, SecretStore, ensure, kind,
@@ -11,14 +12,20 @@ use serde_json::{Value, json};
 
 use super::tenant::{Disks, Tenant};
 use super::{
-    DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER, SERVICES, path,
+    DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER, SERVICES, network,
+    path,
 };
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
 const POD: Kind = kind("v1", "Pod");
 const SECRET: Kind = kind("v1", "Secret");
+const EVENT: Kind = kind("v1", "Event");
 const CLAIM: &str = "tenant-z/first";
 const PLACE: &str = "openstack-first";
+/// The Secret with the tenant's clouds.yaml, for the pods that use the cloud.
+const CLOUDS: &str = "tenants-own-clouds";
+/// A pool in Ceph that is no claim's.
+const FOREIGN: &str = "others-volumes";
 
 pub fn a_claim_becomes_a_cloud() -> Result<()> {
     // Built before anything waits for them.
@@ -36,6 +43,7 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
     }
     lab::in_lab(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
         let cloud = Cloud::on(&lab.machine, &lab.control_plane, &images, PLACE).await?;
+        cloud.node.enforce_policies()?;
         from_a_claim(lab, cloud).await
     })
 }
@@ -74,42 +82,56 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         status["connection"]["secretName"] == "first-clouds",
         "the tenant has no clouds.yaml: {status}"
     );
-    lab.management.get(SECRET, "tenant-z/first-clouds").await?;
+    let password = hand_over(&lab.management, &cloud.cluster).await?;
+    network::admit_clients(&cloud).await?;
 
     let ceph = site.ceph.as_ref().context("there is no Ceph")?;
+    ceph.make_pool(FOREIGN)?;
+    ceph.make_image(FOREIGN, "kept")?;
     let tenant = Tenant {
         cloud: &cloud,
         control_plane: "first",
         hypervisors: [&first, &second],
         fabric: &fabric,
         zone: "az-1",
+        clouds: CLOUDS,
         ceph,
         disks: Disks::Ceph,
         backups: false,
     };
-    tenant.uses_servers().await?;
+    tenant.works().await?;
     println!("all was done after {} s", started.elapsed().as_secs());
+    is_nowhere(&site, &cloud.cluster, &password).await?;
 
+    tenant.boots_again().await?;
     lab.management.delete(OPENSTACK, CLAIM).await?;
     site.until("the deletion waits for servers", async || {
         let share = lab.hypervisor.get(SHARE, "first").await?;
         let drained = message(&share, "NodesDrained");
         ensure!(
-            drained.contains("2 of 2 nodes are drained, with 2 servers"),
+            drained.contains("2 of 2 nodes are drained; servers left: 1"),
             "{drained}"
         );
         Ok(())
     })
     .await?;
-    let control_plane = cloud
-        .cluster
-        .get(CONTROL_PLANE, "openstack-first/first")
-        .await?;
-    ensure!(
-        control_plane.metadata.deletion_timestamp.is_none(),
-        "servers can't be deleted without the control plane"
-    );
+    runs(&cloud.cluster).await?;
     tenant.deletes_servers().await?;
+    site.until("the deletion waits for images", async || {
+        lab.hypervisor.gone(SHARE, "first").await?;
+        let images = lab
+            .storage
+            .get(BLOCK_POOL, "rook-ceph/first-images")
+            .await?;
+        ensure!(
+            images.metadata.deletion_timestamp.is_some(),
+            "nothing has deleted the pool"
+        );
+        Ok(())
+    })
+    .await?;
+    runs(&cloud.cluster).await?;
+    tenant.deletes_images().await?;
     let deleted = Instant::now();
     site.until("everything of the claim is gone", async || {
         lab.management.gone(OPENSTACK, CLAIM).await?;
@@ -130,12 +152,67 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     })
     .await?;
     println!(
-        "everything was gone {} s after the last server",
+        "everything was gone {} s after the last image",
         deleted.elapsed().as_secs()
     );
+    let foreign = ceph.images(FOREIGN)?;
+    ensure!(foreign == ["kept"], "the pool of others has {foreign:?}");
     cloud.roles_suffice()?;
     lab.hypervisor
         .allowed_all(&Operator::user("hypervisor-pool"))
+}
+
+/// The control plane isn't deleted yet: servers, volumes and images are deleted through it.
+async fn runs(cluster: &Cluster) -> Result<()> {
+    let name = "openstack-first/first";
+    let control_plane = cluster.get(CONTROL_PLANE, name).await?;
+    ensure!(
+        control_plane.metadata.deletion_timestamp.is_none(),
+        "the control plane is deleted before what it manages"
+    );
+    Ok(())
+}
+
+/// Gives pods the clouds.yaml that the tenant finds in its own namespace, and nothing else. Returns the password in it.
+async fn hand_over(management: &Cluster, cluster: &Cluster) -> Result<String> {
+    let found = management.get(SECRET, "tenant-z/first-clouds").await?;
+    let copy = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": CLOUDS, "namespace": PLACE},
+        "data": found.data["data"],
+    });
+    cluster.apply(&copy.to_string()).await?;
+    let clouds: ByteString = serde_json::from_value(found.data["data"]["clouds.yaml"].clone())?;
+    let clouds = String::from_utf8(clouds.0)?;
+    let line = clouds
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("password: "));
+    let password = line.context("the clouds.yaml has no password")?;
+    Ok(password.trim_matches(['"', '\'']).to_owned())
+}
+
+/// No event, composite resource or composed object has the tenant's password.
+async fn is_nowhere(site: &Site<'_>, cluster: &Cluster, password: &str) -> Result<()> {
+    ensure!(
+        password.len() > 16,
+        "the password is too short to be looked for"
+    );
+    let mut all = vec![site.composite(OPENSTACK, CLAIM).await?];
+    all.extend(site.composed("first").await?);
+    for cluster in [&site.lab.management, cluster, &site.lab.hypervisor] {
+        all.extend(cluster.list(EVENT, "").await?);
+    }
+    all.push(cluster.get(CONTROL_PLANE, "openstack-first/first").await?);
+    println!("{} objects and events were searched", all.len());
+    let mut leaks = all
+        .iter()
+        .filter(|one| json!(one).to_string().contains(password));
+    ensure!(
+        leaks.next().is_none(),
+        "an object has the tenant's password"
+    );
+    Ok(())
 }
 
 /// What a condition of an object says.
@@ -195,6 +272,15 @@ async fn configure(management: &Cluster) -> Result<()> {
     let input = &mut pipeline[0]["input"];
     input["tenantAccess"] =
         json!({"secretStore": {"name": "tenants", "kind": "ClusterSecretStore"}});
+    input["bootstrap"] = json!({
+        "flavors": [{"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1}],
+        "externalNetworks": {"outside": {
+            "physicalNetwork": "physnet1",
+            "cidr": "172.31.7.0/24",
+            "gateway": "172.31.7.1",
+            "allocationPools": {CLAIM: [{"start": "172.31.7.100", "end": "172.31.7.199"}]},
+        }},
+    });
     let small = &mut input["sizes"]["small"];
     let memory = |limit: &str| json!({"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": limit}});
     let infrastructure = &mut small["infrastructure"];

@@ -25,6 +25,12 @@ pub async fn follows_services(cloud: &Cloud) -> Result<()> {
     let rabbitmq = "openstack/openstack-rabbitmq";
     cloud.cluster.gone(RABBITMQ, rabbitmq).await?;
     enable(true).await?;
+    // The topology operator tries again after twice the time that it waited before.
+    eventually("RabbitMQ is ready", minutes(4), async || {
+        let found = cloud.cluster.get(RABBITMQ, rabbitmq).await?;
+        is(&found, "AllReplicasReady")
+    })
+    .await?;
     connects(cloud).await?;
     enable(false).await?;
     eventually("RabbitMQ is deleted", minutes(2), async || {
@@ -36,7 +42,7 @@ pub async fn follows_services(cloud: &Cloud) -> Result<()> {
 /// Sends a message through a quorum queue as the user of a virtual host.
 async fn connects(cloud: &Cloud) -> Result<()> {
     cloud.cluster.apply(include_str!("messaging.yaml")).await?;
-    eventually("the virtual host is ready", minutes(4), async || {
+    eventually("the virtual host is ready", minutes(2), async || {
         for kind in COMPOSED {
             is(
                 &cloud.cluster.get(kind, "openstack/letters").await?,

@@ -5,9 +5,11 @@ mod backup;
 mod changes;
 mod claim;
 mod messaging;
+mod network;
 mod path;
 mod servers;
 mod tenant;
+mod upgrade;
 mod volumes;
 
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
@@ -68,20 +70,31 @@ const OPERATORS_OF_CONTROL_PLANES: [&str; 8] = [
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 600 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
+    scenario!(Long, 900 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[
         Need::Tool(Tool::CertManager),
+        Need::Tool(Tool::KubeRouter),
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
     ]]),
-    scenario!(Long alone, 840 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE]),
-    scenario!(Gate alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, OPERATORS, COMPUTE, &[
+    scenario!(Gate alone, 600 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
         Need::Tool(Tool::ExternalSecrets),
+        Need::Tool(Tool::KubeRouter),
     ]]),
     scenario!(Long, 480 s, backup::a_lost_database_is_restored, [NODE, OPERATORS, &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
+    ]]),
+    scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, OPERATORS, &[
+        Need::Service("keystone", "2025.2"),
+        Need::Service("glance", "2025.2"),
+        Need::Service("placement", "2025.2"),
+        Need::Service("keystone", "2026.1"),
+        Need::Service("glance", "2026.1"),
+        Need::Service("placement", "2026.1"),
     ]]),
 ];
 
@@ -104,6 +117,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
     ];
     lab::on_a_bare_machine(async move |machine| {
         let mut cloud = Cloud::bare(&machine, &images).await?;
+        cloud.node.enforce_policies()?;
         cloud.cluster.install_control_plane_kinds().await?;
         let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
         let _rabbitmq = Operator::rabbitmq(&machine, &cloud.cluster).await?;
@@ -134,11 +148,15 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
         .await?;
 
         path::report(&cloud, &path::IMAGES)?;
+        network::is_closed_to_neighbours(&cloud, &network::OPEN[..3], &network::CLOSED[..2])
+            .await?;
+        network::admit_clients(&cloud).await?;
         keeps_images(&cloud, "images").await?;
         let version = does(&cloud, "placement", "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
         changes::all(&cloud).await?;
         messaging::follows_services(&cloud).await?;
+        changes::administrator(&cloud).await?;
         cloud.roles_suffice()
     })
 }
@@ -162,8 +180,13 @@ async fn issuer(cloud: &Cloud, authority: &Identity) -> Result<()> {
     cloud.cluster.apply(&issuer.to_string()).await.map(drop)
 }
 
-/// Has the client do one of its tasks in a pod of this Job, and gives what it says.
+/// Has the client do one of its tasks in a pod of this Job as Keystone's first user, and gives what it says.
 async fn does(cloud: &Cloud, job: &str, task: &str) -> Result<String> {
+    does_with(cloud, job, task, "keystone-admin-credentials").await
+}
+
+/// The same with the password of this Secret.
+async fn does_with(cloud: &Cloud, job: &str, task: &str, secret: &str) -> Result<String> {
     cloud
         .give("client", "client.py", include_str!("../node/client.py"))
         .await?;
@@ -171,7 +194,7 @@ async fn does(cloud: &Cloud, job: &str, task: &str) -> Result<String> {
         .replace("JOB", job)
         .replace("TASK", task)
         .replace("PLACE", cloud.namespace())
-        .replace("name: admin,", "name: keystone-admin-credentials,");
+        .replace("name: admin,", &format!("name: {secret},"));
     cloud.cluster.apply(&manifest).await?;
     cloud.says(job).await
 }

@@ -142,7 +142,7 @@ const FIRST: [Step; 13] = [
         what: "users of the services",
         awaited: &[
             ("applicationcredentials", "k-orc"),
-            ("secrets", "k-orc-clouds-yaml"),
+            ("secrets", "k-orc-clouds"),
         ],
         made: ("users.openstack.k-orc.cloud", "placement"),
         asked: Some("Keystone"),

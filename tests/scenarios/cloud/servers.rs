@@ -7,11 +7,32 @@ use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, mi
 use super::tenant::{Disks, Tenant};
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER,
-    SERVICES, issuer, path, volumes,
+    SERVICES, changes, issuer, network, path, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
+
+/// What a tenant does with servers.
+#[derive(Clone, Copy)]
+enum Use {
+    /// Boots and deletes them.
+    Boots,
+    /// Everything that there is.
+    Everything,
+}
+
+/// They boot, reach each other and the outside, and are deleted.
 pub fn servers_boot_on_two_hypervisors() -> Result<()> {
+    on_two_hypervisors(Use::Boots)
+}
+
+/// They also have volumes and backups, and go on while their agents are replaced. Before, Cinder gets another user of RabbitMQ.
+pub fn servers_are_used_in_every_way() -> Result<()> {
+    on_two_hypervisors(Use::Everything)
+}
+
+/// Has a tenant use a control plane with two hypervisors.
+fn on_two_hypervisors(usage: Use) -> Result<()> {
     let mut images = vec![
         Image::mariadb()?,
         Image::memcached()?,
@@ -31,6 +52,7 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
             cloud.node.add_hypervisor(&cloud.cluster, &fabric, 1),
             cloud.node.add_hypervisor(&cloud.cluster, &fabric, 2)
         )?;
+        cloud.node.enforce_policies()?;
         cloud.cluster.install_control_plane_kinds().await?;
         let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
         let _rabbitmq = Operator::rabbitmq(&machine, &cloud.cluster).await?;
@@ -72,17 +94,26 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
             "the agents were Ready after {} s",
             started.elapsed().as_secs()
         );
+        network::is_closed_to_neighbours(&cloud, &network::OPEN, &network::CLOSED).await?;
+        network::admit_clients(&cloud).await?;
         let tenant = Tenant {
             cloud: &cloud,
             control_plane: "production",
             hypervisors: [&first, &second],
             fabric: &fabric,
             zone: "nova",
+            clouds: "production-clouds",
             ceph: &ceph,
             disks: Disks::Hosts,
             backups: true,
         };
-        tenant.works().await?;
+        match usage {
+            Use::Boots => tenant.boots_and_deletes().await?,
+            Use::Everything => {
+                changes::messaging_user(&cloud).await?;
+                tenant.works().await?;
+            }
+        }
         println!("all was done after {} s", started.elapsed().as_secs());
         cloud.roles_suffice()
     })

@@ -1,6 +1,8 @@
-"""What a tenant does with servers, as a pod that finds Keystone by its Service and all else by the catalogue."""
+"""What a tenant does with servers, as a pod with nothing but its clouds.yaml: Keystone is where that says, all else in the catalogue.
+An administrator's clouds.yaml is for the tasks that look behind the cloud."""
 
 import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -10,24 +12,17 @@ import sys
 import time
 import urllib.parse
 
-from keystoneauth1 import adapter, session
-from keystoneauth1.identity import v3
+import yaml
+from keystoneauth1 import adapter, loading, session
 
-NAMESPACE = os.environ["NAMESPACE"]
-AUTHORITY = "/authority/ca.crt"
+AUTHORITY = "/clouds/cacert"
+CLOUD = yaml.safe_load(pathlib.Path("/clouds/clouds.yaml").read_text())["clouds"]["openstack"]
 GUEST = pathlib.Path("/guest")
 HOSTS = ("hypervisor-1", "hypervisor-2")
+# Servers are called as the hosts that they are meant for. The tenant can't choose a host, so one may be on the other's.
 WRITTEN = f"guest: volume has: written by {HOSTS[0]}.novalocal"
 LOGIN = session.Session(
-    v3.Password(
-        f"https://keystone.{NAMESPACE}.svc:5000/v3",
-        username="admin",
-        password=os.environ["PASSWORD"],
-        project_name="admin",
-        user_domain_id="default",
-        project_domain_id="default",
-    ),
-    verify=AUTHORITY,
+    loading.get_plugin_loader(CLOUD["auth_type"]).load_from_options(**CLOUD["auth"]), verify=AUTHORITY
 )
 # Each server asks the other one by HTTP every second, and writes to its console what it learns. On a volume without content it
 # writes its name, and it reads what is on one with content.
@@ -61,7 +56,8 @@ echo "guest: user data runs"
 def client(service_type, **more):
     """A client that tries again while a busy node takes the only pod of an API out of its Service."""
     again = {"connect_retries": 30, "connect_retry_delay": 1}
-    return adapter.Adapter(LOGIN, service_type=service_type, interface="public", **again, **more)
+    place = {"interface": CLOUD["endpoint_type"], "region_name": CLOUD["region_name"]}
+    return adapter.Adapter(LOGIN, service_type=service_type, **place, **again, **more)
 
 
 NOVA = client("compute", default_microversion="2.79")
@@ -69,6 +65,7 @@ NEUTRON = client("network")
 GLANCE = client("image")
 CINDER = client("block-storage", default_microversion="3.60")
 PLACEMENT = client("placement", default_microversion="1.10")
+KEYSTONE = adapter.Adapter(LOGIN, endpoint_override=CLOUD["auth"]["auth_url"])
 
 
 def until(what, seconds, ask):
@@ -102,69 +99,122 @@ def named(client, path, kind, name):
     return client.get(f"{path}?name={name}").json()[kind][0]
 
 
-def network():
-    """Creates a network with a router to the physical network."""
-    outside = create(
-        NEUTRON, "/v2.0/networks", "network", name="outside", **{
-            "router:external": True, "provider:network_type": "flat", "provider:physical_network": "physnet1",
-        }
-    )
-    create(
-        NEUTRON, "/v2.0/subnets", "subnet", name="outside", network_id=outside["id"], ip_version=4, enable_dhcp=False,
-        cidr="172.31.7.0/24", gateway_ip="172.31.7.1", allocation_pools=[{"start": "172.31.7.100", "end": "172.31.7.199"}],
-    )
-    inside = create(NEUTRON, "/v2.0/networks", "network", name="inside")
-    subnet = create(
-        NEUTRON, "/v2.0/subnets", "subnet", name="inside", network_id=inside["id"], ip_version=4, cidr="192.168.9.0/24"
-    )
-    gateway = {"network_id": outside["id"]}
-    router = create(NEUTRON, "/v2.0/routers", "router", name="router", external_gateway_info=gateway)
-    NEUTRON.put(f"/v2.0/routers/{router['id']}/add_router_interface", json={"subnet_id": subnet["id"]})
-    return inside, outside
+def flavor():
+    """The site's flavor."""
+    return next(flavor for flavor in NOVA.get("/flavors").json()["flavors"] if flavor["name"] == "small")["id"]
+
+
+def inside():
+    """The network in the tenant's first project, which comes with a router."""
+    return named(NEUTRON, "/v2.0/networks", "networks", "default")["id"]
+
+
+def host(server):
+    """The host of a server, by what Nova shows of it to a project."""
+    hidden = NOVA.get(f"/servers/{server}").json()["server"]["hostId"]
+    project = LOGIN.get_project_id()
+    return next(host for host in HOSTS if hashlib.sha224((project + host).encode()).hexdigest() == hidden)
 
 
 def boot():
     """Boots a server on each host. Both are in the default security group, whose members reach each other."""
-    inside, outside = network()
     kernel, ramdisk = image("kernel", "aki", "aki"), image("ramdisk", "ari", "ari")
     disk = image("disk", "raw", "bare", kernel_id=kernel, ramdisk_id=ramdisk)
-    flavor = create(NOVA, "/flavors", "flavor", name="small", ram=128, vcpus=1, disk=1)
-    until("both hosts are discovered", 60, lambda: len(up()) == 2)
-    ports = [create(NEUTRON, "/v2.0/ports", "port", name=host, network_id=inside["id"]) for host in HOSTS]
+    network = inside()
+    ports = [create(NEUTRON, "/v2.0/ports", "port", name=host, network_id=network) for host in HOSTS]
     addresses = [port["fixed_ips"][0]["ip_address"] for port in ports]
     started, servers = time.monotonic(), []
-    for index, host in enumerate(HOSTS):
+    for index, name in enumerate(HOSTS):
         data = USER_DATA.replace("PEER", addresses[1 - index]).replace("NAME", f"{HOSTS[1 - index]}.novalocal")
-        servers.append(create(
-            NOVA, "/servers", "server", name=host, imageRef=disk, flavorRef=flavor["id"], host=host,
+        server = create(
+            NOVA, "/servers", "server", name=name, imageRef=disk, flavorRef=flavor(),
             networks=[{"port": ports[index]["id"]}], user_data=base64.b64encode(data.encode()).decode(),
-        ))
-    for server, host, address, peer in zip(servers, HOSTS, addresses, reversed(HOSTS)):
-        until(f"{host} is active", 180, lambda: is_active(server["id"]))
+        )
+        # The next one is on the other host, which has more free memory by then.
+        until(f"{name} is active", 180, lambda: is_active(server["id"]))
+        servers.append(server)
+    for server, address, peer in zip(servers, addresses, reversed(HOSTS)):
         for line in (f"guest: address {address}/24", f"guest: instance {server['id']}", "guest: user data runs"):
             says(server["id"], line)
         says(server["id"], f"guest: reaches {peer}.novalocal")
+    places = [host(server["id"]) for server in servers]
+    if sorted(places) != sorted(HOSTS):
+        sys.exit(f"the servers are on {places}")
+    # The one whose host's agents are replaced.
+    first = places.index(HOSTS[0])
+    external = NEUTRON.get("/v2.0/networks?router:external=true").json()["networks"]
     ip = create(
-        NEUTRON, "/v2.0/floatingips", "floatingip", floating_network_id=outside["id"], port_id=ports[0]["id"]
+        NEUTRON, "/v2.0/floatingips", "floatingip", floating_network_id=external[0]["id"], port_id=ports[first]["id"]
     )
     seconds = round(time.monotonic() - started, 1)
     print(json.dumps({
-        "address": ip["floating_ip_address"], "image": disk, "server": servers[0]["id"], "seconds": seconds,
+        "address": ip["floating_ip_address"], "image": disk, "server": servers[0]["id"], "name": HOSTS[first],
+        "seconds": seconds,
         "zone": NOVA.get(f"/servers/{servers[0]['id']}").json()["server"]["OS-EXT-AZ:availability_zone"],
     }))
 
 
-def up():
-    """The hosts that are mapped to their cell and that report."""
-    hypervisors = NOVA.get("/os-hypervisors/detail").json()["hypervisors"]
-    return [hypervisor for hypervisor in hypervisors if hypervisor["state"] == "up"]
+def boot_from_volume():
+    """Boots a server whose disk is a volume, which lives no longer than the server."""
+    source = named(GLANCE, "/v2/images", "images", "disk")["id"]
+    disk = {
+        "boot_index": 0, "uuid": source, "source_type": "image", "destination_type": "volume", "volume_size": 1,
+        "delete_on_termination": True,
+    }
+    id = create(
+        NOVA, "/servers", "server", name="from-volume", flavorRef=flavor(), networks=[{"uuid": inside()}],
+        block_device_mapping_v2=[disk],
+    )["id"]
+    until(f"{id} is active", 180, lambda: is_active(id))
+    says(id, f"guest: instance {id}")
+    server = NOVA.get(f"/servers/{id}").json()["server"]
+    volume = server["os-extended-volumes:volumes_attached"][0]["id"]
+    print(json.dumps({"image": source, "volume": volume}))
+
+
+def again():
+    """Boots one more server."""
+    source = named(GLANCE, "/v2/images", "images", "disk")["id"]
+    wanted = {"name": "again", "imageRef": source, "flavorRef": flavor(), "networks": [{"uuid": inside()}]}
+    id = create(NOVA, "/servers", "server", **wanted)["id"]
+    until(f"{id} is active", 180, lambda: is_active(id))
+
+
+def alone():
+    """The tenant sees its own project and what is offered to all, and nothing behind the cloud."""
+    project = LOGIN.get_project_id()
+    networks = NEUTRON.get("/v2.0/networks").json()["networks"]
+    seen = {
+        "networks": [it["name"] for it in networks if it["project_id"] != project and not it["router:external"]],
+        "images": [it["name"] for it in GLANCE.get("/v2/images").json()["images"] if it["owner"] != project],
+        "projects": [it["name"] for it in KEYSTONE.get("/auth/projects").json()["projects"] if it["id"] != project],
+    }
+    refused = (
+        (NOVA, "/servers?all_tenants=1"), (NOVA, "/os-hypervisors"), (NOVA, "/os-services"),
+        (PLACEMENT, "/resource_providers"), (NEUTRON, "/v2.0/agents"), (KEYSTONE, "/users"),
+    )
+    for client, path in refused:
+        answer = client.get(path, raise_exc=False)
+        # Neutron hides what may not be seen.
+        hidden = answer.status_code == 200 and not any(answer.json().values())
+        if answer.status_code != 403 and not hidden:
+            seen[path] = answer.status_code
+    others = {what: found for what, found in seen.items() if found}
+    if others:
+        sys.exit(f"the tenant sees {others}")
 
 
 def is_active(id):
     server = NOVA.get(f"/servers/{id}").json()["server"]
     if server["status"] == "ERROR":
-        sys.exit(json.dumps(server.get("fault")))
+        sys.exit(f"{id} failed: {json.dumps(fault(id))}")
     return server["status"] == "ACTIVE"
+
+
+def fault(id):
+    """Why a server failed. Nova records it after the status, and nothing where nova-compute was restarted during a build."""
+    time.sleep(5)
+    return NOVA.get(f"/servers/{id}").json()["server"].get("fault")
 
 
 def console(id):
@@ -178,9 +228,7 @@ def says(id, line):
 
 def outside():
     """Lets the world reach the servers by ICMP and HTTP."""
-    # An administrator sees the groups of all projects.
-    own = f"default&project_id={LOGIN.get_project_id()}"
-    group = named(NEUTRON, "/v2.0/security-groups", "security_groups", own)["id"]
+    group = named(NEUTRON, "/v2.0/security-groups", "security_groups", "default")["id"]
     rule = {"security_group_id": group, "direction": "ingress", "ethertype": "IPv4"}
     create(NEUTRON, "/v2.0/security-group-rules", "security_group_rule", protocol="icmp", **rule)
     http = {"protocol": "tcp", "port_range_min": 80, "port_range_max": 80}
@@ -241,6 +289,8 @@ def backups():
 
 def no_volumes():
     """Deletes all volumes with what was made of them."""
+    for server in NOVA.get("/servers?name=from-volume").json()["servers"]:
+        NOVA.delete(f"/servers/{server['id']}")
     for path in ("backups", "snapshots", "volumes"):
         for one in CINDER.get(f"/{path}").json()[path]:
             # A volume with clones is deleted after them.
@@ -293,13 +343,21 @@ def delete():
             NEUTRON.delete(f"/v2.0/ports/{port['id']}")
 
 
+def no_images():
+    """Deletes all images of the project."""
+    for image in GLANCE.get("/v2/images").json()["images"]:
+        GLANCE.delete(f"/v2/images/{image['id']}")
+
+
 def usages():
-    """What Placement has of each host."""
+    """What Placement has of each host, for an administrator."""
     providers = PLACEMENT.get("/resource_providers").json()["resource_providers"]
     for provider in sorted(providers, key=lambda provider: provider["name"]):
         usages = PLACEMENT.get(f"/resource_providers/{provider['uuid']}/usages").json()["usages"]
         print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
 
 
-TASKS = (boot, outside, volumes, backups, no_volumes, block, display, delete, usages)
+TASKS = (
+    alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, block, display, delete, again, no_images, usages,
+)
 {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

@@ -9,7 +9,11 @@ use lab::{
 
 use super::SERVICE_USER;
 
+const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
+
+/// The Secret with the clouds.yaml of K-ORC, an administrator, for what no tenant sees.
+const ADMINISTRATOR: &str = "k-orc-clouds";
 
 /// What Placement has of the hosts when no server is left.
 const UNUSED: &str =
@@ -30,6 +34,8 @@ pub struct Tenant<'a> {
     pub fabric: &'a Fabric,
     /// The availability zone of its servers.
     pub zone: &'a str,
+    /// The Secret with its clouds.yaml.
+    pub clouds: &'a str,
     /// Where volumes and images are.
     pub ceph: &'a Ceph,
     /// Where disks of servers are.
@@ -50,15 +56,21 @@ pub enum Disks {
 impl Tenant<'_> {
     /// Boots two servers, uses them in every way, and deletes them. The agents must be Ready.
     pub async fn works(&self) -> Result<()> {
-        self.uses_servers().await?;
-        self.deletes_servers().await?;
-        let usages = self.does("usages").await?;
-        ensure!(usages.trim() == UNUSED, "{usages}");
-        self.nothing_is_left().await
+        let address = self.boots().await?;
+        self.agents_restart(&address).await?;
+        self.uses_volumes().await?;
+        self.console_logs_are_limited().await?;
+        self.ends().await
     }
 
-    /// Boots two servers, and uses them in every way. The agents must be Ready.
-    pub async fn uses_servers(&self) -> Result<()> {
+    /// Boots two servers that reach each other and the outside, and deletes them. The agents must be Ready.
+    pub async fn boots_and_deletes(&self) -> Result<()> {
+        self.boots().await?;
+        self.ends().await
+    }
+
+    /// Boots two servers, and returns the floating IP of one.
+    async fn boots(&self) -> Result<String> {
         let (cloud, fabric) = (self.cloud, self.fabric);
         for hypervisor in self.hypervisors {
             let uplink = ["ovs-vsctl", "--may-exist", "add-port", "br-ex", "external"];
@@ -67,6 +79,7 @@ impl Tenant<'_> {
         cloud
             .give("tenant", "tenant.py", include_str!("tenant.py"))
             .await?;
+        self.does("alone").await?;
         let booted = self.does("boot").await?;
         println!("two servers: {}", booted.trim());
         let booted: serde_json::Value = serde_json::from_str(&booted)?;
@@ -88,13 +101,27 @@ impl Tenant<'_> {
         })
         .await?;
         let name = fabric.run(&["curl", "--silent", &format!("http://{address}/")])?;
-        ensure!(name.trim() == "hypervisor-1.novalocal", "{name}");
-        self.agents_restart(address).await?;
-        self.uses_volumes().await?;
+        ensure!(
+            name.trim() == format!("{}.novalocal", text("name")),
+            "{name}"
+        );
+        Ok(address.to_owned())
+    }
+
+    /// Separates the two servers, looks at the console of one, and deletes them without a trace.
+    async fn ends(&self) -> Result<()> {
         self.does("block").await?;
         let protocol = self.does("display").await?;
         ensure!(protocol.trim() == "RFB 003.008", "{protocol}");
-        self.console_logs_are_limited().await
+        self.deletes_servers().await?;
+        let usages = self.does_as(ADMINISTRATOR, "usages").await?;
+        ensure!(usages.trim() == UNUSED, "{usages}");
+        self.nothing_is_left().await
+    }
+
+    /// Boots one more server.
+    pub async fn boots_again(&self) -> Result<()> {
+        self.does("again").await.map(drop)
     }
 
     /// Deletes the servers, with their disks.
@@ -106,13 +133,29 @@ impl Tenant<'_> {
         }
     }
 
+    /// Deletes the images.
+    pub async fn deletes_images(&self) -> Result<()> {
+        self.does("no-images").await?;
+        self.has_no_images("images")
+    }
+
     /// Runs a task of tenant.py, and returns what it prints.
     async fn does(&self, task: &str) -> Result<String> {
+        self.does_as(self.clouds, task).await
+    }
+
+    /// Runs a task of tenant.py with a clouds.yaml. It can be run again.
+    async fn does_as(&self, clouds: &str, task: &str) -> Result<String> {
         let manifest = include_str!("tenant.yaml")
             .replace("TASK", task)
+            .replace("CLOUDS", clouds)
             .replace("PLACE", self.cloud.namespace());
-        self.cloud.cluster.apply(&manifest).await?;
-        self.cloud.says(task).await
+        let cloud = self.cloud;
+        cloud.cluster.apply(&manifest).await?;
+        let said = cloud.says(task).await?;
+        let job = format!("{}/{task}", cloud.namespace());
+        cloud.cluster.delete(JOB, &job).await?;
+        Ok(said)
     }
 
     /// Agents are replaced on the host of a server, which answers every ping meanwhile.
@@ -154,6 +197,10 @@ impl Tenant<'_> {
         let done: serde_json::Value = serde_json::from_str(&done)?;
         let text = |field: &str| done[field].as_str().unwrap_or_default();
         let (volume, image) = (text("cloned"), text("image"));
+        self.is_copy_on_write("volumes", &format!("volume-{volume}"), image)?;
+        let booted: serde_json::Value =
+            serde_json::from_str(&self.does("boot-from-volume").await?)?;
+        let volume = booted["volume"].as_str().unwrap_or_default();
         self.is_copy_on_write("volumes", &format!("volume-{volume}"), image)?;
         if self.backups {
             println!(

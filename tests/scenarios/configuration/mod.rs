@@ -29,8 +29,8 @@ const RELEASES: &[Need] = &[
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 240 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
-    scenario!(Gate, 240 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
-    scenario!(Gate, 240 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
+    scenario!(Long, 240 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
+    scenario!(Long, 240 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
     scenario!(Gate, 240 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
     scenario!(Gate, 60 s, a_file_with_mistakes_is_found_out, [RELEASES]),
     scenario!(Gate, 120 s, the_tables_are_what_the_services_say, [RELEASES]),

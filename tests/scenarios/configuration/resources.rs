@@ -99,7 +99,13 @@ fn is_ours(document: &Value) -> bool {
 fn bare(document: Value) -> Value {
     without(
         document,
-        &["dependsOn", "extraConfig", "image", "policyOverrides"],
+        &[
+            "dependsOn",
+            "extraConfig",
+            "extraConfigSecrets",
+            "image",
+            "policyOverrides",
+        ],
     )
 }
 

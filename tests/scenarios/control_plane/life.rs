@@ -249,7 +249,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
         if request.user != operator {
             continue;
         }
-        // To apply what isn't there yet takes the right to create it.
+        // To apply what doesn't exist yet takes the right to create it.
         if request.verb == "patch" && request.code == 201 {
             used.insert((
                 request.group.clone(),
@@ -287,7 +287,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
     }
     let rare = |right: &String| {
         // One object at a time only where a cache lags; finalizers only where the API server insists; External Secrets
-        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; what this control plane has none of.
+        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; flavors only with a Nova that K-ORC reaches; what this control plane has none of.
         right.starts_with("get ")
             || right.contains("/finalizers")
             || right == "patch events.events.k8s.io"
@@ -296,6 +296,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
             || right.contains("secretaggregates")
             || right.contains("credentialrotations")
             || right.contains("valkeys")
+            || right.contains("flavors")
     };
     unused.retain(|right| !rare(right));
     Ok(unused)

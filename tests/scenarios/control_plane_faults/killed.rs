@@ -7,6 +7,7 @@ use lab::{
     Build, Cluster, Gate, Machine, Replicas, Request, Result, Site, ensure, eventually, seconds,
     throughout,
 };
+use serde_json::{Value, json};
 
 use super::outcome::Outcome;
 use super::small;
@@ -14,10 +15,40 @@ use super::small;
 const OPERATOR: &str = "c5c3-operator";
 const ACCOUNT: &str = "system:serviceaccount:default:c5c3-operator";
 
+/// Every service, with certificates of the control plane's own authority.
+fn spec() -> Value {
+    json!({
+        "openStackRelease": "2025.2",
+        "infrastructure": {
+            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
+            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
+            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
+            "memcached": { "replicas": 1, "memory": "64Mi" },
+        },
+        "cortex": { "enabled": true },
+        "tempest": { "enabled": true },
+        "global": { "tls": { "issuerRef": { "name": "public" } } },
+    })
+}
+
+/// Creates a namespace with a ControlPlane, and the Secret that is its user's to create.
+async fn make(site: &Site, name: &str) -> Result<()> {
+    site.control_plane(name, &spec()).await?;
+    let secret = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": "cortex-db-credentials", "namespace": name },
+        "stringData": { "password": "given" },
+    });
+    site.cluster.apply(&secret.to_string()).await?;
+    Ok(())
+}
+
 /// Runs it.
 pub async fn after_each_write(machine: Arc<Machine>) -> Result<()> {
     let site = Site::open(&machine, Build::Debug).await?;
-    let account = site.account(OPERATOR).await?;
+    site.cluster.install_cert_manager().await?;
+    let account = site.cluster.account(OPERATOR).await?;
     let undisturbed = undisturbed(&site, &account).await?;
     ensure!(
         undisturbed.passwords.len() > 4,
@@ -51,7 +82,7 @@ pub async fn after_each_write(machine: Arc<Machine>) -> Result<()> {
 async fn undisturbed(site: &Site, account: &Cluster) -> Result<Outcome> {
     let namespace = "undisturbed";
     let gate = Gate::open(&site.machine, account).await?;
-    small::make(site, namespace).await?;
+    make(site, namespace).await?;
     site.start(OPERATOR, gate.cluster(), Replicas::One)?;
     small::is_ready(site, namespace).await?;
     eventually("it rests", seconds(30), async || {
@@ -76,7 +107,7 @@ async fn killed(
     writes: usize,
     undisturbed: &Outcome,
 ) -> Result<Option<Outcome>> {
-    small::make(site, namespace).await?;
+    make(site, namespace).await?;
     let gate = Gate::shut_after(&site.machine, account, writes).await?;
     site.start(OPERATOR, gate.cluster(), Replicas::One)?;
     let was_killed = tokio::select! {

@@ -13,7 +13,7 @@ use lab::suite::{CLUSTER, Scenario};
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 120 s, of_two_replicas_only_the_one_that_leads_writes, [CLUSTER]),
-    scenario!(Long, 600 s, killed_after_any_write_it_ends_where_it_would_have, [CLUSTER]),
+    scenario!(Long, 1_200 s, killed_after_any_write_it_ends_where_it_would_have, [CLUSTER]),
 ];
 
 fn killed_after_any_write_it_ends_where_it_would_have() -> Result<()> {

@@ -78,7 +78,7 @@ pub async fn take_turns(machine: Arc<Machine>) -> Result<()> {
 
 impl<'a> Replica<'a> {
     async fn start(site: &'a Site, name: &'static str) -> Result<Self> {
-        let account = site.account(name).await?;
+        let account = site.cluster.account(name).await?;
         let gate = Gate::open(&site.machine, &account).await?;
         site.start(name, gate.cluster(), Replicas::Several)?;
         Ok(Self { site, name, gate })

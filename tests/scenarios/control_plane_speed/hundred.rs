@@ -27,7 +27,7 @@ const AT_ONCE: usize = 8;
 /// Runs it.
 pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
     let site = Site::open(&machine, Build::Release).await?;
-    let account = site.account(OPERATOR).await?;
+    let account = site.cluster.account(OPERATOR).await?;
     let mut budget = Budget::default();
 
     apply(&site, &["first".to_owned()]).await?;

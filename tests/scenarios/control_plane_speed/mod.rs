@@ -4,7 +4,7 @@
 mod budget;
 mod hundred;
 mod page;
-mod process;
+pub mod process;
 mod seen;
 mod start;
 

@@ -128,7 +128,7 @@ async fn korc_needs_no_password(cluster: &Cluster) -> Result<()> {
         "K-ORC has a credential of its own",
         minutes(1),
         async || {
-            let secret = cluster.get(SECRET, "openstack/k-orc-clouds-yaml").await?;
+            let secret = cluster.get(SECRET, "openstack/k-orc-clouds").await?;
             let clouds = catalogue::value(&secret, "clouds.yaml")?;
             ensure!(clouds.contains("v3applicationcredential"));
             ensure!(!clouds.contains("chosen"));

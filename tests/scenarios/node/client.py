@@ -85,6 +85,37 @@ def images():
     print(stored["os_hash_algo"])
 
 
+def downloads():
+    """Has Glance import images from URLs: it takes those of other hosts at usual ports, and refuses the rest before it asks them."""
+    glance = administrator()
+    where = {"endpoint_filter": {"service_type": "image", "interface": "public"}}
+    wanted = {"name": "downloaded", "disk_format": "raw", "container_format": "bare"}
+    said = {}
+    for url in (
+        "http://203.0.113.7/image",
+        "http://203.0.113.7:22/image",
+        "file:///etc/glance/glance-api.conf",
+        "http://127.0.0.1/image",
+        "http://localhost/image",
+        "http://169.254.169.254/latest/meta-data",
+        "https://kubernetes.default.svc/api",
+    ):
+        path = "/v2/images/" + glance.post("/v2/images", json=wanted, **where).json()["id"]
+        method = {"method": {"name": "web-download", "uri": url}}
+        answer = glance.post(path + "/import", json=method, raise_exc=False, **where)
+        said[url] = answer.status_code
+        if answer.status_code == 202:
+            # A task that has begun would write the image back.
+            for _ in range(120):
+                tasks = glance.get(path + "/tasks", **where).json()["tasks"]
+                if tasks and tasks[0]["status"] in ("success", "failure"):
+                    break
+                time.sleep(0.5)
+        glance.delete(path, **where)
+    first, *others = said.values()
+    assert first == 202 and set(others) == {400}, said
+
+
 def stores():
     """Stores an image, copies it to the bucket, fetches it when it is only there any more, and again from the cache."""
     glance = administrator()
@@ -244,5 +275,5 @@ def federation():
     print(known["user"]["name"])
 
 
-TASKS = (credentials, images, stores, token, placement, certificate, messages, metrics, federation)
+TASKS = (credentials, images, downloads, stores, token, placement, certificate, messages, metrics, federation)
 {task.__name__: task for task in TASKS}[sys.argv[1]]()

@@ -41,6 +41,7 @@ pub fn a_cloud_issues_tokens_and_keeps_images() -> Result<()> {
             algorithm.trim() == "sha512",
             "images are hashed by {algorithm}"
         );
+        does(&cloud, "downloads").await?;
         let version = does(&cloud, "placement").await?;
         ensure!(version.trim() == "v1.0", "Placement has version {version}");
         metrics::are_exported(&cloud, &[(KEYSTONE, "keystone"), (PLACEMENT, "placement")]).await?;

@@ -2,6 +2,7 @@
 
 mod carried;
 mod kept;
+mod memory;
 mod namespaces;
 mod order;
 mod outside;
@@ -23,7 +24,8 @@ use lab::tools::Tool;
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 90 s, kept::what_is_wanted_is_made_and_kept_so, [CLUSTER]),
-    scenario!(Gate, 60 s, namespaces::chart_for_watched_namespaces_gives_rights_there_only, [CLUSTER, &[Need::Tool(Tool::Helm)]]),
+    scenario!(Gate, 120 s, namespaces::operator_of_watched_namespaces_works_there_only, [CLUSTER, &[Need::Tool(Tool::Helm)]]),
+    scenario!(Gate, 180 s, memory::foreign_secrets_take_no_memory, [CLUSTER]),
     scenario!(Gate, 90 s, order::parts_go_in_their_order, [CLUSTER]),
     scenario!(Gate, 90 s, outside::systems_outside_are_asked_and_called, [CLUSTER]),
     scenario!(Gate, 90 s, refused::what_is_not_there_or_not_allowed_is_said_and_deletes_nothing, [CLUSTER]),

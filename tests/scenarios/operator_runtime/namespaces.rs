@@ -1,14 +1,24 @@
-//! An operator that watches some namespaces has no rights elsewhere.
+//! An operator that watches some namespaces works there, and has no rights elsewhere.
 
-use lab::{Cluster, Etcd, Result, ensure, eventually, minutes};
+use std::sync::Arc;
+
+use lab::{
+    Cluster, Etcd, Kind, Machine, Operator, Result, ensure, eventually, kind, minutes, seconds,
+    throughout,
+};
+use serde_json::json;
 
 use super::SECRET;
 
-pub fn chart_for_watched_namespaces_gives_rights_there_only() -> Result<()> {
+const NODE: Kind = kind("v1", "Node");
+const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
+
+pub fn operator_of_watched_namespaces_works_there_only() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
         let cluster = Cluster::start(&machine, &etcd, "control-plane").await?;
-        cluster.apply(SECRETS).await?;
+        cluster.install_control_plane_kinds().await?;
+        cluster.apply(OBJECTS).await?;
         let values = ["watchNamespaces={watched}"];
         cluster
             .install_chart("keystone-operator", "operators", &values)
@@ -22,14 +32,53 @@ pub fn chart_for_watched_namespaces_gives_rights_there_only() -> Result<()> {
         ensure!(elsewhere.is_err(), "it reads a Secret elsewhere");
         let all = account.list(SECRET, "").await;
         ensure!(all.is_err(), "it lists the Secrets of all namespaces");
-        Ok(())
+
+        let name = "keystone-operator";
+        let _operator =
+            Operator::watching(&machine, &account, name, &["keystone"], &["watched"]).await?;
+        eventually("it reconciles", minutes(1), async || {
+            let keystone = cluster.get(KEYSTONE, "watched/keystone").await?;
+            let status = &keystone.data["status"];
+            ensure!(status["observedGeneration"] == json!(1), "{status}");
+            Ok(())
+        })
+        .await?;
+        throughout("it leaves the others alone", seconds(5), async || {
+            let keystone = cluster.get(KEYSTONE, "default/keystone").await?;
+            let status = keystone.data.get("status");
+            ensure!(status.is_none(), "{status:?}");
+            Ok(())
+        })
+        .await?;
+        reads_nodes(&machine, &cluster).await
     })
 }
 
-const SECRETS: &str = "\
+/// An operator of Nodes becomes ready: beside its Role it may read those, which no Role can allow.
+async fn reads_nodes(machine: &Arc<Machine>, cluster: &Cluster) -> Result<()> {
+    let name = "ovn-operator";
+    let values = ["watchNamespaces={watched}"];
+    cluster.install_chart(name, "operators", &values).await?;
+    let account = cluster.acting_as("operators/ovn-operator").await?;
+    eventually("it may list Nodes", minutes(1), async || {
+        account.list(NODE, "").await.map(drop)
+    })
+    .await?;
+    let all = account.list(SECRET, "").await;
+    ensure!(all.is_err(), "it lists the Secrets of all namespaces");
+    Operator::watching(machine, &account, name, &["ovn"], &["watched"])
+        .await
+        .map(drop)
+}
+
+const OBJECTS: &str = "\
 {apiVersion: v1, kind: Namespace, metadata: {name: watched}}
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: one, namespace: watched}}
 ---
 {apiVersion: v1, kind: Secret, metadata: {name: one, namespace: default}}
+---
+{apiVersion: keystone.openstack.c5c3.io/v1alpha1, kind: Keystone, metadata: {name: keystone, namespace: watched}, spec: {release: \"2025.2\", database: {host: db.example.com}, bootstrap: {adminPasswordSecretRef: {name: admin, key: password}}}}
+---
+{apiVersion: keystone.openstack.c5c3.io/v1alpha1, kind: Keystone, metadata: {name: keystone, namespace: default}, spec: {release: \"2025.2\", database: {host: db.example.com}, bootstrap: {adminPasswordSecretRef: {name: admin, key: password}}}}
 ";

@@ -1,8 +1,6 @@
 //! What is not there or not allowed is said, and nothing is deleted for it.
 
-use lab::{
-    Cluster, Kind, Machine, Program, Result, bail, ensure, eventually, is, kind, minutes, seconds,
-};
+use lab::{Cluster, Kind, Machine, Result, ensure, eventually, is, kind, minutes, seconds};
 use provider_runtime::Leadership;
 use serde_json::json;
 
@@ -91,19 +89,7 @@ async fn restarted(machine: &Machine, cluster: &Cluster) -> Result<()> {
     let since =
         said(&cluster.get(TRIAL, "default/one").await?.data, "Ready")?["lastTransitionTime"]
             .clone();
-    let name = format!("kube-apiserver-{}", cluster.name());
-    let Some(process) = machine.running().get(&name).copied() else {
-        bail!("no {name} runs")
-    };
-    let line = std::fs::read(format!("/proc/{process}/cmdline"))?;
-    let line = String::from_utf8(line)?;
-    let mut words = line.split_terminator('\0');
-    let mut program = Program::new(words.next().unwrap_or_default());
-    for word in words {
-        program = program.arg(word);
-    }
-    machine.kill(&name)?;
-    machine.start(&name, &program)?;
+    machine.restart(&format!("kube-apiserver-{}", cluster.name()))?;
     eventually("the API server is back", minutes(2), async || {
         cluster.get(CONFIG_MAP, "default/first").await.map(drop)
     })

@@ -215,7 +215,7 @@ impl Network {
                 .get(CHASSIS, "openstack/hypervisor-1")
                 .await?;
             is(&chassis, "OVSConnected")?;
-            let address = &chassis.data["spec"]["encapsulation"]["ip"];
+            let address = &chassis.data["status"]["address"];
             ensure!(address == "192.0.2.1", "the address is {address}");
             Ok(())
         })

@@ -78,7 +78,7 @@ fn what_runs_is_compared_and_shown() -> Result<()> {
 fn what_is_ready_is_as_planned() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let site = Site::open(&machine, Build::Debug).await?;
-        let account = site.account("c5c3-operator").await?;
+        let account = site.cluster.account("c5c3-operator").await?;
         site.start("c5c3-operator", &account, Replicas::One)?;
         let file = machine.folder().join("small.yaml");
         fs::write(&file, SMALL)?;
@@ -148,7 +148,7 @@ async fn as_planned(reader: &Cluster, file: &Path, besides: &[&str]) -> Result<(
 
 /// Whether it is a Secret that says where Keystone is.
 fn has_the_address(change: &str) -> bool {
-    change.starts_with("~ Secret small/") && change.ends_with("-clouds-yaml")
+    change.starts_with("~ Secret small/k-orc-") && change.ends_with("-clouds")
 }
 
 /// Whether something is added that Keystone's, Glance's or Placement's operator makes.

@@ -11,6 +11,7 @@ use lab::{
 use serde_json::{Value, json};
 
 use super::fixtures::{Fixture, fixtures};
+use super::policy;
 
 const KINDS: [Kind; 4] = [
     kind("c5c3.io/v1alpha1", "OpenStackCluster"),
@@ -39,6 +40,7 @@ pub fn decide(release: Release, generation: Generation) -> Result<()> {
         management.apply_files("package/crds").await?;
         // From here on nobody but the API server has a say.
         machine.stop("crossplane")?;
+        policy::is_enforced(&management, generation).await?;
 
         let mut faults = Vec::new();
         let fixtures = fixtures(generation)?;

@@ -4,6 +4,7 @@ mod composed;
 mod consumers;
 mod definitions;
 mod fixtures;
+mod policy;
 mod services;
 
 use c5c3_api::Generation;

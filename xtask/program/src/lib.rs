@@ -1,5 +1,8 @@
 //! How the program `c5c3` is built, by those that ship it and those that test it.
 
+mod compiler;
+mod paths;
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,18 +11,21 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+pub use compiler::Compiler;
+
 /// How a program is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
     /// Soon.
     Debug,
-    /// As it is shipped: a Linux program that needs nothing but a kernel, no loader, no libraries.
+    /// As it is shipped: a Linux program that needs nothing but a kernel, no loader, no libraries. The same sources and the same compiler
+    /// give the same bytes, whatever the folders.
     Release,
 }
 
 impl Build {
-    /// What cargo is told. Only the last step of a plain release build, the link, is told to be static.
-    pub fn arguments(self) -> Vec<&'static str> {
+    /// What cargo is told. Only the last step of a release build, the link, is told to be static.
+    fn arguments(self) -> Vec<&'static str> {
         let (command, link): (&[_], &[_]) = match self {
             Self::Debug => (&["build"], &[]),
             Self::Release => (
@@ -37,9 +43,8 @@ impl Build {
     /// # Errors
     /// When cargo fails; it says why on the standard error.
     pub fn program(self, folder: &Path) -> Result<PathBuf> {
-        let built = cargo()
-            .args(self.arguments())
-            .current_dir(folder)
+        let built = self
+            .command(folder)?
             .stderr(Stdio::inherit())
             .output()
             .context("cargo can't be started")?;
@@ -49,6 +54,30 @@ impl Build {
         );
         executable(&built.stdout).context("cargo named no executable for c5c3")
     }
+
+    /// Cargo's command. Flags in the caller's environment don't change what is shipped.
+    fn command(self, folder: &Path) -> Result<Command> {
+        let mut command = cargo();
+        command.args(self.arguments()).current_dir(folder);
+        if self == Self::Release {
+            command.env("CARGO_ENCODED_RUSTFLAGS", paths::flags(folder)?);
+        }
+        Ok(command)
+    }
+}
+
+/// What a command prints, run in a folder.
+fn output_of(mut command: Command, folder: &Path) -> Result<String> {
+    let output = command
+        .current_dir(folder)
+        .output()
+        .with_context(|| format!("{command:?} can't be started"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).with_context(|| format!("{command:?} prints no UTF-8"))
 }
 
 /// Cargo, as typed into a shell.
@@ -100,6 +129,18 @@ mod tests {
             assert!(removed.contains(&name), "{removed:?}");
         }
         assert!(!removed.contains(&"CARGO_HOME") && !removed.contains(&"CARGO"));
+    }
+
+    #[test]
+    fn only_what_is_shipped_is_built_without_the_builders_paths() -> Result<()> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let is_told = |build: Build| -> Result<bool> {
+            let command = build.command(folder)?;
+            let mut told = command.get_envs();
+            Ok(told.any(|(name, value)| name == "CARGO_ENCODED_RUSTFLAGS" && value.is_some()))
+        };
+        assert!(is_told(Build::Release)? && !is_told(Build::Debug)?);
+        Ok(())
     }
 
     #[test]

@@ -125,7 +125,15 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
     let description = format!("The {name} of OpenStack control planes.");
     let mut files = frame(name, &description, &OPERATOR)?;
     let source = "what the operator uses";
-    files.insert("files/rules.yaml".into(), yaml(&rules(operators), source)?);
+    for (path, namespaced) in [
+        ("files/rules.yaml", true),
+        ("files/cluster-rules.yaml", false),
+    ] {
+        let rules = rules(operators, namespaced);
+        if !rules.is_empty() {
+            files.insert(path.into(), yaml(&rules, source)?);
+        }
+    }
     files.insert(
         "files/view.yaml".into(),
         yaml(&users(&subjects, &["get", "list", "watch"]), source)?,
@@ -168,13 +176,15 @@ struct Rule {
     verbs: Vec<&'static str>,
 }
 
-/// What an operator may do: what its composers use, its own resources, and events.
-fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
+/// What an operator may do with kinds in namespaces, which a Role can grant, or with those of the cluster: what its composers use,
+/// its own resources, and events. Events about cluster-scoped resources are in the namespace `default`.
+fn rules(operators: &[Box<dyn Operator>], namespaced: bool) -> Vec<Rule> {
     let mut verbs: BTreeMap<(&str, String), BTreeSet<&'static str>> = BTreeMap::new();
     let mut allow = |group: &'static str, resource: String, allowed: &[&'static str]| {
         verbs.entry((group, resource)).or_default().extend(allowed);
     };
-    for used in operators.iter().flat_map(|operator| operator.uses()) {
+    let uses = operators.iter().flat_map(|operator| operator.uses());
+    for used in uses.filter(|used| used.kind.namespaced == namespaced) {
         let resource = used.kind.plural.to_owned();
         allow(used.kind.group, resource.clone(), &["get", "list", "watch"]);
         match used.access {
@@ -184,8 +194,10 @@ fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
             Access::Composes => allow(used.kind.group, resource, &["create", "patch", "delete"]),
         }
     }
-    for operator in operators {
-        let kind = operator.subject();
+    let subjects = operators
+        .iter()
+        .map(|operator| (operator, operator.subject()));
+    for (operator, kind) in subjects.filter(|(_, kind)| kind.namespaced == namespaced) {
         allow(
             kind.group,
             kind.plural.to_owned(),
@@ -202,8 +214,8 @@ fn rules(operators: &[Box<dyn Operator>]) -> Vec<Rule> {
             // For the finalizer.
             allow(kind.group, kind.plural.to_owned(), &["patch"]);
         }
+        allow("events.k8s.io", "events".to_owned(), &["create", "patch"]);
     }
-    allow("events.k8s.io", "events".to_owned(), &["create", "patch"]);
 
     let mut grouped: BTreeMap<(&str, BTreeSet<&'static str>), Vec<String>> = BTreeMap::new();
     for ((group, resource), verbs) in verbs {

@@ -1,7 +1,9 @@
 //! `cargo xtask package`: the Crossplane packages, built without Docker.
 
+mod bom;
 mod oci;
 mod program;
+mod provenance;
 mod reference;
 mod sources;
 #[cfg(test)]
@@ -13,15 +15,28 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use c5c3_api::Generation;
-use c5c3_program::Build;
+use c5c3_program::{Build, Compiler};
 use clap::Args;
-use serde_json::Value;
+use provider_openstack::table::{REGISTRY, RELEASES};
+use serde_json::{Value, json};
 
+use crate::pins::{self, Pin, Requirements};
+use bom::Registry;
 use program::StaticProgram;
+use provenance::Sources;
 use reference::{Location, Version};
 use xpkg::{DependencyKind, Kind, Package};
 
 const FUNCTION: &str = "function-c5c3";
+
+/// The file with the bill of materials of the program.
+const BILL: &str = "c5c3.cdx.json";
+
+/// The file with the packages' provenance.
+const PROVENANCE: &str = "provenance.json";
+
+/// A file that is written: its name and its contents.
+type File = (String, Vec<u8>);
 
 /// What the packages say of where they are and what they need.
 #[derive(Args)]
@@ -38,6 +53,13 @@ pub struct Options {
     /// A static program for the function's package, instead of building c5c3
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Who builds the packages, as an URI, for their provenance
+    #[arg(
+        long,
+        value_name = "URI",
+        default_value = "https://c5c3.io/build/by-hand"
+    )]
+    builder: String,
     /// The folder to write the packages to [default: target/package in the repository]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -49,7 +71,8 @@ struct Built {
     archive: Vec<u8>,
 }
 
-/// Builds the three packages and writes them, each as `<name>.xpkg`.
+/// Builds the three packages and writes them, each as `<name>.xpkg`, the bills of materials of the program and of each image, and the
+/// packages' provenance. Nothing is known of how a program that is given was built, so it gets neither.
 ///
 /// # Errors
 /// When a source is missing or unfit for its package, the program doesn't build, or a file can't be written.
@@ -60,20 +83,114 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         Some(file) => StaticProgram::read(file)?,
         None => StaticProgram::read(&Build::Release.program(root)?)?,
     };
+    let mut files: Vec<File> = archives(&function, &configurations, &program, &options.version)?
+        .into_iter()
+        .map(|package| (format!("{}.xpkg", package.name), package.archive))
+        .collect();
+    match &options.program {
+        Some(file) => eprintln!(
+            "neither {BILL} nor {PROVENANCE} is written, since nothing is known of how {} was built; leave out --program to have both",
+            file.display()
+        ),
+        None => files.extend(evidence(root, options, &program, &files)?),
+    }
+    files.extend(bills_of_images(root)?);
 
     let output = options
         .output
         .clone()
         .unwrap_or_else(|| root.join("target/package"));
-    fs::create_dir_all(&output)
+    write(&output, files)
+}
+
+/// Writes the files into a folder, which keeps no bill and no provenance of earlier packages.
+fn write(output: &Path, files: Vec<File>) -> Result<()> {
+    fs::create_dir_all(output)
         .with_context(|| format!("cannot make the folder {}", output.display()))?;
-    for package in archives(&function, &configurations, &program, &options.version)? {
-        let path = output.join(package.name).with_extension("xpkg");
-        fs::write(&path, package.archive)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+    for name in [BILL, PROVENANCE] {
+        let earlier = output.join(name);
+        if earlier.exists() {
+            fs::remove_file(&earlier)
+                .with_context(|| format!("cannot remove {}", earlier.display()))?;
+        }
+    }
+    for (name, contents) in files {
+        let path = output.join(name);
+        fs::write(&path, contents).with_context(|| format!("cannot write {}", path.display()))?;
         println!("{}", path.display());
     }
     Ok(())
+}
+
+/// The bill of materials of the program, and the provenance of the program, the packages and that bill.
+fn evidence(
+    root: &Path,
+    options: &Options,
+    program: &StaticProgram,
+    packages: &[File],
+) -> Result<[File; 2]> {
+    let crates = bom::shipped_crates(root)?;
+    let version = options.version.to_string();
+    let bill = bom::bill("application", "c5c3", &version, Registry::Cargo, &crates);
+    let bill = (BILL.to_owned(), document(&bill));
+    let mut subjects = vec![("c5c3", program.contents())];
+    subjects.extend(
+        packages
+            .iter()
+            .chain([&bill])
+            .map(|(name, contents)| (name.as_str(), contents.as_slice())),
+    );
+    let statement = provenance(root, options, &crates)?.statement(&subjects);
+    Ok([bill, (PROVENANCE.to_owned(), document(&statement))])
+}
+
+/// What the packages of this working tree are built from.
+fn provenance<'a>(root: &Path, options: &'a Options, crates: &'a [Pin]) -> Result<Sources<'a>> {
+    let commit = provenance::commit(root);
+    if commit.is_none() {
+        eprintln!("the provenance names no commit: build from a clone without changes");
+    }
+    let lock = root.join("Cargo.lock");
+    Ok(Sources {
+        builder: &options.builder,
+        parameters: json!({
+            "registry": options.registry.to_string(),
+            "version": options.version.to_string(),
+            "providerKubernetes": options.provider_kubernetes.as_ref().map(ToString::to_string),
+        }),
+        compiler: Compiler::of(root)?,
+        commit,
+        lock: fs::read(&lock).with_context(|| format!("cannot read {}", lock.display()))?,
+        crates,
+    })
+}
+
+/// A bill of what pip installs into each image, by file.
+fn bills_of_images(root: &Path) -> Result<Vec<File>> {
+    pins::requirements(root)?
+        .into_iter()
+        .map(
+            |Requirements {
+                 service,
+                 release,
+                 pins,
+             }| {
+                let tag = RELEASES
+                    .iter()
+                    .find(|tags| tags.release.to_string() == release)
+                    .and_then(|tags| tags.of(&service))
+                    .with_context(|| format!("no image is of {service} {release}"))?;
+                let name = format!("{REGISTRY}/{service}");
+                let bill = bom::bill("container", &name, tag, Registry::Pypi, &pins);
+                Ok((format!("{service}-{tag}.cdx.json"), document(&bill)))
+            },
+        )
+        .collect()
+}
+
+/// JSON for a file.
+fn document(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
 }
 
 fn archives(

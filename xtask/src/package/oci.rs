@@ -171,7 +171,12 @@ fn blob(contents: &[u8]) -> String {
 }
 
 fn digest(contents: &[u8]) -> String {
-    format!("sha256:{:x}", Sha256::digest(contents))
+    format!("sha256:{}", sha256(contents))
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(contents: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(contents))
 }
 
 /// Owner, group and time are those of nobody and never, so that only path, mode and contents decide the bytes.

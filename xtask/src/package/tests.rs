@@ -1,3 +1,7 @@
+//! The packages as bytes, of small sources and a small program.
+
+mod evidence;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;

@@ -5,7 +5,6 @@ mod run;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use c5c3_program::Build;
 use clap::Args;
 
 use crate::machine;
@@ -88,8 +87,8 @@ fn steps(run: &mut Run, options: &Options) -> Result<()> {
     // The last link takes one core for minutes, and few scenarios need it.
     let shipped = match options.all {
         true => {
-            let build = Build::Release.arguments();
-            Some(run.begin(Step::cargo("program as it is shipped", 600, &build))?)
+            let package = ["xtask", "package"];
+            Some(run.begin(Step::cargo("program as it is shipped", 600, &package))?)
         }
         false => None,
     };
@@ -110,6 +109,10 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
     let lints = ["clippy", "--locked", "--workspace", "--all-targets"];
     let denied = ["--", "-D", "warnings"];
     run.step(&Step::cargo("lints", 180, &[&lints[..], &denied].concat()))?;
+    let docs = ["doc", "--locked", "--workspace", "--no-deps"];
+    run.step(
+        &Step::cargo("documentation", 120, &docs).with_variable("RUSTDOCFLAGS", "-D warnings"),
+    )?;
     let units = ["test", "--locked", "--workspace", "--exclude", "lab"];
     run.step(
         &Step::cargo("tests", 400, &[&units[..], &["--no-fail-fast"]].concat())
@@ -119,6 +122,12 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
         "generated files",
         30,
         &["xtask", "generate", "--check"],
+    ))?;
+    // It prints what is old, and fails for none of it.
+    run.step(&Step::cargo(
+        "age of look-ups",
+        10,
+        &["xtask", "advisories"],
     ))?;
     if fast {
         println!("the scenarios are left out, as --fast asks");

@@ -8,11 +8,11 @@ use super::Cluster;
 use crate::composed::Composed;
 use crate::composite::Scope;
 use crate::manifest::ObjectMeta;
-use crate::manifest::kubernetes::{Credentials, ProviderConfig, ProviderConfigSpec, SecretKeyRef};
+use crate::manifest::kubernetes::{
+    Credentials, PROVIDER_CONFIG, ProviderConfig, ProviderConfigSpec, SecretKeyRef,
+};
+use crate::names::ACCESS;
 use crate::observed::ConditionedStatus;
-
-/// Name of the composed provider configuration.
-pub const ACCESS: &str = "access";
 
 /// provider-kubernetes' own finalizer of a provider configuration. An Object that applies one without it takes it off, the
 /// provider puts it on again, and so on without end (seen with 1.2.1).
@@ -42,9 +42,10 @@ impl Cluster<'_> {
         let metadata = ObjectMeta::named(self.name());
         match composed.scope() {
             Scope::Cluster => {
+                let (api_version, kind) = PROVIDER_CONFIG;
                 let config = ProviderConfig {
-                    api_version: "kubernetes.crossplane.io/v1alpha1",
-                    kind: "ProviderConfig",
+                    api_version,
+                    kind,
                     metadata,
                     spec,
                 };

@@ -1,18 +1,23 @@
 //! Who consumes a pool. The pool's own composer admits claims, alone, so two claims never both believe that they were first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::{Consumer, SharingMode};
 use function_protocol::{Fatal, Request, Response};
 
 use super::Cluster;
-use crate::pools::{Pool, PoolRequest, allows, hosts, requests};
+use crate::pools::{Pool, PoolRequest, allows, hosts, is_restored, requests};
+
+/// How many claims of one namespace a call looks up, and how many in all. A claim may have 1.4 MB, and a call 64 MiB.
+const LOOKUPS_PER_NAMESPACE: usize = 4;
+const LOOKUPS: usize = 24;
 
 impl Cluster<'_> {
     /// The claims that this pool has admitted, first come first. While requests can't be read, those of last time.
     ///
-    /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. Others follow by age, where the nodes that they can't do without fit
-    /// into what the pool can have; a dedicated pool admits one.
+    /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. A claim that was restored from a backup asks
+    /// only once what it composed is handed over to it, and stays until then. Others follow by age, where the nodes that they can't do
+    /// without fit into what the pool can have; a dedicated pool admits one.
     pub fn consumers<K: Pool>(
         &self,
         spec: &K,
@@ -24,6 +29,7 @@ impl Cluster<'_> {
             return Ok(last.to_vec());
         };
         let (mode, sharing) = spec.sharing();
+        requests.extend(self.restored::<K>(last, &requests, request, response));
         requests.retain(|request| allows(sharing, &request.consumer.namespace));
         let last = Last::of(last);
         requests.sort_by_cached_key(|request| seniority(request, &last));
@@ -40,6 +46,9 @@ impl Cluster<'_> {
                 break;
             }
             let before = last.get(&consumer);
+            if before.is_none() && sharing.is_full(admitted.len()) {
+                break;
+            }
             let others = promised.saturating_sub(before.map_or(0, hosts));
             let after = others.saturating_add(hosts(&consumer));
             match before {
@@ -52,6 +61,46 @@ impl Cluster<'_> {
         }
         Ok(admitted)
     }
+
+    /// The consumers of last time that request nothing, and whose claims were restored from a backup. Those whose claims this call
+    /// doesn't look up are kept.
+    fn restored<K: Pool>(
+        &self,
+        last: &[Consumer],
+        requests: &[PoolRequest],
+        request: &Request,
+        response: &mut Response,
+    ) -> Vec<PoolRequest> {
+        let asking: BTreeSet<_> = requests.iter().map(|asked| path(&asked.consumer)).collect();
+        let pools = &self.presets.pool_namespace;
+        let mut lookups: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut left = LOOKUPS;
+        let mut kept = Vec::new();
+        for consumer in last {
+            if consumer.uid.is_none() || asking.contains(&path(consumer)) {
+                continue;
+            }
+            let of_namespace = lookups.entry(&consumer.namespace).or_default();
+            let is_looked_up = left > 0 && *of_namespace < LOOKUPS_PER_NAMESPACE;
+            if is_looked_up {
+                *of_namespace += 1;
+                left -= 1;
+            }
+            if !is_looked_up || is_restored::<K>(consumer, self.metadata, pools, request, response)
+            {
+                kept.push(PoolRequest {
+                    consumer: consumer.clone(),
+                    created: String::new(),
+                });
+            }
+        }
+        kept
+    }
+}
+
+/// Which claim a consumer is, whatever its UID.
+fn path(consumer: &Consumer) -> (&str, &str) {
+    (&consumer.namespace, &consumer.name)
 }
 
 /// Those admitted before in their order, then the others by age.
@@ -65,30 +114,31 @@ fn seniority(request: &PoolRequest, last: &Last<'_>) -> (usize, String, String, 
     )
 }
 
-/// The consumers of last time, by UID, and by name where none was recorded.
+/// The consumers of last time, by UID and by name: a claim that is restored from a backup has another UID.
 struct Last<'a> {
     consumers: &'a [Consumer],
-    positions: BTreeMap<(Option<&'a str>, &'a str, &'a str), usize>,
+    by_uid: BTreeMap<&'a str, usize>,
+    by_path: BTreeMap<(&'a str, &'a str), usize>,
 }
 
 impl<'a> Last<'a> {
     fn of(consumers: &'a [Consumer]) -> Self {
-        let keys = consumers.iter().map(|consumer| match &consumer.uid {
-            Some(uid) => (Some(uid.as_str()), "", ""),
-            None => (None, consumer.namespace.as_str(), consumer.name.as_str()),
-        });
+        let uids = consumers.iter().zip(0..);
+        let uids = uids.filter_map(|(consumer, at)| Some((consumer.uid.as_deref()?, at)));
         Last {
             consumers,
-            positions: keys.zip(0..).collect(),
+            by_uid: uids.collect(),
+            by_path: consumers.iter().map(path).zip(0..).collect(),
         }
     }
 
     /// Where a consumer stood.
     fn position(&self, consumer: &Consumer) -> Option<usize> {
-        let by_uid = (consumer.uid.as_deref(), "", "");
-        let by_name = (None, consumer.namespace.as_str(), consumer.name.as_str());
-        let position = self.positions.get(&by_uid);
-        position.or_else(|| self.positions.get(&by_name)).copied()
+        let uid = consumer.uid.as_deref();
+        let by_uid = uid.and_then(|uid| self.by_uid.get(uid));
+        by_uid
+            .or_else(|| self.by_path.get(&path(consumer)))
+            .copied()
     }
 
     /// A consumer as it was promised nodes.

@@ -7,9 +7,9 @@ use c5c3_api::{ControlPlaneClusterSpec, ControlPlaneClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
 use super::Cluster;
-use super::access::ACCESS;
 use super::shoot::{self, SHOOT, Wanted, Workers};
 use crate::composite::Composite;
+use crate::names::ACCESS;
 use crate::{SETTLED, WAITING};
 
 /// Composes a ControlPlaneCluster.

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorPoolStatus};
+use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorPoolStatus, PoolShare};
 use c5c3_api::hypervisor_cluster::{AvailableCapacity, Phase, default_machine_class};
 use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::access::ACCESS;
 use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
-use super::{Cluster, check_name, size_accepted};
+use super::{Cluster, check_name};
 use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::SystemMachines;
 use crate::manifest::{Kind, Manifest};
-use crate::pools::promised;
+use crate::names::ACCESS;
 use crate::{SETTLED, WAITING};
+
+mod size;
+
+/// Name of the groups of machines that run servers.
+const HYPERVISOR: &str = "hypervisor";
 
 /// The role of nodes that run servers: their label, and the taint that keeps all pods but agents away.
 const ROLE: &str = "node-role.kubernetes.io/hypervisor";
@@ -39,23 +43,19 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let cluster = Cluster::survey(&claim.metadata, request)?;
     let mode = spec.sharing_mode();
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
-    let mut size = least_workers(spec, &consumers, response);
-    if size > spec.workers {
-        // Too small a number was refused: the pool keeps its size, since Gardener would choose whose servers go.
-        size = size.max(shoot::last_size(request, "hypervisor")?.unwrap_or_default());
-    }
+    let size = size::accepted(&claim, &consumers, request, response)?;
     let ironcore = spec.ironcore.as_ref();
     let zones = cluster.zones(&spec.region, &spec.labels)?;
     let system = cluster.presets.gardener.system_machines.as_ref();
     let mut workers = cluster.workers(
         request,
         &Workers {
-            name: "hypervisor",
+            name: HYPERVISOR,
             machine: &ironcore
                 .map_or_else(default_machine_class, |metal| metal.machine_class.clone()),
             zones: &zones,
-            minimum: size.min(spec.max_workers),
-            maximum: spec.max_workers,
+            minimum: size.minimum,
+            maximum: size.maximum,
             volume: None,
             labels: node_labels(spec),
             reserved_for: system.map(|_| ROLE),
@@ -134,8 +134,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster_name: Some(cluster.name().to_owned()),
         network,
         node_count: pool.status.node_count,
+        nodes: pool.status.nodes,
         available_capacity: (capacity != AvailableCapacity::default()).then_some(capacity),
-        consumers,
+        consumers: with_nodes(consumers, &pool.status.shares),
     })?;
     response.composite_ready(Readiness::from(settled));
     response.ttl(if settled { SETTLED } else { WAITING });
@@ -160,27 +161,24 @@ fn system_workers<'a>(system: &'a SystemMachines, zones: &'a [Zone<'a>]) -> Work
     }
 }
 
-/// A pool isn't shrunk below what its consumers were promised.
-fn least_workers(
-    spec: &HypervisorClusterSpec,
-    consumers: &[Consumer],
-    response: &mut Response,
-) -> u32 {
-    let promised = promised(consumers);
-    let needed = promised.saturating_add(spec.sharing.reserve);
-    if consumers.is_empty() || spec.workers >= needed {
-        size_accepted(None, response);
-        return spec.workers;
+/// Says how many nodes each consumer has. Of consumers in several namespaces with one name, only one has the share of that name, so that
+/// nothing is said of them.
+fn with_nodes(mut consumers: Vec<Consumer>, shares: &[PoolShare]) -> Vec<Consumer> {
+    let shares: BTreeMap<&str, &PoolShare> = shares
+        .iter()
+        .map(|share| (share.control_plane.as_str(), share))
+        .collect();
+    let mut namesakes: BTreeMap<String, u32> = BTreeMap::new();
+    for consumer in &consumers {
+        *namesakes.entry(consumer.name.clone()).or_default() += 1;
     }
-    let refusal = format!(
-        "spec.workers is {}, and the pool keeps {needed}: its {} consumers were promised {promised} nodes, and {} are in \
-         reserve",
-        spec.workers,
-        consumers.len(),
-        spec.sharing.reserve
-    );
-    size_accepted(Some(refusal), response);
-    needed
+    for consumer in &mut consumers {
+        let is_only = namesakes.get(&consumer.name) == Some(&1);
+        let share = shares.get(consumer.name.as_str()).filter(|_| is_only);
+        consumer.hosts = share.map(|share| share.hosts);
+        consumer.pending = share.map(|share| share.due.saturating_sub(share.hosts));
+    }
+    consumers
 }
 
 /// Nodes carry their role, and the pool's labels under the project's own prefix.

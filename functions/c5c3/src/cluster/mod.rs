@@ -29,11 +29,22 @@ impl<'a> Cluster<'a> {
     /// Reads the Composition's input, and who owns the Shoot of the cluster's name.
     ///
     /// # Errors
-    /// The Composition's input can't be used.
+    /// The Composition's input can't be used, or it names a provider configuration like the cluster.
     fn survey(metadata: &'a Metadata, request: &Request) -> Result<Self, Fatal> {
+        let presets: ClusterPresets = input::read(request)?;
+        let of_the_site = [
+            &presets.gardener.provider_config,
+            &presets.access.management_provider_config,
+        ];
+        let name = metadata.claim_name();
+        if of_the_site.into_iter().any(|config| config == name) {
+            return Err(Fatal::new(format!(
+                "the name {name} is that of a provider configuration of the site; choose another name"
+            )));
+        }
         Ok(Cluster {
             metadata,
-            presets: input::read(request)?,
+            presets,
             owner: Owner::of(metadata, request, SHOOT),
         })
     }
@@ -74,12 +85,11 @@ fn check_name(metadata: &Metadata, name: &str) -> Result<(), Fatal> {
     )))
 }
 
-/// Says whether a pool gets the size that its spec asks for; `refusal` says why not.
-fn size_accepted(refusal: Option<String>, response: &mut Response) {
-    let (accepted, reason) = match refusal {
-        None => (true, Reason::SizeAccepted),
-        Some(_) => (false, Reason::TooFewWorkers),
+/// Says whether a pool gets the size that its spec asks for, with a hint; or why not.
+fn size_accepted(size: Result<String, String>, response: &mut Response) {
+    let (accepted, reason, message) = match size {
+        Ok(hint) => (true, Reason::SizeAccepted, hint),
+        Err(refusal) => (false, Reason::TooFewWorkers, refusal),
     };
-    let message = refusal.unwrap_or_default();
     transitions::set(response, "SizeAccepted", accepted, reason, message);
 }

@@ -19,7 +19,7 @@ use crate::transitions;
 
 mod workers;
 
-pub use workers::{BareMetal, Workers, Zone, last_size};
+pub use workers::{BareMetal, LastSize, Workers, Zone, divided, last_size};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";
@@ -142,7 +142,7 @@ pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
         (None, Some(operation)) if shoot.status.has_failed() => (
             false,
             Reason::Failed,
-            format!("Gardener gave up: {}", operation.description),
+            format!("Gardener stopped retrying: {}", operation.description),
         ),
         (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, String::new()),
         (None, Some(operation)) => (

@@ -6,7 +6,6 @@ use c5c3_api::storage_cluster::{Capacity, Health, Phase, default_machine_class};
 use c5c3_api::{Reason, StorageClusterSpec, StorageClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
-use super::access::ACCESS;
 use super::shoot::{self, BareMetal, SHOOT, Wanted, Workers, Zone};
 use super::{Cluster, check_name};
 use crate::composed::Creation;
@@ -15,11 +14,14 @@ use crate::input::CephPreset;
 use crate::manifest::Manifest;
 use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
+use crate::names::ACCESS;
 use crate::observed::Observation;
 use crate::{SETTLED, WAITING, transitions};
 
 mod ceph_cluster;
 mod size;
+
+use size::OSDS_PER_HOST;
 
 /// Name of the nodes with disks.
 const DATA: &str = "storage";
@@ -42,7 +44,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
     let size = size::accepted(spec, &consumers, request, response)?;
-    let nodes = nodes(&cluster, spec, size, request)?;
+    let nodes = nodes(&cluster, spec, size.hosts, request)?;
     let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 
     let networking = cluster.networking(request, spec.network)?;
@@ -60,7 +62,9 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         &mut composed,
     )?;
     cluster.access(&mut composed)?;
-    let manifest = Manifest::new(NAMESPACE, NAMESPACE, wanted);
+    let mut manifest = Manifest::new(NAMESPACE, NAMESPACE, wanted);
+    let osds_per_host = (OSDS_PER_HOST.to_owned(), size.osds_per_host.to_string());
+    manifest.metadata.annotations.extend([osds_per_host]);
     let creation = Creation::from(shoot.status.is_up());
     let ready =
         |status: &CephClusterStatus| status.phase == "Ready" && status.ceph.health != "HEALTH_ERR";

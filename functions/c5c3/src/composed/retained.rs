@@ -6,6 +6,7 @@ use function_protocol::{Document, Fatal};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::usages::sides;
 use super::{CREATE_ONLY, Composed, Kept};
 use crate::manifest::ObjectMeta;
 use crate::ownership::{IgnoredStatus, Ownership};
@@ -108,7 +109,7 @@ impl Composed<'_> {
             .collect();
         // Crossplane refuses to delete what a Usage protects, and stops there: the Usage is deleted first.
         for name in &usages {
-            if let Some((of, by)) = name.split_once("-until-")
+            if let Some((of, by)) = sides(name)
                 && let Some(leftover) = leftovers.iter().find(|leftover| leftover.name == of)
                 && self.desired.contains(by)
                 && !leftovers.iter().filter(is_kept).any(|kept| kept.name == of)
@@ -134,8 +135,7 @@ impl Composed<'_> {
             protected.any(|leftover| leftover.name == of)
         };
         for name in usages {
-            let sides = name.split_once("-until-");
-            if let Some((of, by)) = sides
+            if let Some((of, by)) = sides(name)
                 && !self.desired.contains(name)
                 && (is_protected(of) || kept.contains_key(by) || holders.contains(by))
             {

@@ -1,4 +1,4 @@
-//! Rook's kinds (ceph.rook.io/v1), as of Rook 1.15.
+//! Rook's kinds (ceph.rook.io/v1), as of Rook 1.19.
 
 use std::collections::BTreeMap;
 

@@ -118,12 +118,23 @@ pub struct Worker {
     /// What keeps pods away from the nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Taint>,
+    /// How Gardener watches over the machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_controller_manager: Option<MachineControllerManager>,
     /// Whether Gardener's system components run there. Gardener wants one group at least in which they do, which is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_components: Option<SystemComponents>,
     /// What the extension takes for these machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<Value>,
+}
+
+/// How Gardener watches over a group of machines.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineControllerManager {
+    /// After how long a machine whose node isn't ready is replaced.
+    pub machine_health_timeout: &'static str,
 }
 
 /// Keeps pods away that don't tolerate it.

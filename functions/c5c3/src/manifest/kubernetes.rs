@@ -114,6 +114,9 @@ pub struct ProviderConfigRef<'a> {
     pub name: &'a str,
 }
 
+/// Group, version and kind of a provider configuration for cluster-scoped Objects.
+pub const PROVIDER_CONFIG: (&str, &str) = ("kubernetes.crossplane.io/v1alpha1", "ProviderConfig");
+
 /// A ProviderConfig (or ClusterProviderConfig): the kubeconfig of one cluster, in a Secret.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -61,18 +61,35 @@ impl Recipe<'_> {
             composed.describe(NAMESPACE, requests);
             self.site.creation()
         };
-        let namespace = self.namespace_manifest();
+        let namespace = self.namespace_manifest()?;
         let cluster = self.site.control_plane.name.name();
         composed.object(NAMESPACE, cluster, namespace, creation, is_active)?;
         Ok(())
     }
 
     /// The control plane's namespace, which is called the same in every cluster.
-    pub fn namespace_manifest(&self) -> Namespace {
+    ///
+    /// # Errors
+    /// The Composition's input has no preset for the claim's size.
+    pub fn namespace_manifest(&self) -> Result<Namespace, Fatal> {
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
+        let mariadb = &self
+            .presets
+            .size(self.cluster.spec.size)?
+            .infrastructure
+            .mariadb;
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
+        let has_helpers = mariadb.is_galera() || mariadb.max_scale().is_some();
+        let needs_baseline = mariadb.external.is_none() && has_helpers;
         let levels = [
-            ("enforce", "baseline"),
+            (
+                "enforce",
+                if needs_baseline {
+                    "baseline"
+                } else {
+                    "restricted"
+                },
+            ),
             ("audit", "restricted"),
             ("warn", "restricted"),
         ];
@@ -84,10 +101,10 @@ impl Recipe<'_> {
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
-        Namespace::new(ObjectMeta {
+        Ok(Namespace::new(ObjectMeta {
             labels: labels.into_iter().chain(pod_security).collect(),
             ..ObjectMeta::named(self.names.namespace())
-        })
+        }))
     }
 
     /// Wants the ControlPlane.
@@ -119,6 +136,7 @@ impl Recipe<'_> {
             }),
             tempest: self.tempest(preset, composed),
             access: self.access(composed),
+            bootstrap: self.bootstrap(composed)?,
             global: self.global(composed),
             ..ControlPlaneSpec::default()
         };

@@ -1,5 +1,6 @@
-//! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, then the ControlPlane, then its keys of
-//! Ceph, Ceph's pools and the tenant's clouds.yaml, then the namespace; consumed pools last of all.
+//! The order of deletion: shares, whose nodes are drained through the ControlPlane's Nova, and Ceph's pools, which Rook keeps
+//! while they have images; then the ControlPlane, by which both are emptied; then its keys of Ceph and the tenant's clouds.yaml,
+//! then the namespace; consumed pools last of all.
 
 use function_protocol::Fatal;
 
@@ -30,9 +31,9 @@ impl Recipe<'_> {
         for (pool, storage) in self.site.storages.iter().zip(&storages.each) {
             for data in data(storage) {
                 composed.order(
-                    &data,
                     CONTROL_PLANE,
-                    "the control plane keeps its data there",
+                    &data,
+                    "volumes and images are deleted through the control plane",
                 )?;
                 composed.order(NAMESPACE, &data, "its data go before the namespace")?;
                 hold(pool, &data, composed)?;

@@ -1,6 +1,6 @@
 //! How clients outside the cluster reach a claim's APIs: under the site's domain.
 
-use c5c3_api::control_plane::{ControlPlaneServices, Overrides};
+use c5c3_api::control_plane::ControlPlaneServices;
 use c5c3_api::parts::Exposure;
 use function_protocol::Fatal;
 
@@ -10,7 +10,8 @@ use super::Recipe;
 const CLUSTER: &str = "{controlPlaneCluster}";
 
 impl Recipe<'_> {
-    /// Gives the API of every service a host name of this claim's own, `<service>.<claim>.<domain>`, where the site has a domain.
+    /// Gives the API of every service, and the consoles of servers, a host name of this claim's own, `<service>.<claim>.<domain>`,
+    /// where the site has a domain.
     ///
     /// # Errors
     /// The Composition's input names one host for all claims, no domain, or not exactly one way.
@@ -32,14 +33,14 @@ impl Recipe<'_> {
             }
             None => String::new(),
         };
-        for (name, overrides) in all(services) {
-            if overrides.expose.is_some() {
+        for (name, field, expose) in all(services) {
+            if expose.is_some() {
                 return Err(Fatal::new(format!(
-                    "the Composition's input sets services.{name}.expose, one host name for all claims: remove it, and set \
-                     exposure instead"
+                    "the Composition's input sets services.{field}, one host name for all claims: remove it, and set exposure \
+                     instead"
                 )));
             }
-            overrides.expose = site.map(|site| Exposure {
+            *expose = site.map(|site| Exposure {
                 hostname: format!("{name}.{base}"),
                 gateway: site.gateway.clone(),
                 ingress: site.ingress.clone(),
@@ -49,15 +50,39 @@ impl Recipe<'_> {
     }
 }
 
-/// The services that have an API, by the first label of its host name.
-fn all(services: &mut ControlPlaneServices) -> [(&'static str, &mut Overrides); 6] {
+/// What is exposed, by the first label of its host name, and where the input could set it.
+fn all(
+    services: &mut ControlPlaneServices,
+) -> [(&'static str, &'static str, &mut Option<Exposure>); 7] {
+    let ControlPlaneServices {
+        keystone,
+        glance,
+        placement,
+        nova,
+        neutron,
+        cinder,
+        ..
+    } = services;
     [
-        ("keystone", &mut services.keystone.service.overrides),
-        ("glance", &mut services.glance.service.overrides),
-        ("placement", &mut services.placement.overrides),
-        ("nova", &mut services.nova.overrides),
-        ("neutron", &mut services.neutron.overrides),
-        ("cinder", &mut services.cinder.overrides),
+        (
+            "keystone",
+            "keystone.expose",
+            &mut keystone.service.overrides.expose,
+        ),
+        (
+            "glance",
+            "glance.expose",
+            &mut glance.service.overrides.expose,
+        ),
+        (
+            "placement",
+            "placement.expose",
+            &mut placement.overrides.expose,
+        ),
+        ("nova", "nova.expose", &mut nova.overrides.expose),
+        ("novnc", "nova.consoles", &mut nova.consoles),
+        ("neutron", "neutron.expose", &mut neutron.overrides.expose),
+        ("cinder", "cinder.expose", &mut cinder.overrides.expose),
     ]
 }
 

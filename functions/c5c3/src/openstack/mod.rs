@@ -2,6 +2,7 @@
 //! keys, a share of each hypervisor pool, the path of what its agents need.
 
 mod agents;
+mod bootstrap;
 mod ceph;
 mod control_plane;
 mod deletion;

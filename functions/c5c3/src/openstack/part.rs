@@ -32,12 +32,16 @@ impl Part {
             requested.map(|requested| requested.min(limit.unwrap_or(requested)))
         };
         let max_hosts = within(get(|share| share.max_hosts), limits.max_hosts).or(preset.max_hosts);
-        let min_hosts = within(get(|share| share.min_hosts), limits.min_hosts);
+        let min_hosts = match spec.services.nova {
+            true => {
+                within(get(|share| share.min_hosts), limits.min_hosts).unwrap_or(preset.min_hosts)
+            }
+            // Without servers, no node is kept from others.
+            false => 0,
+        };
         Part {
             weight: within(get(|share| share.weight), limits.weight).unwrap_or(preset.weight),
-            min_hosts: min_hosts
-                .unwrap_or(preset.min_hosts)
-                .min(max_hosts.unwrap_or(u32::MAX)),
+            min_hosts: min_hosts.min(max_hosts.unwrap_or(u32::MAX)),
             max_hosts,
         }
     }

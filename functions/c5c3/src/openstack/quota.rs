@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, Service};
-use c5c3_api::parts::Resources;
+use c5c3_api::parts::{ApiComponent, Resources};
 use function_protocol::Fatal;
 
 use super::Recipe;
@@ -169,15 +169,19 @@ fn components(preset: &SizePreset) -> Vec<(u32, &Resources)> {
         let most = service.autoscaling.as_ref().map(|most| most.max_replicas);
         (most.unwrap_or(service.replicas), &service.resources)
     }
+    fn api<const N: u32>(api: &ApiComponent<N>) -> (u32, &Resources) {
+        let most = api.autoscaling.as_ref().map(|most| most.max_replicas);
+        (most.unwrap_or(api.replicas), &api.resources)
+    }
     let mut components = vec![
         service(&keystone.service),
         service(&glance.service),
         service(placement),
-        (nova.api.replicas, &nova.api.resources),
+        api(&nova.api),
         (nova.scheduler.replicas, &nova.scheduler.resources),
         (nova.conductor.replicas, &nova.conductor.resources),
-        (neutron.api.replicas, &neutron.api.resources),
-        (cinder.api.replicas, &cinder.api.resources),
+        api(&neutron.api),
+        api(&cinder.api),
         (cinder.scheduler.replicas, &cinder.scheduler.resources),
     ];
     let volume = cinder.volume.iter();
@@ -256,6 +260,22 @@ mod tests {
                 ("requests.memory", "99Gi"),
                 ("requests.storage", "703Gi"),
             ]
+        );
+    }
+
+    #[test]
+    fn a_quota_has_room_for_the_most_replicas_of_an_api() {
+        let most = |api: serde_json::Value| {
+            let preset: SizePreset = serde_json::from_value(serde_json::json!({
+                "infrastructure": {}, "services": { "nova": { "api": api } }, "share": { "weight": 1 },
+            }))
+            .unwrap();
+            components(&preset)[3].0
+        };
+        let scaled = serde_json::json!({ "replicas": 3, "autoscaling": { "maxReplicas": 9 } });
+        assert_eq!(
+            [most(serde_json::json!({ "replicas": 5 })), most(scaled)],
+            [5, 9]
         );
     }
 }

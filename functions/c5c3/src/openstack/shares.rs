@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::HypervisorClusterSpec;
 use c5c3_api::control_plane::ControlPlaneStatus;
 use c5c3_api::hypervisor::{Agents, Aggregate, HypervisorShareSpec, HypervisorShareStatus};
 use c5c3_api::parts::AgentEndpoint;
+use c5c3_api::{Condition, HypervisorClusterSpec};
 use function_protocol::Fatal;
 
 use super::Recipe;
@@ -14,10 +14,20 @@ use crate::composed::Composed;
 use crate::composite::Metadata;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
-use crate::pools::PoolComposite;
+use crate::pools::{PoolComposite, is_claim};
 
 /// Label of a pool that becomes Nova's availability zone.
 const ZONE: &str = "availability-zone";
+
+/// What stands for a label in the trait of a pool itself.
+const POOL: &str = "pool";
+
+/// The share's condition about its aggregate in Nova.
+const AGGREGATE_READY: &str = "AggregateReady";
+
+/// Follows a share that nobody has looked at.
+const NOT_REPORTED: &str = " (the hypervisor-pool-operator of that cluster hasn't reported it: the platform team installs the \
+                            chart hypervisor-pool-operator there)";
 
 impl Kind for HypervisorShareSpec {
     const API_VERSION: &'static str = "hypervisor.c5c3.io/v1alpha1";
@@ -31,6 +41,8 @@ pub struct Shares {
     pub hosts: BTreeMap<String, u32>,
     /// What isn't ready, in words.
     pub waiting: Vec<String>,
+    /// Whether Nova has the aggregate of each pool, as its share says.
+    pub aggregates: Vec<(String, Condition)>,
 }
 
 /// Name of the composed resource for a pool.
@@ -39,9 +51,12 @@ pub fn resource(pool: &str) -> String {
 }
 
 impl Recipe<'_> {
-    /// Wants a share of every hypervisor pool.
+    /// Wants a share of every hypervisor pool, where Nova runs servers on them.
     pub fn shares(&self, composed: &mut Composed<'_>) -> Result<Shares, Fatal> {
         let mut shares = Shares::default();
+        if !self.cluster.spec.services.nova {
+            return Ok(shares);
+        }
         let control_plane = composed.observation::<ControlPlaneStatus>(CONTROL_PLANE);
         let reported = control_plane.status.agent_endpoints;
         for (pool, part) in self.site.hypervisors.iter().zip(&self.parts) {
@@ -83,8 +98,18 @@ impl Recipe<'_> {
             };
             let leased = observation.status.host_count.unwrap_or_default();
             shares.hosts.insert(pool.name.to_string(), leased);
+            let conditions = &observation.status.conditions;
             if observation.exists && !(observation.synced && is_ready(&observation.status)) {
-                shares.waiting.push(format!("HypervisorShare in {name}"));
+                let why = match observation.synced && conditions.is_empty() {
+                    true => NOT_REPORTED,
+                    false => "",
+                };
+                shares
+                    .waiting
+                    .push(format!("HypervisorShare in {name}{why}"));
+            }
+            if let Some(aggregate) = condition(conditions, AGGREGATE_READY) {
+                shares.aggregates.push((name.to_owned(), aggregate.clone()));
             }
         }
         Ok(shares)
@@ -108,8 +133,9 @@ impl Recipe<'_> {
 /// The nodes that a pool has promised the claim.
 fn promised(pool: &PoolComposite<HypervisorClusterSpec>, claim: &Metadata) -> Option<u32> {
     let mut consumers = pool.status.consumers.iter();
-    let own = consumers.find(|consumer| consumer.uid.as_deref() == claim.stored_uid())?;
-    own.uid.as_ref().and(own.min_hosts)
+    consumers
+        .find(|consumer| is_claim(consumer, claim))?
+        .min_hosts
 }
 
 fn is_ready(status: &HypervisorShareStatus) -> bool {
@@ -131,22 +157,14 @@ fn aggregate(name: &str, pool: &HypervisorClusterSpec) -> Aggregate {
     }
 }
 
-/// Returns Placement's custom traits, `CUSTOM_TIER_PREMIUM` for `tier: premium`
-/// (<https://docs.openstack.org/placement/latest/user/index.html>: `CUSTOM_[A-Z0-9_]+`).
+/// Returns Placement's custom traits: `CUSTOM_POOL_HV_POOL_A` for the pool itself, and `CUSTOM_TIER_PREMIUM` for the label `tier: premium`.
 ///
 /// # Errors
 /// Two labels become one trait.
 fn traits(name: &str, pool: &HypervisorClusterSpec) -> Result<Vec<String>, Fatal> {
     let mut labels: BTreeMap<String, String> = BTreeMap::new();
     for (label, value) in qualities(pool) {
-        let upper = |character: char| match character.is_ascii_alphanumeric() {
-            true => character.to_ascii_uppercase(),
-            false => '_',
-        };
-        let custom: String = format!("CUSTOM_{label}_{value}")
-            .chars()
-            .map(upper)
-            .collect();
+        let custom = custom(label, value);
         let label = format!("{label}: {value}");
         if let Some(other) = labels.insert(custom.clone(), label.clone()) {
             return Err(Fatal::new(format!(
@@ -154,5 +172,18 @@ fn traits(name: &str, pool: &HypervisorClusterSpec) -> Result<Vec<String>, Fatal
             )));
         }
     }
+    labels.entry(custom(POOL, name)).or_default();
     Ok(labels.into_keys().collect())
+}
+
+/// Returns a custom trait (<https://docs.openstack.org/placement/latest/user/index.html>: `CUSTOM_[A-Z0-9_]+`).
+fn custom(label: &str, value: &str) -> String {
+    let upper = |character: char| match character.is_ascii_alphanumeric() {
+        true => character.to_ascii_uppercase(),
+        false => '_',
+    };
+    format!("CUSTOM_{label}_{value}")
+        .chars()
+        .map(upper)
+        .collect()
 }

@@ -95,6 +95,11 @@ impl Site {
         })
     }
 
+    /// Whether the claim has been served before.
+    pub fn was_served(&self) -> bool {
+        self.started
+    }
+
     /// Whether the namespace may be created. It is observed before, while the claim asks its pools to admit it: once every
     /// pool could, so that a claim that can't be served counts nowhere.
     pub fn creation(&self) -> Creation {

@@ -6,7 +6,7 @@ use c5c3_api::openstack_cluster::{
     ConsumedPools, ConsumedStoragePool, Phase, ResourceStatus,
 };
 use c5c3_api::parts::Quantity;
-use c5c3_api::{OpenStackClusterStatus, Reason};
+use c5c3_api::{Condition, OpenStackClusterStatus, Reason};
 use function_protocol::{Fatal, Readiness, Response};
 
 use super::Recipe;
@@ -57,6 +57,7 @@ impl Recipe<'_> {
         let phase = self.phase(findings, settled, verdict);
         self.conditions(findings, &problems, response);
         self.tests_passed(control_plane, response);
+        self.flavors_allowed(response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {
@@ -105,24 +106,14 @@ impl Recipe<'_> {
         problems: &[(Reason, String)],
         response: &mut Response,
     ) {
-        match unsupported(&self.cluster.spec) {
-            Some(message) => {
-                transitions::set(
-                    response,
-                    "ServicesSupported",
-                    false,
-                    Reason::Unsupported,
-                    message,
-                );
-            }
-            None => transitions::set(
-                response,
-                "ServicesSupported",
-                true,
-                Reason::Supported,
-                String::new(),
-            ),
-        }
+        let unsupported = unsupported(&self.cluster.spec);
+        let (holds, reason) = match &unsupported {
+            Some(_) => (false, Reason::Unsupported),
+            None => (true, Reason::Supported),
+        };
+        let message = unsupported.unwrap_or_default();
+        transitions::set(response, "ServicesSupported", holds, reason, message);
+        self.access_offered(response);
         let (reason, message) = match &findings.exceeded {
             Some(message) => (Reason::LimitExceeded, message.clone()),
             None => (Reason::Accepted, String::new()),
@@ -156,6 +147,7 @@ impl Recipe<'_> {
         let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
         self.part(response, "HypervisorsReady", &findings.shares.waiting);
+        aggregates_ready(&findings.shares.aggregates, response);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);
@@ -179,6 +171,29 @@ impl Recipe<'_> {
             ),
         };
         transitions::set(response, "ControlPlaneReady", holds, reason, message);
+    }
+
+    /// Says whether those outside the cluster can use the APIs, as far as the site decides it.
+    fn access_offered(&self, response: &mut Response) {
+        let site = [
+            (
+                self.presets.exposure.is_some(),
+                "the APIs have names of Services only, which pods of the control plane cluster reach: the platform team sets \
+                 exposure in the Composition's input",
+            ),
+            (
+                self.presets.tenant_access.is_some(),
+                "no credentials are handed out: the platform team sets tenantAccess in the Composition's input",
+            ),
+        ];
+        let lacking = site.iter().filter(|(offered, _)| !offered);
+        let lacking: Vec<&str> = lacking.map(|(_, lacking)| *lacking).collect();
+        let (holds, reason) = match lacking.is_empty() {
+            true => (true, Reason::Offered),
+            false => (false, Reason::NotOffered),
+        };
+        let message = lacking.join("; ");
+        transitions::set(response, "AccessOffered", holds, reason, message);
     }
 
     /// Says what is kept although the claim no longer wants it, and how to delete it.
@@ -241,6 +256,7 @@ impl Recipe<'_> {
             available_capacity: pool
                 .composite
                 .as_ref()
+                .filter(|_| pool.is_eligible())
                 .and_then(|composite| composite.status.capacity.as_ref())
                 .and_then(|capacity| capacity.available.clone()),
         });
@@ -250,10 +266,12 @@ impl Recipe<'_> {
         }
     }
 
-    /// What is in Ceph; nothing before anything may be created there.
+    /// What is in Ceph; nothing before anything may be created there, nor for a claim whose namespace is another owner's.
     fn ceph_resources(&self, findings: &Findings) -> Option<CephResources> {
         let ceph = &findings.ceph;
-        if self.site.creation() == Creation::Held && !findings.control_plane.exists {
+        let may_create =
+            self.site.creation() == Creation::Allowed && !self.site.owner.root_is_foreign();
+        if !may_create && !findings.control_plane.exists {
             return None;
         }
         let pool = |purpose: Rbd| {
@@ -269,7 +287,7 @@ impl Recipe<'_> {
                 ..CephPoolStatus::default()
             })
         };
-        let quota = self.cluster.spec.storage.ceph.volume_pool.quota_gb;
+        let quota = self.quota_gb(Rbd::Volumes).ok().flatten();
         let first = self.site.storages.first()?.name.name();
         let client = self.cluster.spec.services.cinder.then(|| CephClientStatus {
             name: Some(self.names.with(Client::Cinder.service())),
@@ -277,7 +295,7 @@ impl Recipe<'_> {
         });
         Some(CephResources {
             volume_pool: pool(Rbd::Volumes).map(|pool| CephPoolStatus {
-                quota_bytes: (quota > 0).then_some(quota as f64 * 1e9).and_then(exact),
+                quota_bytes: quota.map(|quota| quota as f64 * 1e9).and_then(exact),
                 available_bytes: self.available_bytes(),
                 ..pool
             }),
@@ -310,6 +328,25 @@ impl Recipe<'_> {
             .then(|| free.iter().sum())
             .and_then(exact)
     }
+}
+
+/// Says whether Nova has the aggregates of the pools, once a share reports one.
+fn aggregates_ready(aggregates: &[(String, Condition)], response: &mut Response) {
+    let mut unready = aggregates.iter();
+    let unready = unready.find(|(_, aggregate)| aggregate.status != "True");
+    let Some((pool, aggregate)) = unready.or(aggregates.first()) else {
+        return;
+    };
+    let holds = aggregate.status == "True";
+    let message = match holds {
+        true => String::new(),
+        false => format!("HypervisorShare in {pool}: {}", aggregate.message),
+    };
+    let said = Condition {
+        message,
+        ..aggregate.clone()
+    };
+    transitions::repeat(response, "AggregatesReady", holds, &said, false);
 }
 
 /// Returns so many bytes, unless they are more than a JSON number can hold exactly.

@@ -8,6 +8,10 @@ use super::site::Site;
 use crate::composed::{Composed, Creation};
 use crate::names::Names;
 
+/// Fewest copies of what a new claim stores: with one copy, its disk takes the data with it. Claims of earlier versions keep one copy
+/// until they ask for more.
+const LEAST_COPIES: u32 = 2;
+
 /// Everything wanted in Ceph.
 pub struct Storages {
     /// One for each storage pool, in the claim's order.
@@ -134,7 +138,7 @@ impl Storages {
                 filesystem: position == 0 && wants_filesystem(spec),
                 object_store: position == 0 && spec.storage.ceph.object_store.enabled,
             };
-            storage.check(spec)?;
+            storage.check(spec, if site.was_served() { 1 } else { LEAST_COPIES })?;
             each.push(storage);
         }
         Ok(Storages { each })
@@ -165,7 +169,8 @@ impl Storage {
             .is_some_and(|spec| spec.arbiter_cluster.is_some())
     }
 
-    fn check(&self, claim: &OpenStackClusterSpec) -> Result<(), Fatal> {
+    /// Refuses fewer copies than `least`, or more than the pool has room for.
+    fn check(&self, claim: &OpenStackClusterSpec, least: u32) -> Result<(), Fatal> {
         let Some(hosts) = self.spec.as_ref().map(|spec| spec.workers) else {
             return Ok(());
         };
@@ -203,12 +208,12 @@ impl Storage {
         }
         match copies
             .into_iter()
-            .find(|(_, copies)| *copies == 0 || *copies > most)
+            .find(|(_, copies)| *copies < least || *copies > most)
         {
             None => Ok(()),
             Some((field, copies)) => Err(Fatal::new(format!(
                 "spec.storage.ceph.{field} is {copies}, and storage pool {} keeps each copy {domain} of its own \
-                 and has {most}; choose 1 to {most}",
+                 and has {most}; choose {LEAST_COPIES} to {most}",
                 self.cluster
             ))),
         }

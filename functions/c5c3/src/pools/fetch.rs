@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Kind;
+use c5c3_api::{Consumer, Kind, OpenStackClusterSpec};
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 
 use super::{Pool, PoolComposite};
@@ -65,6 +65,25 @@ pub(super) fn fetch<K: Pool>(
     } else {
         Some(found)
     })
+}
+
+/// Asks for the claim of a consumer: a composite resource, by the name and namespace that only an API server writes.
+pub(super) fn claim(scope: Scope, consumer: &Consumer) -> Selector {
+    let Consumer {
+        name, namespace, ..
+    } = consumer;
+    let by_name = Match::Name(name.clone());
+    let (namespace, by) = match scope {
+        Scope::Namespaced => (Some(namespace.clone()), by_name),
+        Scope::Cluster if namespace.is_empty() => (None, by_name),
+        Scope::Cluster => (None, Match::Labels(claim_labels(namespace, name))),
+    };
+    Selector {
+        api_version: OpenStackClusterSpec::api_version(),
+        kind: kind::<OpenStackClusterSpec>(scope),
+        namespace,
+        by,
+    }
 }
 
 /// What the composite resources of a kind are called.

@@ -1,27 +1,32 @@
 //! Finding the clusters a claim names, and whether it may use them.
 
 mod fetch;
+mod problem;
 mod requests;
+mod restored;
 
 use c5c3_api::{
-    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, PoolName, Reason,
-    Sharing, SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster,
+    Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
+    PoolName, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster,
     storage_cluster,
 };
 use function_protocol::{Fatal, Request, Response};
 use serde::de::DeserializeOwned;
-use thiserror::Error;
 
 use crate::composite::{Composite, Metadata};
 
 use fetch::fetch;
 pub use fetch::kind;
+pub use problem::Problem;
 pub use requests::{Asked, PoolRequest, ask, asked, requests};
+pub use restored::is_restored;
 
 /// A kind of cluster that control planes consume.
 pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
     /// What people call it.
     const NOUN: &'static str;
+    /// The clusters of this kind that a claim names.
+    fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName>;
     /// Its region.
     fn region(&self) -> &str;
     /// Whether it can be consumed, and what its phase is called.
@@ -40,6 +45,9 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
 
 impl Pool for ControlPlaneClusterSpec {
     const NOUN: &'static str = "control plane cluster";
+    fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
+        claim.control_plane_cluster().into_iter().collect()
+    }
     fn nodes(status: &Self::Status) -> Option<Cidr> {
         status.network?.nodes
     }
@@ -60,6 +68,9 @@ impl Pool for ControlPlaneClusterSpec {
 
 impl Pool for HypervisorClusterSpec {
     const NOUN: &'static str = "hypervisor pool";
+    fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
+        claim.hypervisor_clusters.clone()
+    }
     fn nodes(status: &Self::Status) -> Option<Cidr> {
         status.network?.nodes
     }
@@ -84,6 +95,9 @@ impl Pool for HypervisorClusterSpec {
 
 impl Pool for StorageClusterSpec {
     const NOUN: &'static str = "storage pool";
+    fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
+        claim.storage_clusters.clone()
+    }
     fn nodes(status: &Self::Status) -> Option<Cidr> {
         status.network?.nodes
     }
@@ -121,94 +135,6 @@ pub struct Named<K: Pool> {
     pub composite: Option<PoolComposite<K>>,
     /// Why it can't be consumed now.
     pub problem: Option<Problem>,
-}
-
-/// Why a cluster can't be consumed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
-    /// Crossplane hasn't fetched it yet.
-    #[error("it isn't read yet")]
-    Unread,
-    /// No cluster has that name.
-    #[error("it doesn't exist in namespace {namespace}; create it or name another")]
-    Missing {
-        /// Where it was looked for.
-        namespace: String,
-    },
-    /// It is being deleted.
-    #[error("it is being deleted; name another")]
-    Deleting,
-    /// It belongs to another region.
-    #[error("it is in region {region}; name one of the claim's region")]
-    OtherRegion {
-        /// The pool's region.
-        region: String,
-    },
-    /// It takes no claims from this namespace.
-    #[error(
-        "it doesn't allow claims from namespace {namespace}; ask its owner to add it to sharing.allowedNamespaces"
-    )]
-    NotAllowed {
-        /// The claim's namespace.
-        namespace: String,
-    },
-    /// It serves another claim alone.
-    #[error("it is dedicated to {namespace}/{name}; name another")]
-    Dedicated {
-        /// The holder's namespace.
-        namespace: String,
-        /// The holder's name.
-        name: String,
-    },
-    /// Its composer hasn't admitted the claim yet.
-    #[error("it hasn't admitted this claim yet")]
-    AwaitingAdmission,
-    /// Its nodes have addresses of another cluster that the claim names.
-    #[error(
-        "its nodes have {nodes}, and {other} has {taken}; name another, or make one of them anew with other network.nodes"
-    )]
-    NetworkTaken {
-        /// Addresses of its nodes.
-        nodes: Cidr,
-        /// The other cluster.
-        other: String,
-        /// Addresses of the other cluster's nodes.
-        taken: Cidr,
-    },
-    /// The nodes that it can have are promised to others.
-    #[error(
-        "it has {free} nodes to promise and the claim needs {needed}; raise the pool's maxWorkers or name another"
-    )]
-    Full {
-        /// Nodes that no consumer was promised.
-        free: u32,
-        /// Nodes that the claim can't do without.
-        needed: u32,
-    },
-    /// It isn't ready.
-    #[error("it is {phase}")]
-    NotReady {
-        /// The pool's phase.
-        phase: String,
-    },
-}
-
-impl Problem {
-    /// The reason of a condition.
-    pub fn reason(&self) -> Reason {
-        match self {
-            Problem::Unread => Reason::PoolLookupFailed,
-            Problem::Missing { .. } => Reason::PoolMissing,
-            Problem::Deleting => Reason::PoolDeleting,
-            Problem::OtherRegion { .. } => Reason::PoolInOtherRegion,
-            Problem::NotAllowed { .. } => Reason::PoolNotAllowed,
-            Problem::Dedicated { .. } => Reason::PoolDedicated,
-            Problem::AwaitingAdmission => Reason::PoolAwaitingAdmission,
-            Problem::NetworkTaken { .. } => Reason::PoolNetworkTaken,
-            Problem::Full { .. } => Reason::PoolFull,
-            Problem::NotReady { .. } => Reason::PoolNotReady,
-        }
-    }
 }
 
 impl<K: Pool> Named<K> {
@@ -336,20 +262,22 @@ impl Asker<'_> {
             });
         }
         let consumers = K::consumers(&pool.status);
-        let is_admitted = consumers.iter().any(|consumer| self.is_claim(consumer));
-        if let (SharingMode::Dedicated, false, Some(holder)) =
-            (mode, is_admitted, consumers.first())
-        {
-            return Some(Problem::Dedicated {
-                namespace: holder.namespace.clone(),
-                name: holder.name.clone(),
-            });
+        let is_admitted = consumers
+            .iter()
+            .any(|consumer| is_claim(consumer, self.claim));
+        if mode == SharingMode::Dedicated && !is_admitted && !consumers.is_empty() {
+            return Some(Problem::Dedicated);
         }
         if let (false, phase) = K::phase(&pool.status) {
             return Some(Problem::NotReady { phase });
         }
         if is_admitted || self.claim.stored_uid().is_none() {
             return None;
+        }
+        if sharing.is_full(consumers.len()) {
+            return Some(Problem::TooManyConsumers {
+                most: sharing.max_consumers(),
+            });
         }
         let needed = hosts.max(1);
         let free = pool
@@ -361,17 +289,12 @@ impl Asker<'_> {
             None => Some(Problem::AwaitingAdmission),
         }
     }
+}
 
-    /// Whether a consumer is the claim: by UID, by name where one of them has none.
-    fn is_claim(&self, consumer: &Consumer) -> bool {
-        match (&consumer.uid, self.claim.stored_uid()) {
-            (Some(uid), Some(own)) => uid == own,
-            _ => {
-                consumer.namespace == self.claim.claim_namespace()
-                    && consumer.name == self.claim.claim_name()
-            }
-        }
-    }
+/// Whether a consumer is a claim: by UID, or by name and namespace, since a claim that is restored from a backup has another UID.
+pub fn is_claim(consumer: &Consumer, claim: &Metadata) -> bool {
+    let is_same = consumer.uid.as_deref() == claim.stored_uid() && consumer.uid.is_some();
+    is_same || consumer.namespace == claim.claim_namespace() && consumer.name == claim.claim_name()
 }
 
 /// The nodes that all consumers together are promised.

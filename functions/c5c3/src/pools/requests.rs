@@ -154,6 +154,7 @@ impl Requested {
                 namespace: namespace.unwrap_or_default(),
                 uid: Some(composite.uid),
                 min_hosts,
+                ..Consumer::default()
             },
             created: self.annotations.remove(CREATED).unwrap_or_default(),
         })

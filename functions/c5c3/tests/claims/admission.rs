@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::{clusters, openstack};
 
 /// A pool that is stored in a cluster.
-fn pool(file: &str) -> Call {
+pub(crate) fn pool(file: &str) -> Call {
     clusters::pool(file).admitted()
 }
 
 /// The request of a claim for the pool of a call.
-fn asked(pool: &Call, claim: &str, created: &str, min_hosts: u32) -> Value {
+pub(crate) fn asked(pool: &Call, claim: &str, created: &str, min_hosts: u32) -> Value {
     let (namespace, name) = claim.split_once('/').unwrap_or(("", claim));
     let claim = composite(json!({
         "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
@@ -35,7 +35,7 @@ pub(crate) fn asking(file: &str, claims: &[(&str, &str, u32)]) -> Call {
     call.with(requests)
 }
 
-fn admitted(outcome: &Outcome) -> Vec<String> {
+pub(crate) fn admitted(outcome: &Outcome) -> Vec<String> {
     let consumers = outcome.status["consumers"].as_array().into_iter().flatten();
     consumers
         .map(|consumer| text(consumer, "/namespace") + "/" + &text(consumer, "/name"))
@@ -130,6 +130,30 @@ fn claims_that_only_ask_never_grow_a_pool() {
     let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
     assert_eq!(worker["maximum"], json!(100));
     assert_eq!(admitted(&outcome).len(), 100);
+}
+
+#[rstest]
+#[case("control-plane")]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn a_pool_admits_as_many_claims_as_its_owner_says(#[case] file: &str) {
+    let claims = [("a/a", "01", 1), ("b/b", "02", 1), ("c/c", "03", 1)];
+    let mut call = asking(file, &claims);
+    call.composite["spec"]["sharing"] = json!({"maxConsumers": 2});
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome), ["a/a", "b/b"]);
+    call.composite["status"] = outcome.status;
+    call.composite["spec"]["sharing"] = json!({"maxConsumers": 1});
+    assert_eq!(admitted(&call.run()), ["a/a", "b/b"], "they stay");
+}
+
+/// The list of consumers has to fit into etcd.
+#[test]
+fn a_pool_admits_a_thousand_claims_at_most() {
+    let names: Vec<String> = (0..1001).map(|number| format!("t/{number}")).collect();
+    let claims: Vec<(&str, &str, u32)> =
+        names.iter().map(|name| (name.as_str(), "01", 1)).collect();
+    assert_eq!(admitted(&asking("st-pool-a", &claims).run()).len(), 1000);
 }
 
 #[test]
@@ -276,6 +300,28 @@ fn a_full_pool_says_how_many_nodes_are_missing() {
     assert_eq!(
         outcome.conditions["PoolsReady"].2.split("; ").nth(1),
         Some("hypervisor pool hv-pool-a: it has 0 nodes to promise and the claim needs 1")
+    );
+}
+
+#[test]
+fn a_claim_does_not_ask_a_pool_that_admits_no_more() {
+    let mut call = eligible();
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "st-pool-a" {
+            pool["spec"]["sharing"] = json!({"maxConsumers": 1});
+            pool["status"]["consumers"] = json!([{"name": "z", "namespace": "z", "uid": "z"}]);
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.desired.len(), 0);
+    let (_, reason, message) = &outcome.conditions["PoolsReady"];
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        (
+            "PoolFull",
+            "storage pool st-pool-a: it has 1 consumers and admits no more; ask its owner to raise sharing.maxConsumers, or \
+             name another"
+        )
     );
 }
 

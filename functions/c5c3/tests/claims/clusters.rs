@@ -1,10 +1,11 @@
 //! The clusters a platform team claims: Shoot, access, Ceph, consumers.
 
+mod shoot;
+mod storage;
+
 use function_c5c3_fixtures::{Call, Outcome, text, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
-
-use super::admission::asking;
 
 pub(crate) fn pool(file: &str) -> Call {
     let claim = yaml(&format!("examples/pools/{file}.yaml")).remove(0);
@@ -16,7 +17,7 @@ pub(crate) fn pool(file: &str) -> Call {
     Call::of(claim, input)
 }
 
-fn running(file: &str) -> (Call, Outcome) {
+pub(super) fn running(file: &str) -> (Call, Outcome) {
     pool(file).running()
 }
 
@@ -59,54 +60,20 @@ fn a_cluster_becomes_ready_step_by_step(#[case] file: &str, #[case] objects: &[&
     assert_eq!(last.composite_ready, Some(true));
 }
 
-#[test]
-fn a_shoot_whose_name_gardener_would_refuse_is_shortened() {
-    let outcome = pool("control-plane").run();
-    let metadata = &outcome.manifest("shoot")["metadata"];
-    assert_eq!(metadata["namespace"], "garden-c5c3");
-    assert_eq!(
-        text(metadata, "/name").len() + "c5c3".len(),
-        21,
-        "{metadata}"
-    );
-    assert_eq!(
-        outcome.desired["access"]["metadata"]["name"],
-        "eu-de-1-control-plane"
-    );
-    assert_eq!(
-        outcome.status["kubeconfig"],
-        "eu-de-1-control-plane-kubeconfig"
-    );
-    assert_eq!(
-        pool("hv-pool-a").run().manifest("shoot")["metadata"]["name"],
-        "hv-pool-a"
-    );
-}
-
+/// Gardener's default is ten minutes, but for machines that are updated in place.
 #[rstest]
-#[case("hv-pool-a")]
-#[case("st-pool-a")]
-fn gardener_never_replaces_or_deletes_bare_metal_by_itself(#[case] file: &str) {
-    let outcome = pool(file).run();
-    let spec = &outcome.manifest("shoot")["spec"];
-    let worker = &spec["provider"]["workers"][0];
+#[case("ManualInPlaceUpdate", Value::Null)]
+#[case("AutoRollingUpdate", json!("8760h"))]
+fn bare_metal_outlasts_a_node_that_is_not_ready(#[case] strategy: &str, #[case] timeout: Value) {
+    let mut call = pool("st-pool-a");
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["updateStrategy"] = json!(strategy);
+    let outcome = call.run();
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(worker["updateStrategy"], strategy);
     assert_eq!(
-        json!([
-            spec["maintenance"]["autoUpdate"],
-            worker["machine"]["image"],
-            worker["updateStrategy"],
-            worker["maxSurge"],
-            worker["maxUnavailable"],
-            worker["annotations"]
-        ]),
-        json!([
-            {"kubernetesVersion": true, "machineImageVersion": false},
-            {"name": "gardenlinux", "version": "1877.0.0"},
-            "ManualInPlaceUpdate",
-            0,
-            1,
-            {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
-        ])
+        worker["machineControllerManager"]["machineHealthTimeout"],
+        timeout
     );
 }
 
@@ -157,211 +124,24 @@ fn only_agents_run_on_hypervisors_where_there_are_other_machines() {
     );
 }
 
+/// A cluster's provider configuration has its name, and would replace the site's own.
 #[rstest]
-#[case("/gardener/maintenance/autoUpdate/machineImageVersion", json!(true),
-    "maintenance.autoUpdate.machineImageVersion is true; set it to false")]
-#[case("/gardener/machineImage", json!({"name": "gardenlinux"}),
-    "machineImage has no version; give the one that machines have")]
-fn an_input_that_lets_gardener_replace_bare_metal_is_refused(
-    #[case] field: &str,
-    #[case] value: Value,
-    #[case] problem: &str,
-) {
-    let mut call = pool("st-pool-a");
-    *call.input.as_mut().unwrap().pointer_mut(field).unwrap() = value;
+#[case::gardener("gardener")]
+#[case::management("management")]
+#[case::of_the_input("landscape")]
+fn cluster_called_like_a_provider_configuration_of_the_site_is_refused(#[case] name: &str) {
+    let mut call = pool("control-plane");
+    call.input.as_mut().unwrap()["gardener"]["providerConfig"] = json!(match name {
+        "landscape" => "landscape",
+        _ => "gardener",
+    });
+    call.composite["metadata"]["labels"]["crossplane.io/claim-name"] = json!(name);
     let outcome = call.run();
-    assert_eq!(
-        outcome.fatal,
-        Some(format!(
-            "the Composition's input lets Gardener replace bare metal, with the servers and data on it: gardener.{problem}"
-        ))
+    let message = format!(
+        "the name {name} is that of a provider configuration of the site; choose another name"
     );
-}
-
-#[test]
-fn control_plane_machines_are_replaced_one_by_one() {
-    let outcome = pool("control-plane").run();
-    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
-    assert_eq!(
-        json!([
-            worker["updateStrategy"],
-            worker["maxSurge"],
-            worker["maxUnavailable"],
-            worker["annotations"]
-        ]),
-        json!(["AutoRollingUpdate", 1, 0, null])
-    );
-}
-
-#[test]
-fn shoot_has_the_configuration_that_its_provider_needs() {
-    let outcome = pool("control-plane").run();
-    let provider = &outcome.manifest("shoot")["spec"]["provider"];
-    let api_version = "openstack.provider.extensions.gardener.cloud/v1alpha1";
-    assert_eq!(
-        json!([
-            provider["infrastructureConfig"],
-            provider["controlPlaneConfig"]
-        ]),
-        json!([
-            {"apiVersion": api_version, "kind": "InfrastructureConfig", "floatingPoolName": "FloatingIP-external",
-             "networks": {"workers": outcome.manifest("shoot")["spec"]["networking"]["nodes"]}},
-            {"apiVersion": api_version, "kind": "ControlPlaneConfig", "loadBalancerProvider": "amphora"},
-        ])
-    );
-}
-
-#[rstest]
-#[case("control-plane", "openstack", "infrastructureConfig")]
-#[case("control-plane", "openstack", "controlPlaneConfig")]
-#[case("hv-pool-a", "ironcore-metal", "infrastructureConfig")]
-fn shoot_without_the_configuration_that_its_provider_needs_is_refused(
-    #[case] file: &str,
-    #[case] provider: &str,
-    #[case] field: &str,
-) {
-    let mut call = pool(file);
-    let gardener = call.input.as_mut().unwrap()["gardener"]
-        .as_object_mut()
-        .unwrap();
-    gardener.remove(field);
-    assert_eq!(
-        call.run().fatal,
-        Some(format!(
-            "the Composition's input has no gardener.{field}, and Gardener refuses Shoots of provider {provider} without one"
-        ))
-    );
-}
-
-#[test]
-fn clusters_have_node_addresses_of_their_own() {
-    let files = [
-        "control-plane",
-        "hv-pool-a",
-        "hv-pool-b",
-        "hv-pool-compliance",
-        "st-pool-a",
-        "st-pool-b",
-        "st-pool-encrypted",
-    ];
-    let nodes = files.map(|file| text(&pool(file).run().status, "/network/nodes"));
-    assert_eq!(
-        nodes,
-        [
-            "10.229.192.0/20",
-            "10.180.160.0/20",
-            "10.153.112.0/20",
-            "10.188.64.0/20",
-            "10.202.144.0/20",
-            "10.217.0.0/20",
-            "10.216.160.0/20"
-        ]
-    );
-}
-
-#[rstest]
-#[case("control-plane")]
-#[case("hv-pool-a")]
-#[case("st-pool-a")]
-fn shoot_has_the_networks_of_its_claim_for_good(#[case] file: &str) {
-    let network =
-        json!({"nodes": "10.20.0.0/24", "pods": "10.21.0.0/16", "services": "10.22.0.0/16"});
-    let mut call = pool(file);
-    call.composite["spec"]["network"] = network.clone();
-    let (mut call, outcome) = call.running();
-    let mut networking = network.clone();
-    networking["type"] = json!("calico");
-    assert_eq!(outcome.manifest("shoot")["spec"]["networking"], networking);
-    assert_eq!(outcome.status["network"], network);
-    call.composite["spec"]["network"] = json!({});
-    call.input.as_mut().unwrap()["gardener"]["networking"]["pods"] = json!("10.99.0.0/16");
-    assert_eq!(
-        call.run().manifest("shoot")["spec"]["networking"],
-        networking
-    );
-}
-
-#[test]
-fn what_gardener_says_reaches_the_claim() {
-    let call = pool("hv-pool-a");
-    let first = call.run();
-    let failed = |_: &str, _: &Value| json!({"lastOperation": {"type": "Create", "state": "Failed", "description": "no machines left"}});
-    let outcome = call.applied(&first, failed).run();
-    assert_eq!(outcome.status["phase"], "Failed");
-    assert_eq!(
-        outcome.conditions["ShootReady"].2,
-        "Gardener gave up: no machines left"
-    );
-}
-
-/// A running storage pool of 10 hosts with 30 disks each, asked to become smaller.
-fn resized(workers: u32, osds: Option<u32>) -> (Value, (String, String, String)) {
-    let (call, before) = running("st-pool-a");
-    let status = |name: &str, manifest: &Value| {
-        let mut status = well(name, manifest);
-        if let ("CephCluster", Some(osds)) = (text(manifest, "/kind").as_str(), osds) {
-            status["storage"] = json!({"osd": {"storeType": {"bluestore": osds}}});
-        }
-        status
-    };
-    let mut call = call.applied(&before, status);
-    call.composite["spec"]["workers"] = json!(workers);
-    let outcome = call.run();
-    let groups = groups(&outcome);
-    let sizes = groups
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|group| group[2].clone());
-    (sizes.collect(), outcome.conditions["SizeAccepted"].clone())
-}
-
-#[test]
-fn storage_pool_keeps_hosts_that_hold_data() {
-    let message = |least| {
-        format!(
-            "spec.workers is 6, and {least} hosts hold data or are needed for copies; the pool keeps 10: remove the OSDs of \
-             the other hosts from Ceph first, or raise spec.workers"
-        )
-    };
-    let refused = |least| {
-        (
-            "False".to_owned(),
-            "TooFewWorkers".to_owned(),
-            message(least),
-        )
-    };
-    let accepted = ("True".to_owned(), "SizeAccepted".to_owned(), String::new());
-    assert_eq!(resized(6, Some(300)), (json!([4, 3, 3]), refused(10)));
-    assert_eq!(resized(6, Some(181)), (json!([4, 3, 3]), refused(7)));
-    assert_eq!(
-        resized(6, None),
-        (json!([4, 3, 3]), refused(10)),
-        "nothing is known of the disks"
-    );
-    assert_eq!(resized(6, Some(180)), (json!([2, 2, 2]), accepted.clone()));
-    assert_eq!(resized(12, None), (json!([4, 4, 4]), accepted));
-}
-
-#[test]
-fn hypervisor_pool_keeps_its_size_when_a_smaller_one_is_refused() {
-    let claims = [("t/one", "01", 1), ("t/two", "01", 1), ("t/three", "01", 1)];
-    let (call, before) = asking("hv-pool-b", &claims).running();
-    let mut call = call.applied(&before, well);
-    call.composite["spec"]["workers"] = json!(3);
-    assert_eq!(groups(&call.run())[0][2], 100);
-    call.composite["spec"]["workers"] = json!(5);
-    assert_eq!(groups(&call.run())[0][2], 5);
-}
-
-#[test]
-fn hypervisor_pool_never_exceeds_max_workers() {
-    let claims = ["t/one", "t/two", "t/three", "t/four"].map(|claim| (claim, "01", 1));
-    let mut call = asking("hv-pool-b", &claims);
-    call.composite["spec"]["workers"] = json!(2);
-    call.composite["spec"]["maxWorkers"] = json!(2);
-    let group = &groups(&call.run())[0];
-    assert_eq!((&group[2], &group[3]), (&json!(2), &json!(2)));
+    assert_eq!(outcome.fatal, Some(message));
+    assert_eq!(outcome.desired.len(), 0);
 }
 
 #[test]
@@ -388,25 +168,8 @@ fn a_pool_being_changed_by_gardener_can_be_consumed() {
     );
 }
 
-#[test]
-fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
-    let (_, outcome) = running("st-pool-encrypted");
-    let set = &outcome.manifest("ceph")["spec"]["storage"]["storageClassDeviceSets"][0];
-    assert_eq!(
-        (set["count"].as_u64(), set["encrypted"].as_bool()),
-        (Some(72), Some(true))
-    );
-    let template = &set["volumeClaimTemplates"][0];
-    assert_eq!(
-        template["metadata"]["annotations"]["crushDeviceClass"],
-        "nvme"
-    );
-    assert_eq!(outcome.status["health"], "HEALTH_OK");
-    assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
-}
-
 /// Names, zones, sizes and extension's configuration of a Shoot's groups of machines, but for those of the system.
-fn groups(outcome: &Outcome) -> Value {
+pub(super) fn groups(outcome: &Outcome) -> Value {
     let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
     let group = |worker: &Value| {
         json!([
@@ -432,31 +195,6 @@ fn is_system(group: &str) -> bool {
 
 fn server_labels(machine_pool: &str, zone: &str) -> Value {
     json!({"metal.c5c3.io/machine-pool": machine_pool, "topology.kubernetes.io/zone": zone})
-}
-
-#[test]
-fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
-    let mut call = pool("st-pool-a");
-    call.composite["spec"]["arbiterCluster"] = json!("arbiter-eu-de-1");
-    let outcome = call.run();
-    let outcome = call.applied(&outcome, well).run();
-    let labels = |zone| server_labels("ironcore-baremetal-storage", zone);
-    assert_eq!(
-        groups(&outcome),
-        json!([
-            ["storage-az-1", ["eu-de-1a"], 5, 5, labels("eu-de-1a")],
-            ["storage-az-2", ["eu-de-1b"], 5, 5, labels("eu-de-1b")],
-            ["arbiter", ["eu-de-1c"], 1, 1, labels("eu-de-1c")],
-        ])
-    );
-    assert_eq!(
-        outcome.manifest("ceph")["spec"]["mon"],
-        json!({"count": 5, "allowMultiplePerNode": false, "stretchCluster": {
-            "failureDomainLabel": "topology.kubernetes.io/zone", "subFailureDomain": "host",
-            "zones": [{"name": "eu-de-1c", "arbiter": true}, {"name": "eu-de-1a"}, {"name": "eu-de-1b"}],
-        }})
-    );
-    assert_eq!(outcome.status["zones"], json!(["eu-de-1a", "eu-de-1b"]));
 }
 
 #[test]
@@ -536,67 +274,6 @@ fn machines_that_cannot_be_selected_are_refused(
     call.composite = everything["composite"].take();
     call.input = Some(everything["input"].take());
     assert_eq!(call.run().fatal.as_deref(), Some(sentence));
-}
-
-#[test]
-fn storage_over_three_zones_spreads_monitors_over_them() {
-    let (_, outcome) = running("st-pool-a");
-    assert_eq!(
-        outcome.manifest("ceph")["spec"]["mon"],
-        json!({"count": 3, "allowMultiplePerNode": false, "failureDomainLabel": "topology.kubernetes.io/zone",
-            "zones": [{"name": "eu-de-1a"}, {"name": "eu-de-1b"}, {"name": "eu-de-1c"}]})
-    );
-    assert_eq!(
-        outcome.status["zones"],
-        json!(["eu-de-1a", "eu-de-1b", "eu-de-1c"])
-    );
-}
-
-#[rstest]
-#[case::two_zones(json!({"az-1": "a", "az-2": "b"}), json!(null),
-    "the pool has two zones, and the loss of either could stop Ceph; label it availability-zone for one zone, or add a \
-     third zone to gardener.zones of the Composition's input")]
-#[case::stretched(json!({"az-1": "a", "az-2": "b"}), json!("arbiter"),
-    "spec.arbiterCluster stretches the pool over two zones, with a third for the monitor that breaks ties, and the pool has \
-     2; remove the label availability-zone, or add zones to gardener.zones of the Composition's input")]
-fn storage_over_two_zones_alone_is_refused(
-    #[case] zones: Value,
-    #[case] arbiter: Value,
-    #[case] sentence: &str,
-) {
-    let mut call = pool("st-pool-a");
-    call.input.as_mut().unwrap()["gardener"]["zones"]["eu-de-1"] = zones;
-    call.composite["spec"]["arbiterCluster"] = arbiter;
-    assert_eq!(call.run().fatal.as_deref(), Some(sentence));
-}
-
-#[rstest]
-#[case(false)]
-#[case(true)]
-fn ceph_is_reached_at_its_nodes_addresses(#[case] encrypted: bool) {
-    let mut call = pool("st-pool-a");
-    call.composite["spec"]["ceph"]["encryptedInTransit"] = json!(encrypted);
-    let (_, outcome) = call.running();
-    assert_eq!(
-        outcome.manifest("ceph")["spec"]["network"],
-        json!({
-            "provider": "host",
-            "connections": {"requireMsgr2": true, "encryption": {"enabled": encrypted}},
-        })
-    );
-}
-
-#[test]
-fn a_target_that_the_disks_do_not_reach_is_said() {
-    let mut call = pool("st-pool-a");
-    call.composite["spec"]["ceph"]["targetCapacity"] = json!("2Pi");
-    let outcome = call.run();
-    let (status, reason, message) = &outcome.conditions["CapacityPlanned"];
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "TooFewDisks"));
-    assert_eq!(
-        message,
-        "2Pi take 1173 disks of 1788 GiB, and 10 nodes with 30 each have 300; raise spec.workers or spec.ceph.osdCount"
-    );
 }
 
 #[rstest]

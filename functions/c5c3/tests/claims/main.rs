@@ -1,8 +1,11 @@
 //! The composers, by values: one call in, the whole answer out.
 
+mod activity;
 mod admission;
 mod clusters;
 mod openstack;
 mod ownership;
 mod properties;
+mod restored;
+mod sizes;
 mod workloads;

@@ -1,6 +1,7 @@
 //! OpenStackCluster: what comes out for whom.
 
 mod agents;
+mod bootstrap;
 mod exposure;
 mod mistakes;
 mod pools;
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 use function_c5c3_fixtures::examples::{claim, pools};
 use function_c5c3_fixtures::{Call, Outcome, ready, text, well, yaml};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(crate) fn call(name: &str) -> Call {
     Call::of(claim(name), "openstack-production").with(pools())
@@ -90,6 +91,23 @@ fn sizes_are_those_of_the_contract(
     assert_eq!(spec["services"]["nova"]["api"]["replicas"], nova);
 }
 
+#[rstest]
+#[case(json!({"replicas": 1}), "restricted")]
+#[case(json!({"replicas": 3}), "baseline")]
+#[case(json!({"replicas": 1, "maxScale": {}}), "baseline")]
+#[case(json!({"replicas": 1, "maxScale": {"enabled": false}}), "restricted")]
+#[case(json!({"replicas": 3, "external": {"host": "db.example.com"}}), "restricted")]
+fn namespace_is_restricted_unless_pods_of_mariadb_can_not_be(
+    #[case] mariadb: Value,
+    #[case] level: &str,
+) {
+    let mut call = call("customer-a-prod");
+    let size = text(&call.composite, "/spec/size");
+    call.input.as_mut().unwrap()["sizes"][size]["infrastructure"]["mariadb"] = mariadb;
+    let labels = call.run().manifest("namespace")["metadata"]["labels"].clone();
+    assert_eq!(labels["pod-security.kubernetes.io/enforce"], level);
+}
+
 #[test]
 fn each_storage_pool_has_volumes_and_only_the_first_has_images() {
     let outcome = call("internal-prod").run();
@@ -143,12 +161,10 @@ fn manila_reaches_its_own_filesystem_alone() {
 }
 
 #[rstest]
-#[case(1, false, json!({"compression_mode": "none"}))]
-#[case(2, true, json!({"compression_mode": "none", "min_size": "2"}))]
-#[case(3, true, json!({"compression_mode": "none"}))]
+#[case(2, json!({"compression_mode": "none", "min_size": "2"}))]
+#[case(3, json!({"compression_mode": "none"}))]
 fn pool_is_never_written_to_a_single_copy_of_several(
     #[case] copies: u32,
-    #[case] safe: bool,
     #[case] parameters: serde_json::Value,
 ) {
     let mut call = call("customer-b-staging");
@@ -157,7 +173,7 @@ fn pool_is_never_written_to_a_single_copy_of_several(
     let spec = &outcome.manifest("ephemeral-st-pool-a")["spec"];
     assert_eq!(
         json!([spec["replicated"], spec["parameters"]]),
-        json!([{"size": copies, "requireSafeReplicaSize": safe}, parameters])
+        json!([{"size": copies, "requireSafeReplicaSize": true}, parameters])
     );
 }
 
@@ -185,7 +201,7 @@ fn keys_travel_on_paths_of_their_own_namespace_and_never_through_the_function() 
 }
 
 #[test]
-fn deletion_goes_shares_then_control_plane_then_data_then_namespace() {
+fn deletion_goes_shares_and_data_then_control_plane_then_namespace() {
     let (_, outcome) = running("customer-a-prod");
     let usage = |name: &str| {
         let usage = &outcome.desired[name]["spec"];
@@ -199,10 +215,6 @@ fn deletion_goes_shares_then_control_plane_then_data_then_namespace() {
         usage("namespace-until-control-plane"),
         pair("xr-namespace", "xr-control-plane")
     );
-    assert_eq!(
-        usage("control-plane-until-share-hv-pool-a"),
-        pair("xr-control-plane", "xr-share-hv-pool-a")
-    );
     for name in [
         "volumes-st-pool-a",
         "images-st-pool-a",
@@ -210,12 +222,10 @@ fn deletion_goes_shares_then_control_plane_then_data_then_namespace() {
         "share-hv-pool-a",
     ] {
         let xr = format!("xr-{name}");
-        if name != "share-hv-pool-a" {
-            assert_eq!(
-                usage(&format!("{name}-until-control-plane")),
-                pair(&xr, "xr-control-plane")
-            );
-        }
+        assert_eq!(
+            usage(&format!("control-plane-until-{name}")),
+            pair("xr-control-plane", &xr)
+        );
         assert_eq!(
             usage(&format!("namespace-until-{name}")),
             pair("xr-namespace", &xr)
@@ -340,14 +350,5 @@ fn a_namespaced_claim_composes_namespaced_resources() {
     assert_eq!(
         hold["spec"]["of"]["resourceRef"],
         json!({"name": "hv-pool-a", "namespace": "infrastructure"})
-    );
-}
-
-#[test]
-fn no_quota_is_no_quota() {
-    let outcome = call("customer-b-staging").run();
-    assert_eq!(
-        outcome.manifest("volumes-st-pool-a")["spec"].get("quotas"),
-        None
     );
 }

@@ -16,7 +16,7 @@ fn namespaced(name: &str) -> Call {
     call.with(pools.map(|name| ready(yaml(&format!("examples/pools/{name}.yaml")).remove(0), &[])))
 }
 
-/// What provider-kubernetes reports of an object that somebody else owns.
+/// What provider-kubernetes reports of an object that another controller owns.
 fn owned_by(manifest: &Value, uid: Option<&str>, claim: Option<&str>) -> Value {
     let mut manifest = manifest.clone();
     manifest["metadata"]["labels"] = json!({});
@@ -130,9 +130,9 @@ fn an_object_is_created_only_until_it_is_seen_to_be_the_claims_own() {
 #[case::another_claims(
     Some("other-uid"),
     Some("tenant-z/customer-b-staging"),
-    "Namespace openstack-customer-b-staging in cluster eu-de-1-control-plane exists and belongs to claim \
-     tenant-z/customer-b-staging; choose another name, or have the platform team hand it over with the annotation \
-     c5c3.io/adopt-by: 0c7b21a8-6c2f-4b8e-9d3b-5f0a4c1e7d92"
+    "Namespace openstack-customer-b-staging in cluster eu-de-1-control-plane exists and belongs to another claim; choose \
+     another name, or have the platform team hand it over with the annotation c5c3.io/adopt-by: \
+     0c7b21a8-6c2f-4b8e-9d3b-5f0a4c1e7d92"
 )]
 #[case::no_claims(
     None,
@@ -144,8 +144,8 @@ fn an_object_is_created_only_until_it_is_seen_to_be_the_claims_own() {
 #[case::a_namesake_that_was_deleted(
     Some("former-uid"),
     Some("tenant-customer-b/customer-b-staging"),
-    "Namespace openstack-customer-b-staging in cluster eu-de-1-control-plane exists and belongs to claim \
-     tenant-customer-b/customer-b-staging; choose another name, or have the platform team hand it over with the \
+    "Namespace openstack-customer-b-staging in cluster eu-de-1-control-plane exists and belongs to an earlier or another \
+     claim named tenant-customer-b/customer-b-staging; choose another name, or have the platform team hand it over with the \
      annotation c5c3.io/adopt-by: 0c7b21a8-6c2f-4b8e-9d3b-5f0a4c1e7d92"
 )]
 fn a_namespace_of_another_owner_is_not_adopted(
@@ -161,6 +161,7 @@ fn a_namespace_of_another_owner_is_not_adopted(
     assert_eq!(policies(&outcome, "namespace"), json!(CREATE_ONLY));
     assert_eq!(accepted(&outcome), ("False", "NameTaken", message));
     assert_eq!(outcome.status["phase"], "Failed");
+    assert_eq!(outcome.status.get("cephResources"), None);
     assert_eq!(outcome.composite_ready, Some(false));
     let labels = &outcome.desired["namespace"]["metadata"]["labels"];
     assert_eq!(labels, &Value::Null, "it asks no pool");
@@ -256,9 +257,9 @@ fn clusters_of_one_name_share_nothing_whatever_their_kind() {
         (
             "False",
             "NameTaken",
-            "Shoot hv-pool-a in cluster gardener exists and belongs to claim infrastructure/hv-pool-a; choose another \
-             name, or have the platform team hand it over with the annotation c5c3.io/adopt-by: \
-             0c7b21a8-6c2f-4b8e-9d3b-5f0a4c1e7d92"
+            "Shoot hv-pool-a in cluster gardener exists and belongs to an earlier or another claim named \
+             infrastructure/hv-pool-a; choose another name, or have the platform team hand it over with the annotation \
+             c5c3.io/adopt-by: 0c7b21a8-6c2f-4b8e-9d3b-5f0a4c1e7d92"
         )
     );
 }
@@ -269,4 +270,59 @@ fn labels_of_a_pool_do_not_forge_its_owner() {
     call.composite["spec"]["labels"] = json!({"c5c3.io/claim-uid": "other"});
     let labels = call.run().manifest("shoot")["metadata"]["labels"].clone();
     assert_eq!(labels["c5c3.io/claim-uid"], UID);
+}
+
+/// Resources that any tenant may create in its namespace, annotated with the names of what claims compose. Crossplane passes
+/// them on where the claim's `spec.crossplane.resourceRefs` name them.
+#[rstest]
+#[case::of_a_claim("c5c3.io/v1alpha1", "OpenStackCluster")]
+#[case::of_a_secret("v1", "Secret")]
+#[case::of_another_group("tenants.example/v1", "Object")]
+#[case::of_a_tenants_provider_config("kubernetes.m.crossplane.io/v1alpha1", "ProviderConfig")]
+fn what_a_tenant_refers_to_is_not_composed(#[case] api_version: &str, #[case] kind: &str) {
+    let mut call = namespaced("customer-b-staging");
+    for pool in &mut call.world {
+        pool["spec"]["sharing"] = json!({"mode": "Dedicated", "allowedNamespaces": ["tenant-vip"]});
+    }
+    let names = [
+        "namespace",
+        "control-plane",
+        "access",
+        "pull-tenant-clouds",
+        "push-tenant-clouds",
+        "share-hv-pool-a",
+        "volumes-st-pool-a",
+        "client-cinder-st-pool-a",
+        "hv-pool-a-until-share-hv-pool-a",
+    ];
+    for name in names {
+        let decoy = json!({
+            "apiVersion": api_version,
+            "kind": kind,
+            "metadata": {"name": "decoy", "namespace": "tenant-customer-b"},
+            "spec": {
+                "forProvider": {"manifest": {"apiVersion": "v1", "kind": "Secret"}},
+                "providerConfigRef": {"name": "management"},
+            },
+        });
+        call.observed.insert(name.to_owned(), decoy);
+    }
+    let outcome = call.run();
+    assert_eq!(
+        outcome.desired.keys().collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+    assert_eq!(outcome.conditions["PoolsReady"].1, "PoolNotAllowed");
+}
+
+/// A Usage doesn't count under the name of an Object.
+#[test]
+fn what_exists_counts_by_its_kind() {
+    let mut call = namespaced("customer-b-staging");
+    for pool in &mut call.world {
+        pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-vip"]});
+    }
+    let usage = json!({"apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage", "metadata": {"name": "decoy"}});
+    call.observed.insert("control-plane".to_owned(), usage);
+    assert!(call.run().desired.is_empty());
 }

@@ -22,7 +22,7 @@ prop_compose! {
         hypervisors in prop::collection::btree_set(name(), 1..4),
         storages in prop::collection::btree_set(name(), 1..4),
         switches in prop::array::uniform6(any::<bool>()),
-        replication in 1..=5_u32,
+        replication in 2..=5_u32,
         quota in prop_oneof![Just(0_u64), 1..1_000_000_u64],
         compression in prop::sample::select(vec!["none", "passive", "aggressive", "force"]),
         objects in any::<bool>(),

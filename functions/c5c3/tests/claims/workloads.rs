@@ -31,6 +31,12 @@ fn what_an_api_server_adds_changes_nothing() {
 }
 
 #[test]
+fn a_call_is_the_same_however_many_claims_a_site_has() {
+    let bytes = |claims| Workload::site(claims).bytes();
+    assert!(bytes(100) == bytes(10_000), "a call grows with the site");
+}
+
+#[test]
 fn a_measured_pool_lists_all_of_its_consumers() {
     let outcome = Outcome::of(run(&Claims, Workload::pool_among(100).request));
     assert_eq!(outcome.status["consumers"].as_array().unwrap().len(), 100);

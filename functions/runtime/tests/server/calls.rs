@@ -121,3 +121,32 @@ async fn large_requests_leave_health_checks_alone() -> Outcome {
     drop(client);
     serving.stop().await
 }
+
+#[tokio::test]
+async fn calls_beyond_the_limit_of_a_connection_wait() -> Outcome {
+    const LIMIT: usize = 128;
+    // Larger requests are composed in threads of their own, so that all of them can be held at once.
+    const LARGE: usize = 1 << 20;
+    let serving = Serving::start(Tls::Insecure).await?;
+    let client = serving.client().await?;
+    // The client learns the limit with the first answer.
+    call(&client, V1, request("Fine", 0)).await?;
+    let calls: Vec<_> = (0..=LIMIT)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { call(&client, V1, request("Held", LARGE)).await })
+        })
+        .collect();
+    while serving.gate.held() < LIMIT {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(serving.gate.held(), LIMIT);
+    serving.gate.open();
+    for call in calls {
+        assert_eq!(desired(&call.await??), ["ours", "theirs"]);
+    }
+    assert_eq!(serving.gate.held(), LIMIT + 1);
+    drop(client);
+    serving.stop().await
+}

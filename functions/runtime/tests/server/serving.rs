@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use function_protocol::v1::{
@@ -25,8 +25,46 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 pub const V1: &str = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
 pub const V1_BETA1: &str = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
 
+/// Holds calls until it is opened.
+#[derive(Default)]
+pub struct Gate {
+    state: Mutex<GateState>,
+    opened: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    held: usize,
+    open: bool,
+}
+
+impl Gate {
+    /// How many calls came to it.
+    pub fn held(&self) -> usize {
+        self.state().held
+    }
+
+    pub fn open(&self) {
+        self.state().open = true;
+        self.opened.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut state = self.state();
+        state.held += 1;
+        let passed = self.opened.wait_while(state, |state| !state.open);
+        drop(passed.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn state(&self) -> MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Does what the composite resource's kind says.
-struct Obeying;
+struct Obeying {
+    gate: Arc<Gate>,
+}
 
 #[derive(Deserialize)]
 struct Order {
@@ -34,7 +72,7 @@ struct Order {
 }
 
 impl Function for Obeying {
-    fn compose(&self, request: &Request, response: &mut Response) -> Result<(), Fatal> {
+    fn compose(&self, request: Request, response: &mut Response) -> Result<(), Fatal> {
         response.desire("ours", &json!({"kind": "Object"}), Readiness::True)?;
         let nothing: [u8; 0] = [];
         match request.composite::<Order>()?.kind.as_str() {
@@ -42,6 +80,10 @@ impl Function for Obeying {
             "Panic" => Err(Fatal::new(format!("{}", nothing[request.observed().len()]))),
             "Slow" => {
                 std::thread::sleep(Duration::from_millis(700));
+                Ok(())
+            }
+            "Held" => {
+                self.gate.pass();
                 Ok(())
             }
             _ => Ok(()),
@@ -53,6 +95,7 @@ impl Function for Obeying {
 pub struct Serving {
     pub address: SocketAddr,
     pub metrics: SocketAddr,
+    pub gate: Arc<Gate>,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Result<(), ServeError>>,
 }
@@ -75,16 +118,17 @@ impl Serving {
         let address = server.address();
         let metrics = server.metrics_address().ok_or("metrics are served")?;
         let (stop, stopped) = oneshot::channel::<()>();
+        let gate = Arc::new(Gate::default());
+        let composer = Arc::new(Obeying { gate: gate.clone() });
         let served = tokio::spawn(async move {
             server
-                .serve(Arc::new(Obeying), async {
-                    stopped.await.unwrap_or_default()
-                })
+                .serve(composer, async { stopped.await.unwrap_or_default() })
                 .await
         });
         Ok(Self {
             address,
             metrics,
+            gate,
             stop,
             served,
         })

@@ -9,8 +9,8 @@ use crate::{
     cidr::Cidr,
     neutron::DISJOINT_VLANS,
     parts::{
-        IssuerRef, NamedRef, PolicyOverrides, Switch, Topology, exposure::annotation, is_default,
-        keystone_access::default_region, reference::NAME,
+        IssuerRef, NamedRef, OperatorNamespaces, PolicyOverrides, Switch, Topology,
+        exposure::annotation, is_default, keystone_access::default_region, reference::NAME,
     },
     pool::PhysicalNetwork,
     rule::{Rule, UNIQUE_NETWORKS},
@@ -91,15 +91,13 @@ impl Default for ControlPlaneTls {
     }
 }
 
-/// A namespace's name (RFC 1123 label).
-const NAMESPACE: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
-
 /// Networks of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [LIMITED_ACCESS]))]
 pub struct ControlPlaneNetwork {
-    /// Network of the floating IP addresses.
+    /// The external network in Neutron, which floating IPs come from. It is created where `bootstrap.externalNetwork` says of
+    /// what, and otherwise must exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub external_network: Option<String>,
@@ -110,12 +108,11 @@ pub struct ControlPlaneNetwork {
     /// Largest packet of the physical network, in bytes.
     #[schemars(range(min = 1280, max = 9216))]
     pub mtu: u32,
-    /// Namespaces of the operators of MariaDB and RabbitMQ and of Prometheus. Only their pods reach the servers' management
-    /// ports and metrics from outside the control plane's namespace. Without it c5c3-system, infrastructure-operators,
-    /// mariadb-system, monitoring and rabbitmq-system.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 16), inner(length(min = 1, max = 63), regex(pattern = NAMESPACE)))]
-    pub operator_namespaces: Option<Vec<String>>,
+    /// Namespaces of the operators of MariaDB, RabbitMQ and OVN and of Prometheus. Only their pods reach the servers' management
+    /// ports, OVN's databases and metrics from outside the control plane's namespace. Without it c5c3-system,
+    /// infrastructure-operators, mariadb-system, monitoring and rabbitmq-system.
+    #[serde(skip_serializing_if = "is_default")]
+    pub operator_namespaces: OperatorNamespaces,
     /// Addresses of the hypervisors' nodes, whose agents connect to RabbitMQ and OVN, and where consoles are. Without it no
     /// NetworkPolicy allows the agents' connections, since a policy can't select nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +144,7 @@ impl Default for ControlPlaneNetwork {
             external_network: None,
             physical_networks: Vec::new(),
             mtu: 1500,
-            operator_namespaces: None,
+            operator_namespaces: OperatorNamespaces::default(),
             hypervisor_networks: None,
             hypervisor_access: None,
         }

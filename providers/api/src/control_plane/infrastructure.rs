@@ -69,6 +69,22 @@ impl Default for Mariadb {
     }
 }
 
+/// Members from which MariaDB is a Galera cluster.
+const GALERA: u32 = 3;
+
+impl Mariadb {
+    /// Whether the members are a Galera cluster.
+    pub fn is_galera(&self) -> bool {
+        self.replicas >= GALERA
+    }
+
+    /// MaxScale, if there is one.
+    pub fn max_scale(&self) -> Option<&MaxScale> {
+        let max_scale = self.max_scale.as_ref();
+        max_scale.filter(|max_scale| max_scale.enabled)
+    }
+}
+
 /// MaxScale before MariaDB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -155,7 +171,7 @@ pub struct Valkey {
     pub replicas: u32,
     /// Fail-over by Sentinel.
     pub sentinel: Switch<true>,
-    /// Encryption between clients and members. Without it as global.tls says.
+    /// Encryption between clients and members, also where global.tls is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<Switch<true>>,
     /// CPU and memory of each member.

@@ -2,6 +2,7 @@
 
 mod access;
 mod backup;
+mod bootstrap;
 mod global;
 mod infrastructure;
 mod korc;
@@ -14,9 +15,11 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub(crate) use self::bootstrap::FLAVORS_STAY;
 pub use self::{
     access::{Connection, TenantAccess},
     backup::{Backup, BackupBucket, BackupVolume},
+    bootstrap::{AddressRange, Bootstrap, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor},
     global::{
         ControlPlaneNetwork, ControlPlaneTls, Global, HypervisorAccess, Images, SecretStore,
         SecretStoreKind, SecretStoreRef,
@@ -35,7 +38,12 @@ pub use self::{
     storage::{CephClientRef, CephPoolNames, Compute, ControlPlaneCeph, Storage},
 };
 pub use crate::parts::{IssuerKind, IssuerRef, NamedRef, Switch};
-use crate::{custom_resource::CustomResource, kind::Column, parts::common::RELEASE, rule::Rule};
+use crate::{
+    custom_resource::CustomResource,
+    kind::Column,
+    parts::{common::RELEASE, is_default},
+    rule::Rule,
+};
 
 const ONE_NAME: Rule = Rule::new(
     "!has(self.services) || !has(self.openstack)",
@@ -80,6 +88,9 @@ pub struct ControlPlaneSpec {
     /// Creates a first user for the tenant, and a Secret with its clouds.yaml. Without it there is none. It can't be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<TenantAccess>,
+    /// What its users find on the first day: flavors and networks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bootstrap: Bootstrap,
     /// Settings that hold for every service.
     pub global: Global,
 }
@@ -98,6 +109,7 @@ impl Default for ControlPlaneSpec {
             korc: None,
             secret_store_ref: None,
             access: None,
+            bootstrap: Bootstrap::default(),
             global: Global::default(),
         }
     }

@@ -7,9 +7,10 @@ use crate::{
     cinder::{ImageVolumeCache, VolumeBackup},
     glance::ImageCache,
     keystone::Federation,
+    list,
     parts::{
-        Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides, Resources, Schedule,
-        is_default,
+        ApiComponent, Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides,
+        Resources, Schedule, SecretOption, is_default,
     },
     rule::Rule,
 };
@@ -77,6 +78,11 @@ pub struct Overrides {
     /// Options of the service's configuration by section, for what no field says. They are merged last.
     #[serde(skip_serializing_if = "is_default")]
     pub extra_config: ExtraConfig,
+    /// Options like those of `extraConfig` whose values are in Secrets, such as passwords. A section and an option stand in one of
+    /// both.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_option)]
+    pub extra_config_secrets: Vec<SecretOption>,
     /// How the API is reached from outside the cluster: the catalogue's public endpoint is there. Without it, only from
     /// within.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,11 +205,14 @@ pub struct NovaService {
     /// Whether the service runs.
     pub enabled: bool,
     /// The API.
-    pub api: Component<3>,
+    pub api: ApiComponent<3>,
     /// What chooses a host for each server.
     pub scheduler: Component<2>,
     /// What speaks to the database for the hosts.
     pub conductor: Component<2>,
+    /// How browsers reach the consoles of servers. Without it only from within the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consoles: Option<Exposure>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -213,9 +222,10 @@ impl Default for NovaService {
     fn default() -> Self {
         Self {
             enabled: true,
-            api: Component::default(),
+            api: ApiComponent::default(),
             scheduler: Component::default(),
             conductor: Component::default(),
+            consoles: None,
             overrides: Overrides::default(),
         }
     }
@@ -228,7 +238,7 @@ pub struct NeutronService {
     /// Whether the service runs.
     pub enabled: bool,
     /// The API.
-    pub api: Component<3>,
+    pub api: ApiComponent<3>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -238,7 +248,7 @@ impl Default for NeutronService {
     fn default() -> Self {
         Self {
             enabled: true,
-            api: Component::default(),
+            api: ApiComponent::default(),
             overrides: Overrides::default(),
         }
     }
@@ -251,7 +261,7 @@ pub struct CinderService {
     /// Whether the service runs.
     pub enabled: bool,
     /// The API.
-    pub api: Component<2>,
+    pub api: ApiComponent<2>,
     /// What chooses a backend for each volume.
     pub scheduler: Component<2>,
     /// What works on the volumes of a backend. Without it as Cinder's own resource has it.
@@ -272,7 +282,7 @@ impl Default for CinderService {
     fn default() -> Self {
         Self {
             enabled: true,
-            api: Component::default(),
+            api: ApiComponent::default(),
             scheduler: Component::default(),
             volume: None,
             backup: None,

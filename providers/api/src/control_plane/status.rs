@@ -33,7 +33,7 @@ pub struct ControlPlaneStatus {
     /// The services, by name.
     #[serde(skip_serializing_if = "is_default")]
     pub services: BTreeMap<String, ServiceState>,
-    /// Public URLs by service.
+    /// URLs of the APIs that answer, by service: the public one where the API is exposed, otherwise the one within the cluster.
     #[serde(skip_serializing_if = "is_default")]
     pub endpoints: BTreeMap<String, String>,
     /// How the tenant's first user connects, once it can.

@@ -7,7 +7,7 @@ pub(crate) use share::TUNNEL_OF_NETDEV;
 
 pub use self::{
     pool::{
-        AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, PoolShare,
+        AgentImages, HypervisorPoolSpec, HypervisorPoolStatus, NodeCounts, NodeGroup, PoolShare,
         SystemReserved,
     },
     share::{

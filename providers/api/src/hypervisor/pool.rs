@@ -145,6 +145,18 @@ pub struct NodeCounts {
     pub unavailable: u32,
 }
 
+/// The nodes of one group of machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeGroup {
+    /// Name of the group, as Gardener has it in the label `worker.gardener.cloud/pool` of its nodes.
+    pub name: String,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Number of nodes that have servers or may have some: those with a lease, and those of a former version's lease.
+    pub in_use: u32,
+}
+
 /// What the hypervisor-pool operator says of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -155,6 +167,15 @@ pub struct HypervisorPoolStatus {
     /// Nodes by what may be done with them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeCounts>,
+    /// The nodes of each group of machines.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 1000), transform = list::by_name)]
+    pub groups: Vec<NodeGroup>,
+    /// Nodes without a lease that the pool can lose: those that can't be leased, then free ones beyond `reserve`, spread over zones
+    /// and racks. At most 50 are named.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 50))]
+    pub removable: Vec<String>,
     /// Virtual CPUs of nodes that can be leased and aren't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_vcpus: Option<u64>,

@@ -231,7 +231,7 @@ impl CustomResource for HypervisorShareSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HypervisorShareStatus {
-    /// The leased nodes.
+    /// At most 1,000 of the leased nodes, first those that are drained.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 10000), transform = list::by_name)]
     pub hosts: Vec<ShareHost>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{Component, Database, Messaging, NamedRef, reference::LABEL},
+    parts::{Component, Database, Exposure, Messaging, NamedRef, reference::LABEL},
     rule::Rule,
 };
 
@@ -21,8 +21,7 @@ pub struct Cell {
     /// Name of the cell, for instance cell1.
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
     pub name: String,
-    /// The hypervisor pool, or the share of one, whose nodes are the cell's hosts. Without it every pool of the control
-    /// plane, for the first cell.
+    /// Has no effect, which `CellHostsAssigned` reports: `cell` of a HypervisorShare says which cell its hosts join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_ref: Option<NamedRef>,
     /// Where the cell keeps its data. Without it beside Nova's own, the first cell in Nova's database, another in
@@ -36,6 +35,9 @@ pub struct Cell {
     /// What speaks to the database for the cell's hosts. Without it as Nova's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conductor: Option<Component<2>>,
+    /// How browsers reach the consoles of the cell's servers. Without it only from within the cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consoles: Option<Exposure>,
 }
 
 impl Cell {
@@ -47,6 +49,7 @@ impl Cell {
             database: None,
             messaging: None,
             conductor: None,
+            consoles: None,
         }
     }
 }

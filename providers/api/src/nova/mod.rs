@@ -23,7 +23,7 @@ use crate::{
     custom_resource::CustomResource,
     kind::Column,
     list,
-    parts::{Cache, Common, Component, KeystoneAccess, Messaging, Rbd, is_default},
+    parts::{ApiComponent, Cache, Common, Component, KeystoneAccess, Messaging, Rbd, is_default},
 };
 
 /// The wanted Nova.
@@ -31,7 +31,7 @@ use crate::{
 #[serde(rename_all = "camelCase", default)]
 pub struct NovaSpec {
     /// The API.
-    pub api: Component<3>,
+    pub api: ApiComponent<3>,
     /// What chooses a host for each server.
     pub scheduler: Scheduler,
     /// What speaks to the database for the hosts, in every cell that doesn't say otherwise.
@@ -40,7 +40,7 @@ pub struct NovaSpec {
     pub metadata: Component<2>,
     /// What shows the screens of servers.
     pub no_vnc_proxy: Component<1>,
-    /// The agents on the hosts.
+    /// The agents on the hosts. It has no effect, which `AgentSettingsApplied` reports.
     #[serde(skip_serializing_if = "is_default")]
     pub compute: Compute,
     /// Where Nova keeps its data.
@@ -78,7 +78,7 @@ pub struct NovaSpec {
 impl Default for NovaSpec {
     fn default() -> Self {
         Self {
-            api: Component::default(),
+            api: ApiComponent::default(),
             scheduler: Scheduler::default(),
             conductor: Component::default(),
             metadata: Component::default(),

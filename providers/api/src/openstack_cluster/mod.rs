@@ -22,8 +22,13 @@ pub use self::{
     verify::{VerifiedService, Verify},
 };
 use crate::{
-    control_plane::TenantAccess,
+    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
     kind::{Column, Kind},
+    list,
+    parts::{
+        is_default,
+        reference::{LABEL, LABEL_VALUE, NAME},
+    },
     pool::{PoolName, PoolNameError},
     rule::{self, Rule},
 };
@@ -33,13 +38,18 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     rule::CONTROL_PLANE_CLUSTER, rule::NOVA_NEEDS, rule::OCTAVIA_NEEDS, rule::SHARES_OF_POOLS,
-    rule::VERIFIED_SERVICES
+    rule::VERIFIED_SERVICES, rule::REGION_OF_CONTROL_PLANE
 ]))]
 pub struct OpenStackClusterSpec {
     /// The region, for instance eu-de-1. Every pool named must be of this region.
-    #[schemars(length(min = 1, max = 63), extend("x-kubernetes-validations" = [rule::REGION]))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = LABEL_VALUE),
+        extend("x-kubernetes-validations" = [rule::REGION])
+    )]
     pub region: String,
-    /// Size, which sets replicas and resources of every service. It may be changed later.
+    /// Size, which sets replicas and resources of every service. It may be changed later; MariaDB keeps what can't
+    /// be changed of it.
     pub size: Size,
     /// Hypervisor pools to consume: names, or namespace/name.
     #[schemars(length(min = 1, max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE]))]
@@ -81,6 +91,9 @@ pub struct OpenStackClusterSpec {
     /// What the tenant's first user may do. Without it Domain.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub access: Option<TenantAccess>,
+    /// What the tenant finds on the first day, beyond what the site gives every control plane.
+    #[serde(skip_serializing_if = "is_default", default)]
+    pub bootstrap: ClaimBootstrap,
     /// Tests that Tempest runs once after the control plane is created, and once after each change of its release or services. The
     /// claim is Ready when they pass. Without it nothing is tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -179,7 +192,7 @@ pub struct Cortex {
     /// Whether Cortex runs.
     pub enabled: bool,
     /// Services that Cortex schedules for.
-    #[schemars(length(max = 8), inner(length(min = 1, max = 63)))]
+    #[schemars(length(max = 8), inner(length(min = 1, max = 63), regex(pattern = LABEL)))]
     pub pipelines: Vec<String>,
 }
 
@@ -200,7 +213,7 @@ pub struct Tls {
     pub enabled: bool,
     /// Name of the ClusterIssuer of cert-manager that signs the certificates. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253))]
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
     pub issuer_ref: Option<String>,
 }
 
@@ -217,7 +230,7 @@ impl Default for Tls {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Network {
-    /// The external network that floating IPs come from.
+    /// The external network that floating IPs come from, one of the site's.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255))]
     pub external_network: Option<String>,
@@ -233,4 +246,21 @@ impl Default for Network {
             mtu: 1500,
         }
     }
+}
+
+/// What the tenant finds on the first day.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ClaimBootstrap {
+    /// Sizes of servers beside the site's, where the site allows them.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(
+        length(max = 32),
+        transform = list::by_name,
+        extend("x-kubernetes-validations" = [FLAVORS_STAY])
+    )]
+    pub flavors: Vec<Flavor>,
+    /// A network in the tenant's first project, with a router to `network.externalNetwork`. Without it there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<FirstNetwork>,
 }

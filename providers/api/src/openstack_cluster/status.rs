@@ -14,7 +14,7 @@ pub struct OpenStackClusterStatus {
     /// How far the control plane has come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
-    /// Public URLs by service, for instance keystone, nova and horizon.
+    /// URLs of the APIs that answer, by service: the public one where the API is exposed, otherwise the one within the cluster.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub endpoints: BTreeMap<String, String>,
     /// The Secret in the claim's namespace with which the tenant connects, once it works.

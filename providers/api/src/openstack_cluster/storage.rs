@@ -32,7 +32,7 @@ pub struct CephStorage {
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumePool {
     /// Copies kept of each object.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
     /// When data are compressed.
     pub compression: Compression,
@@ -57,7 +57,7 @@ impl Default for VolumePool {
 #[serde(rename_all = "camelCase", default)]
 pub struct ImagePool {
     /// Copies kept of each object.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
     /// When data are compressed.
     pub compression: Compression,
@@ -79,7 +79,7 @@ pub struct EphemeralPool {
     /// Whether ephemeral disks live in Ceph. Otherwise on the hypervisors.
     pub enabled: bool,
     /// Copies kept of each object.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub replication: u8,
 }
 
@@ -99,10 +99,10 @@ pub struct Filesystem {
     /// Whether there is a filesystem without Manila too. With services.manila there always is one.
     pub enabled: bool,
     /// Copies kept of file contents.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub data_pool_replication: u8,
     /// Copies kept of names and attributes.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub metadata_pool_replication: u8,
 }
 
@@ -123,7 +123,7 @@ pub struct ObjectStore {
     /// Whether there is an object store.
     pub enabled: bool,
     /// Copies kept of each object.
-    #[schemars(range(min = 1, max = 5))]
+    #[schemars(range(min = 2, max = 5))]
     pub data_pool_replication: u8,
 }
 

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     dependency::Dependency, exposure::Exposure, image::Image, is_default, policy::PolicyOverrides,
-    switch::Switch, tls::Tls, topology::Topology,
+    reference::SecretKeyRef, switch::Switch, tls::Tls, topology::Topology,
 };
 use crate::{list, schema::LINES};
 
 /// An OpenStack release by its date, for instance 2025.2.
 pub(crate) const RELEASE: &str = r"^20[0-9]{2}\.[12]$";
+
+/// What oslo.config accepts as the name of a section or an option.
+const OPTION: &str = r"^[A-Za-z0-9][-A-Za-z0-9_.]*$";
 
 /// What every OpenStack service has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +44,11 @@ pub struct Common {
     /// Options of the service's configuration by section, for what no field here says. They are merged last.
     #[serde(skip_serializing_if = "is_default")]
     pub extra_config: ExtraConfig,
+    /// Options like those of `extraConfig` whose values are in Secrets, such as passwords. A section and an option stand in one of
+    /// both.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 32), transform = list::by_option)]
+    pub extra_config_secrets: Vec<SecretOption>,
     /// What the service waits for before it starts.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 32), transform = list::by_dependency)]
@@ -51,6 +59,20 @@ pub struct Common {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ExtraConfig(pub BTreeMap<String, BTreeMap<String, String>>);
+
+/// An option of a configuration file whose value is in a Secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecretOption {
+    /// The section of the option, for instance `ldap`.
+    #[schemars(length(min = 1, max = 253), regex(pattern = OPTION))]
+    pub section: String,
+    /// The name of the option, for instance `password`.
+    #[schemars(length(min = 1, max = 253), regex(pattern = OPTION))]
+    pub option: String,
+    /// Where its value is. The value is one line of text.
+    pub secret_key_ref: SecretKeyRef,
+}
 
 impl JsonSchema for ExtraConfig {
     fn schema_name() -> std::borrow::Cow<'static, str> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{is_default, resources::Resources};
+use super::{autoscaling::Autoscaling, is_default, resources::Resources};
 
 /// One component of a service, scaled by itself. It has `REPLICAS` replicas where no number is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +22,32 @@ impl<const REPLICAS: u32> Default for Component<REPLICAS> {
     fn default() -> Self {
         Self {
             replicas: REPLICAS,
+            resources: Resources::default(),
+        }
+    }
+}
+
+/// The API of a service of several components. It has `REPLICAS` replicas where no number is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default = "ApiComponent::default")]
+#[schemars(default)]
+pub struct ApiComponent<const REPLICAS: u32> {
+    /// Replicas; the least with `autoscaling`.
+    #[schemars(range(min = 1, max = 1000))]
+    pub replicas: u32,
+    /// More replicas when there is much to do. Without it as many as `replicas` says, always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<Autoscaling>,
+    /// CPU and memory of each replica.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+}
+
+impl<const REPLICAS: u32> Default for ApiComponent<REPLICAS> {
+    fn default() -> Self {
+        Self {
+            replicas: REPLICAS,
+            autoscaling: None,
             resources: Resources::default(),
         }
     }

@@ -13,6 +13,7 @@ pub mod host;
 pub mod image;
 pub mod keystone_access;
 pub mod messaging;
+pub mod operator_namespaces;
 pub mod policy;
 pub mod rbd;
 pub mod reference;
@@ -29,8 +30,8 @@ pub use self::{
     autoscaling::Autoscaling,
     bucket::Bucket,
     cache::{Cache, CacheBackend},
-    common::{Common, ExtraConfig},
-    component::Component,
+    common::{Common, ExtraConfig, SecretOption},
+    component::{ApiComponent, Component},
     database::Database,
     dependency::{Dependency, DependencyKind},
     exposure::{Exposure, Gateway, Ingress},
@@ -38,13 +39,14 @@ pub use self::{
     image::{Fork, Image, PullPolicy},
     keystone_access::{AppCredentialRef, KeystoneAccess},
     messaging::Messaging,
+    operator_namespaces::OperatorNamespaces,
     policy::PolicyOverrides,
     rbd::Rbd,
     reference::{CredentialsRef, NamedRef, NamespacedRef, SecretKeyRef},
     resources::{Quantity, QuantityError, Resources},
     schedule::{Schedule, ScheduleError},
     size::{Size, SizeError, Volume},
-    status::ServiceStatus,
+    status::{ServiceStatus, Users},
     switch::Switch,
     tls::{IssuerKind, IssuerRef, Tls},
     topology::{Toleration, Topology},

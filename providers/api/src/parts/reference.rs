@@ -9,6 +9,9 @@ pub(crate) const NAME: &str = r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$";
 /// What Kubernetes lets namespaces and many objects be called: one part of a DNS name.
 pub(crate) const LABEL: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 
+/// What Kubernetes lets the value of a label be, except an empty one. Regions and machines become labels of nodes.
+pub(crate) const LABEL_VALUE: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$";
+
 /// What Kubernetes lets a key of a Secret or a ConfigMap be called.
 const KEY: &str = r"^[-._a-zA-Z0-9]+$";
 

@@ -19,14 +19,15 @@ pub struct Schedule(String);
 )]
 pub struct ScheduleError(String);
 
-const MACROS: [&str; 7] = [
-    "@yearly",
-    "@annually",
-    "@monthly",
-    "@weekly",
-    "@daily",
-    "@midnight",
-    "@hourly",
+/// Names of schedules, and what they stand for.
+const MACROS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
 ];
 
 /// One of the five fields: its lowest and highest number, those numbers as a pattern, and their names.
@@ -46,25 +47,66 @@ const MONTHS: [&str; 12] = [
 
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
+/// The numbers of one field of a schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    bits: u64,
+    /// Whether one of the ranges is `*`, which Kubernetes doesn't count as a restriction. `*/2` is one.
+    pub is_any: bool,
+}
+
+impl Numbers {
+    /// Whether the field has this number.
+    pub fn has(self, number: i8) -> bool {
+        self.bits >> number.unsigned_abs() & 1 == 1
+    }
+}
+
+/// The fields of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// From 0 to 59.
+    pub minutes: Numbers,
+    /// From 0 to 23.
+    pub hours: Numbers,
+    /// Days of the month, from 1 to 31.
+    pub days: Numbers,
+    /// From 1 to 12.
+    pub months: Numbers,
+    /// Days of the week, from 0, which is Sunday, to 6.
+    pub weekdays: Numbers,
+}
+
 impl Field {
-    /// A list of ranges, each with a step or without.
-    fn takes(&self, text: &str) -> bool {
-        text.split(',').all(|part| {
+    /// Parses a list of ranges, each with a step or without. A range whose end is before its start has no numbers.
+    fn parse(&self, text: &str) -> Option<Numbers> {
+        let mut numbers = Numbers::default();
+        for part in text.split(',') {
             let (range, step) = match part.split_once('/') {
-                Some((range, step)) => (range, Some(step)),
+                Some((range, step)) if !step.starts_with('0') => (range, Some(number(step)?)),
+                Some(_) => return None,
                 None => (part, None),
             };
-            let ranged = match range.split_once('-') {
-                Some((first, last)) => self.has(first) && self.has(last),
-                None => range == "*" || self.has(range),
+            let (first, last) = match range.split_once('-') {
+                Some((first, last)) => (self.number(first)?, self.number(last)?),
+                None if range == "*" => (self.0, self.1),
+                // A step without an end, such as 5/15, continues to the highest number.
+                None if step.is_some() => (self.number(range)?, self.1),
+                None => (self.number(range)?, self.number(range)?),
             };
-            ranged && step.is_none_or(|step| is_number(step) && !step.starts_with('0'))
-        })
+            let step = step.unwrap_or(1);
+            numbers.is_any |= range == "*" && step == 1;
+            for number in (first..=last).step_by(step.into()) {
+                numbers.bits |= 1 << number;
+            }
+        }
+        Some(numbers)
     }
 
-    fn has(&self, text: &str) -> bool {
-        let within = |number: u8| (self.0..=self.1).contains(&number);
-        self.3.contains(&text) || is_number(text) && text.parse().is_ok_and(within)
+    fn number(&self, text: &str) -> Option<u8> {
+        let named = self.3.iter().zip(self.0..).find(|(name, _)| **name == text);
+        let number = named.map_or_else(|| number(text), |(_, number)| Some(number))?;
+        (self.0..=self.1).contains(&number).then_some(number)
     }
 
     fn pattern(&self) -> String {
@@ -76,8 +118,25 @@ impl Field {
 }
 
 /// One or two digits.
-fn is_number(text: &str) -> bool {
-    (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+fn number(text: &str) -> Option<u8> {
+    let is_number = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+fn parse(text: &str) -> Option<Fields> {
+    let named = MACROS.iter().find(|(name, _)| *name == text);
+    let text = named.map_or(text, |(_, text)| text);
+    let [minutes, hours, days, months, weekdays] = text.split(' ').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let [minute, hour, day, month, weekday] = &FIELDS;
+    Some(Fields {
+        minutes: minute.parse(minutes)?,
+        hours: hour.parse(hours)?,
+        days: day.parse(days)?,
+        months: month.parse(months)?,
+        weekdays: weekday.parse(weekdays)?,
+    })
 }
 
 impl Schedule {
@@ -96,6 +155,11 @@ impl Schedule {
         Self(text.to_owned())
     }
 
+    /// Parses the fields. A schedule that was read always has them.
+    pub fn fields(&self) -> Option<Fields> {
+        parse(&self.0)
+    }
+
     /// The schedule, as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -106,15 +170,9 @@ impl FromStr for Schedule {
     type Err = ScheduleError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fields: Vec<_> = text.split(' ').collect();
-        let timed = fields.len() == FIELDS.len()
-            && FIELDS
-                .iter()
-                .zip(&fields)
-                .all(|(field, text)| field.takes(text));
-        match timed || MACROS.contains(&text) {
-            true => Ok(Self(text.to_owned())),
-            false => Err(ScheduleError(text.to_owned())),
+        match parse(text) {
+            Some(_) => Ok(Self(text.to_owned())),
+            None => Err(ScheduleError(text.to_owned())),
         }
     }
 }
@@ -145,10 +203,11 @@ impl JsonSchema for Schedule {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let macros = MACROS.map(|(name, _)| name).join("|");
         let fields = FIELDS.map(|field| field.pattern()).join(" ");
         schemars::json_schema!({
             "type": "string",
-            "pattern": format!("^({}|{fields})$", MACROS.join("|")),
+            "pattern": format!("^({macros}|{fields})$"),
             "maxLength": 128,
         })
     }

@@ -128,6 +128,33 @@ fn what_rules_see_is_bounded() {
     });
 }
 
+/// A string may hold whatever its schema doesn't refuse. Fields of claims become names and labels of other APIs.
+#[test]
+fn every_string_of_a_spec_has_a_pattern() {
+    const ANY_LINE: &str = r"^[^\x00-\x1f\x7f]*$";
+    // The name of a network in Neutron, which is any text.
+    const FREE: [&str; 1] = [".network.externalNetwork"];
+    each_schema(|path, schema| {
+        let Some((kind, field)) = path.split_once(".spec") else {
+            return;
+        };
+        if schema["type"] != "string"
+            || ["enum", "format"]
+                .iter()
+                .any(|key| schema.get(key).is_some())
+        {
+            return;
+        }
+        let pattern = schema["pattern"].as_str().unwrap_or_default();
+        let is_claim = kind.contains("clusters.") && !kind.starts_with("ovn");
+        let is_free = !is_claim || FREE.contains(&field);
+        assert!(
+            !pattern.is_empty() && (is_free || pattern != ANY_LINE),
+            "{path} has no pattern of its own"
+        );
+    });
+}
+
 fn has_rules(schema: &Value) -> bool {
     let mut found = false;
     walk(schema, "", &mut |_, schema| {

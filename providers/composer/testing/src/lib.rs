@@ -1,15 +1,22 @@
-//! A cluster in memory that runs composers, for their tests: it applies a desired state as the controller does, one object
-//! after the other, and counts every write.
+//! A cluster in memory that runs composers, for their tests: it reconciles as the controller does, and counts every write and
+//! every call of an external system.
 
-mod stored;
+pub mod conformance;
+pub mod dump;
+pub mod killed;
+mod objects;
+pub mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use provider_composer::reconcile::memory;
+use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile};
 use provider_composer::{
-    Composed, Dependency, DesiredState, ExternalRequest, Failure, Generated, Key, Lookup,
-    ObservedState, Operator, Owner, ResourceKind, Retention, Source, status_of_failure,
+    Composed, Dependency, Failure, Generated, Key, Operator, Owner, ResourceKind, WHILE_WANTED,
+    owner_reference,
 };
 use serde_json::{Value, json};
 
@@ -22,20 +29,32 @@ pub trait System {
     fn answer(&self, query: &str) -> Option<Value>;
 
     /// Handles a call.
-    fn call(&mut self, call: &str);
+    ///
+    /// # Errors
+    /// The system refuses it, for this reason.
+    fn call(&mut self, call: &str) -> Result<(), String>;
 }
 
 /// A cluster in memory.
 pub struct Cluster {
     objects: BTreeMap<Key, Arc<Value>>,
+    /// What each operator applied of an object; null where it created the object.
+    managed: BTreeMap<Key, BTreeMap<&'static str, Value>>,
     unreadable: BTreeSet<Key>,
+    unreadable_kinds: BTreeSet<ResourceKind>,
     held: BTreeSet<ResourceKind>,
     systems: BTreeMap<&'static str, Box<dyn System>>,
-    forever: BTreeSet<Key>,
+    /// The calls so far: system and content.
+    calls: Vec<(String, String)>,
     dependencies: BTreeSet<Dependency>,
     generated: BTreeMap<Key, usize>,
+    events: Vec<Event>,
     writes: usize,
-    made: usize,
+    /// After how many writes the operator is killed.
+    last: usize,
+    created: usize,
+    /// How many values were drawn for each Secret.
+    drawn: BTreeMap<Key, usize>,
     now: Timestamp,
 }
 
@@ -43,59 +62,20 @@ impl Default for Cluster {
     fn default() -> Self {
         Self {
             objects: BTreeMap::new(),
+            managed: BTreeMap::new(),
             unreadable: BTreeSet::new(),
+            unreadable_kinds: BTreeSet::new(),
             held: BTreeSet::new(),
             systems: BTreeMap::new(),
-            forever: BTreeSet::new(),
+            calls: Vec::new(),
             dependencies: BTreeSet::new(),
             generated: BTreeMap::new(),
+            events: Vec::new(),
             writes: 0,
-            made: 0,
+            last: usize::MAX,
+            created: 0,
+            drawn: BTreeMap::new(),
             now: BEGINNING,
-        }
-    }
-}
-
-impl Source for Cluster {
-    fn object(&self, key: &Key) -> Lookup<Arc<Value>> {
-        match self.objects.get(key) {
-            _ if self.unreadable.contains(key) => Lookup::Unknown(format!("{key} can't be read")),
-            Some(object) => Lookup::Found(Arc::clone(object)),
-            None => Lookup::Missing,
-        }
-    }
-
-    fn objects(
-        &self,
-        kind: ResourceKind,
-        namespace: &str,
-        labels: &BTreeMap<String, String>,
-    ) -> Lookup<Vec<Arc<Value>>> {
-        let belongs = |key: &Key| {
-            key.kind == kind
-                && key
-                    .namespace
-                    .as_deref()
-                    .is_none_or(|name| name == namespace)
-        };
-        if self.unreadable.iter().any(belongs) {
-            return Lookup::Unknown(format!("{} can't be listed", kind.plural));
-        }
-        let all = self.objects.iter().filter(|(key, _)| belongs(key));
-        let labelled = all.filter(|(_, object)| {
-            let has = stored::labels(object);
-            labels
-                .iter()
-                .all(|(label, value)| has.get(label) == Some(value))
-        });
-        Lookup::Found(labelled.map(|(_, object)| Arc::clone(object)).collect())
-    }
-
-    fn external(&self, request: &ExternalRequest) -> Lookup<Arc<Value>> {
-        let system = self.systems.get(request.system);
-        match system.and_then(|system| system.answer(&request.content)) {
-            Some(answer) => Lookup::Found(Arc::new(answer)),
-            None => Lookup::Unknown(format!("{} doesn't answer", request.system)),
         }
     }
 }
@@ -121,12 +101,20 @@ impl Cluster {
         &self.generated
     }
 
-    /// Whether a Secret stays, wanted or not.
+    /// Whether a generated Secret stays, wanted or not.
     pub fn stays(&self, key: &Key) -> bool {
-        self.forever.contains(key)
+        let annotations = self
+            .get(key)
+            .map(|secret| &secret["metadata"]["annotations"]);
+        annotations.is_some_and(|annotations| annotations.get(WHILE_WANTED).is_none())
     }
 
-    /// How many writes there were so far.
+    /// The events so far.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// How many writes there were so far, calls of external systems included.
     pub fn writes(&self) -> usize {
         self.writes
     }
@@ -143,24 +131,14 @@ impl Cluster {
 
     /// Creates or changes an object, as a user does: its status stays.
     pub fn put(&mut self, key: &Key, wanted: &Value) {
-        let live = self.objects.get(key);
-        let stored = match live {
-            Some(live) => stored::changed(live, wanted),
-            None => {
-                self.made += 1;
-                stored::new(key, wanted, self.made, self.now)
-            }
-        };
-        if live.map(Arc::as_ref) != Some(&stored) {
-            self.writes += 1;
-            self.objects.insert(key.clone(), Arc::new(stored));
-        }
+        self.store(key, wanted.clone());
     }
 
     /// Writes a status, as an object's own operator does.
     pub fn set_status(&mut self, key: &Key, status: Value) {
         if let Some(object) = self.objects.get_mut(key)
             && object["status"] != status
+            && self.writes < self.last
         {
             self.writes += 1;
             Arc::make_mut(object)["status"] = status;
@@ -178,20 +156,14 @@ impl Cluster {
 
     /// Deletes an object; one with finalizers is only marked as deleted.
     pub fn delete(&mut self, key: &Key) {
+        let now = self.now;
         let Some(object) = self.objects.get_mut(key) else {
             return;
         };
-        let finalizers = object.pointer("/metadata/finalizers");
-        let is_held = self.held.contains(&key.kind)
-            || finalizers
-                .and_then(Value::as_array)
-                .is_some_and(|finalizers| !finalizers.is_empty());
-        if !is_held {
+        if !is_deleted(object) && self.writes < self.last {
             self.writes += 1;
-            self.objects.remove(key);
-        } else if object.pointer("/metadata/deletionTimestamp").is_none() {
-            self.writes += 1;
-            Arc::make_mut(object)["metadata"]["deletionTimestamp"] = json!(self.now.to_string());
+            Arc::make_mut(object)["metadata"]["deletionTimestamp"] = json!(now.to_string());
+            self.remove_if_released(key);
         }
     }
 
@@ -202,9 +174,8 @@ impl Cluster {
 
     /// Releases an object that is being deleted, as its operator does when it removes its finalizer.
     pub fn release(&mut self, key: &Key) {
-        let deleted = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
-        if self.get(key).is_some_and(deleted) {
-            self.objects.remove(key);
+        if self.get(key).is_some_and(is_deleted) {
+            self.remove(key);
         }
     }
 
@@ -216,50 +187,57 @@ impl Cluster {
         };
     }
 
-    /// Adds an external system.
-    pub fn join(&mut self, name: &'static str, system: impl System + 'static) {
+    /// Makes a kind unreadable, or readable again.
+    pub fn set_kind_readable(&mut self, kind: ResourceKind, readable: bool) {
+        match readable {
+            true => self.unreadable_kinds.remove(&kind),
+            false => self.unreadable_kinds.insert(kind),
+        };
+    }
+
+    /// Adds an external system. In a restored cluster it gets the calls from before.
+    pub fn join(&mut self, name: &'static str, mut system: impl System + 'static) {
+        for (_, call) in self.calls.iter().filter(|(other, _)| other == name) {
+            // It was accepted before.
+            let _ = system.call(call);
+        }
         self.systems.insert(name, Box::new(system));
     }
 
-    /// Reconciles once.
+    /// Reconciles once. Returns what was applied; none if nothing is composed for the subject any more.
     ///
     /// # Errors
-    /// The composer's failure; it is in the status too.
-    pub fn reconcile(&mut self, operator: &dyn Operator, key: &Key) -> Result<(), Failure> {
-        self.reconcile_until(operator, key, usize::MAX)
+    /// The failure; it is in the status too.
+    pub fn reconcile(
+        &mut self,
+        operator: &dyn Operator,
+        key: &Key,
+    ) -> Result<Option<Composed>, Failure> {
+        let reconcile = Reconcile {
+            operator,
+            subject: key,
+        };
+        let Some(outcome) = memory::reconcile(self, reconcile) else {
+            return Ok(None);
+        };
+        self.dependencies = outcome.dependencies;
+        outcome.result.map(Some)
     }
 
     /// Reconciles, but stops after a number of writes, as an operator does that is killed.
     ///
     /// # Errors
-    /// The composer's failure; it is in the status too.
+    /// The failure; it is in the status too.
     pub fn reconcile_until(
         &mut self,
         operator: &dyn Operator,
         key: &Key,
         writes: usize,
-    ) -> Result<(), Failure> {
-        let Some(subject) = self.objects.get(key).cloned() else {
-            return Ok(());
-        };
-        let last = self.writes.saturating_add(writes);
-        if operator.ordered_deletion() && subject.pointer("/metadata/finalizers").is_none() {
-            self.edit(key, |object| {
-                object["metadata"]["finalizers"] = json!([operator.name()])
-            });
-        }
-        let observed = ObservedState::new(self, self.now);
-        let answer = operator.composed(&subject, &observed);
-        let dependencies = observed.into_dependencies();
-        self.dependencies = dependencies;
-        match answer {
-            Ok(answer) => self.apply(answer, key, last),
-            Err(failure) => {
-                self.set_status(key, status_of_failure(&subject, &failure, self.now));
-                return Err(failure);
-            }
-        }
-        Ok(())
+    ) -> Result<Option<Composed>, Failure> {
+        self.last = self.writes.saturating_add(writes);
+        let result = self.reconcile(operator, key);
+        self.last = usize::MAX;
+        result
     }
 
     /// Reconciles until nothing changes any more.
@@ -278,80 +256,90 @@ impl Cluster {
         unreachable!("{key} never settles");
     }
 
-    fn apply(&mut self, composed: Composed, subject: &Key, last: usize) {
-        let is_empty = composed.desired.is_empty();
-        let Composed {
-            desired,
-            status,
-            owner,
-            ..
-        } = composed;
-        let DesiredState {
-            objects,
-            labelled,
-            generated,
-            kept,
-            calls,
-            ..
-        } = desired;
-        let wanted: BTreeSet<Key> = objects
-            .keys()
-            .chain(generated.keys())
-            .chain(&kept)
-            .cloned()
-            .collect();
-        for (key, generated) in generated {
-            if self.writes < last {
-                self.generate(key, &generated, &owner);
-            }
-        }
-        for (key, object) in objects {
-            if self.writes >= last {
-                break;
-            }
-            match labelled.contains(&key) {
-                true => self.edit(&key, |live| stored::label(live, &object)),
-                false => self.put(&key, &object),
-            }
-        }
-        let unwanted = self.owned(&owner).filter(|key| !wanted.contains(key));
-        let unwanted: Vec<Key> = unwanted.filter(|key| !self.forever.contains(key)).collect();
-        for key in unwanted {
-            if self.writes < last {
-                self.delete(&key);
-            }
-        }
-        for call in calls {
-            if let Some(system) = self.systems.get_mut(call.system) {
-                system.call(&call.content);
-            }
-        }
-        let deleted = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
-        let is_gone = self.owned(&owner).all(|key| self.forever.contains(&key));
-        if self.writes < last && self.get(subject).is_some_and(deleted) && is_empty && is_gone {
-            self.objects.remove(subject);
-        } else if self.writes < last {
-            self.set_status(subject, status);
-        }
-    }
-
-    fn generate(&mut self, key: Key, generated: &Generated, owner: &Owner) {
-        if generated.retention == Retention::Forever {
-            self.forever.insert(key.clone());
-        }
-        if !self.objects.contains_key(&key) {
-            self.made += 1;
-            *self.generated.entry(key.clone()).or_default() += 1;
-            let secret = stored::secret(generated, owner, self.made);
-            self.put(&key, &secret);
-        }
-    }
-
-    fn owned(&self, owner: &Owner) -> impl Iterator<Item = Key> {
-        let owned = self.objects.iter().filter(|(_, object)| {
-            Owner::from_labels(&stored::labels(object)).as_ref() == Some(owner)
+    fn generate(
+        &mut self,
+        reconcile: Reconcile<'_>,
+        owner: &Owner,
+        key: &Key,
+        generated: &Generated,
+    ) {
+        let operator = reconcile.operator.name();
+        let mut number = self.drawn.get(key).copied().unwrap_or_default();
+        let subject = reconcile.subject;
+        let uid = self.uid(subject);
+        let reference = uid.map(|uid| owner_reference(subject.kind, &subject.name, uid));
+        let Ok(secret) = generated.secret(key, operator, owner, reference, |_, value| {
+            number += 1;
+            Ok::<_, Infallible>(stored::drawn(key, value, number))
         });
-        let keys: Vec<Key> = owned.map(|(key, _)| key.clone()).collect();
-        keys.into_iter()
+        if self.store(key, secret) {
+            self.drawn.insert(key.clone(), number);
+            *self.generated.entry(key.clone()).or_default() += 1;
+            let managed = self.managed.entry(key.clone()).or_default();
+            managed.insert(operator, Value::Null);
+        }
     }
+
+    /// Stores an object, unless it is the same or the operator is killed. Returns whether it did.
+    fn store(&mut self, key: &Key, wanted: Value) -> bool {
+        let live = self.get(key);
+        let is_new = live.is_none();
+        let object = match live {
+            Some(live) => stored::changed(key, live, wanted),
+            None => stored::new(key, wanted, self.created + 1, self.now),
+        };
+        if live == Some(&object) || self.writes >= self.last {
+            return false;
+        }
+        self.writes += 1;
+        self.created += usize::from(is_new);
+        self.objects.insert(key.clone(), Arc::new(object));
+        self.remove_if_released(key);
+        true
+    }
+
+    /// Removes an object that is being deleted, if it has no finalizer any more.
+    fn remove_if_released(&mut self, key: &Key) {
+        let is_released = |object: &Value| {
+            let finalizers = object["metadata"]["finalizers"].as_array();
+            is_deleted(object) && finalizers.is_none_or(Vec::is_empty)
+        };
+        if !self.held.contains(&key.kind) && self.get(key).is_some_and(is_released) {
+            self.remove(key);
+        }
+    }
+
+    /// Removes an object, and has the garbage collector delete those that it controls.
+    fn remove(&mut self, key: &Key) {
+        let Some(object) = self.objects.remove(key) else {
+            return;
+        };
+        self.managed.remove(key);
+        let uid = object["metadata"]["uid"].as_str();
+        let controlled = self.objects.iter().filter(|(_, other)| {
+            let existing = Existing::of(other, uid, Management::None);
+            existing.controller == Controller::Subject
+        });
+        let controlled: Vec<Key> = controlled.map(|(key, _)| key.clone()).collect();
+        for key in controlled {
+            Self::delete(self, &key);
+        }
+    }
+
+    fn uid(&self, key: &Key) -> Option<&str> {
+        self.get(key)?["metadata"]["uid"].as_str()
+    }
+
+    fn management(&self, operator: &dyn Operator, key: &Key) -> Management {
+        let managed = self.managed.get(key);
+        match managed.and_then(|managed| managed.get(operator.name())) {
+            None => Management::None,
+            Some(Value::Null) => Management::Created,
+            Some(_) => Management::Applied,
+        }
+    }
+}
+
+fn is_deleted(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some()
 }

@@ -1,10 +1,7 @@
 //! Objects as an API server stores them.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
-use k8s_openapi::ByteString;
-use provider_composer::{Generated, GeneratedValue, Key, Owner};
+use provider_composer::{GeneratedValue, Key};
 use serde_json::{Value, json};
 
 /// What an API server puts in, and nobody else changes.
@@ -15,9 +12,8 @@ const SERVERS: [&str; 4] = [
     "deletionTimestamp",
 ];
 
-/// An object that was just made.
-pub fn new(key: &Key, wanted: &Value, number: usize, now: Timestamp) -> Value {
-    let mut object = wanted.clone();
+/// An object that is created.
+pub fn new(key: &Key, mut object: Value, number: usize, now: Timestamp) -> Value {
     object["apiVersion"] = json!(key.kind.api_version());
     object["kind"] = json!(key.kind.kind);
     if !object["metadata"].is_object() {
@@ -28,15 +24,30 @@ pub fn new(key: &Key, wanted: &Value, number: usize, now: Timestamp) -> Value {
     if let Some(namespace) = &key.namespace {
         metadata["namespace"] = json!(namespace);
     }
-    metadata["uid"] = json!(format!("uid-{number}"));
+    if metadata["uid"].is_null() {
+        metadata["uid"] = json!(format!("uid-{number}"));
+    }
     metadata["generation"] = json!(1);
     metadata["creationTimestamp"] = json!(now.to_string());
     object
 }
 
-/// An object that was changed: what the server put in stays, and the generation counts changes of the spec.
-pub fn changed(live: &Value, wanted: &Value) -> Value {
-    let mut object = wanted.clone();
+/// An object that is changed: what the server put in stays, and the generation counts changes of the spec.
+///
+/// # Panics
+/// It can't be changed.
+pub fn changed(key: &Key, live: &Value, mut object: Value) -> Value {
+    let is_changed = |field: &str| live.get(field) != object.get(field);
+    let is_immutable =
+        live["immutable"] == true && (is_changed("data") || is_changed("stringData"));
+    let is_immutable = is_immutable || key.kind.kind == "Job" && is_changed("spec");
+    assert!(!is_immutable, "{key} can't be changed");
+    object["apiVersion"] = json!(key.kind.api_version());
+    object["kind"] = json!(key.kind.kind);
+    object["metadata"]["name"] = json!(key.name);
+    if let Some(namespace) = &key.namespace {
+        object["metadata"]["namespace"] = json!(namespace);
+    }
     for field in SERVERS {
         if let Some(value) = live["metadata"].get(field) {
             object["metadata"][field] = value.clone();
@@ -57,43 +68,67 @@ pub fn changed(live: &Value, wanted: &Value) -> Value {
     object
 }
 
-/// A generated Secret. No two values are alike.
-pub fn secret(generated: &Generated, owner: &Owner, number: usize) -> Value {
-    let mut labels = generated.labels.clone();
-    for (label, value) in owner.labels() {
-        labels.insert(label.to_owned(), value.to_owned());
+/// An object without what the server and the object's own operator put in.
+pub fn composed(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.shift_remove("status");
     }
-    let values = generated.values.iter().map(|(key, value)| {
-        let text = match value {
-            GeneratedValue::Password(_) | GeneratedValue::Key(_) => format!("{key}-{number}"),
-            GeneratedValue::Text(text) => text.clone(),
-        };
-        (key.clone(), json!(ByteString(text.into_bytes())))
-    });
-    let data: serde_json::Map<String, Value> = values.collect();
-    json!({ "metadata": { "labels": labels }, "data": data })
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| field != "finalizers" && !SERVERS.contains(&field.as_str()));
+    }
+    object
 }
 
-/// An object's labels.
-pub fn labels(object: &Value) -> BTreeMap<String, String> {
-    let labels = object
-        .pointer("/metadata/labels")
-        .and_then(Value::as_object);
-    let labels = labels.into_iter().flatten();
-    labels
-        .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
-        .collect()
-}
-
-/// Sets the labels of a wanted object on one that exists, and removes those without a value.
-pub fn label(live: &mut Value, wanted: &Value) {
-    let labels = &mut live["metadata"]["labels"];
-    let wanted = wanted["metadata"]["labels"].as_object();
-    for (label, value) in wanted.into_iter().flatten() {
-        match (value.is_null(), labels.as_object_mut()) {
-            (true, Some(labels)) => drop(labels.remove(label)),
-            (true, None) => {}
-            (false, _) => labels[label] = value.clone(),
+/// Applies fields to an object as server-side apply does: fields that were applied before and aren't any more are removed, and
+/// those of others stay. Lists are replaced as a whole.
+pub fn applied(live: &Value, before: &Value, wanted: &Value) -> Value {
+    let Value::Object(wanted) = wanted else {
+        return wanted.clone();
+    };
+    let mut merged = live.as_object().cloned().unwrap_or_default();
+    for (field, before) in before.as_object().into_iter().flatten() {
+        let is_wanted = wanted.get(field).is_some_and(|value| !value.is_null());
+        if !is_wanted && let Some(live) = merged.shift_remove(field) {
+            let left = without(live, before);
+            if !left.is_null() {
+                merged.insert(field.clone(), left);
+            }
         }
+    }
+    for (field, wanted) in wanted.iter().filter(|(_, wanted)| !wanted.is_null()) {
+        let live = merged.get(field).unwrap_or(&Value::Null);
+        let value = applied(live, &before[field], wanted);
+        merged.insert(field.clone(), value);
+    }
+    Value::Object(merged)
+}
+
+/// What is left of a value without the fields that were applied; null if nothing is.
+fn without(live: Value, applied: &Value) -> Value {
+    let (Value::Object(mut live), Value::Object(applied)) = (live, applied) else {
+        return Value::Null;
+    };
+    for (field, applied) in applied {
+        if let Some(value) = live.shift_remove(field) {
+            let left = without(value, applied);
+            if !left.is_null() {
+                live.insert(field.clone(), left);
+            }
+        }
+    }
+    match live.is_empty() {
+        true => Value::Null,
+        false => Value::Object(live),
+    }
+}
+
+/// A value of a generated Secret: the next one that is drawn for it. No two are alike, whichever Secret is generated first.
+pub fn drawn(secret: &Key, value: &GeneratedValue, number: usize) -> Vec<u8> {
+    match value {
+        GeneratedValue::Password(_) | GeneratedValue::Key(_) => {
+            format!("s3cret {number} of {secret}").into_bytes()
+        }
+        GeneratedValue::Text(text) => text.clone().into_bytes(),
     }
 }

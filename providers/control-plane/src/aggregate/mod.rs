@@ -97,7 +97,7 @@ fn taken(
     observed: &ObservedState<'_>,
 ) -> Result<BTreeMap<String, ByteString>, Progress> {
     let name = &source.secret_ref.name;
-    let origin = "which spec.sources names: make it, or take it off the list";
+    let origin = "which spec.sources names: create it, or remove it from the list";
     let mut values = Sealed::read(observed, namespace, name, origin)?.into_values();
     if source.keys.is_empty() {
         return Ok(values);

@@ -14,20 +14,16 @@ use provider_openstack::KEYSTONE;
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{
-    CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Sealed, Site, VOLUMES, deliver, hold,
+    ADMIN, CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Password, Sealed, Site, VOLUMES, hold, write,
 };
 use crate::manifest::korc::{ApplicationCredential, Made};
-use crate::services::ADMIN_CREDENTIALS;
 
 /// Secret with the clouds.yaml that K-ORC's own application credential is made with.
-const BOOTSTRAP: &str = "k-orc-bootstrap-clouds-yaml";
+const BOOTSTRAP: &str = "k-orc-bootstrap-clouds";
 /// K-ORC's own application credential.
 pub(super) const OWN: &str = "k-orc";
 /// Secret with its secret.
 const OWN_SECRET: &str = "k-orc-credential";
-/// The User that stands for Keystone's first user, and the project that it works in.
-pub(super) const ADMIN: &str = "admin";
-
 /// Keystone's first user.
 pub(super) struct Admin {
     pub(super) name: String,
@@ -40,7 +36,8 @@ impl Admin {
         observed: &ObservedState<'_>,
     ) -> Result<Self, Progress> {
         let origin = "with the password of Keystone's first user";
-        let sealed = Sealed::read(observed, recipe.namespace(), ADMIN_CREDENTIALS, origin)?;
+        let valid = Password::of_admin(observed, recipe.namespace())?.valid()?;
+        let sealed = Sealed::read(observed, recipe.namespace(), &valid, origin)?;
         let name = match sealed.get("username") {
             Some(_) => sealed.line("username")?.expose().to_owned(),
             None => ADMIN.to_owned(),
@@ -123,7 +120,7 @@ fn versioned(url: &str) -> String {
     }
 }
 
-/// Composes the clouds.yaml that K-ORC works with. `turn`: K-ORC knows Keystone's first user, so that its own application
+/// Composes the clouds.yaml that K-ORC works with. K-ORC reads it in this namespace, so it isn't pushed to a store. `turn`: K-ORC knows Keystone's first user, so that its own application
 /// credential may be made.
 pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failure> {
     if korc.recipe.korc.cloud_credentials_ref.is_some() {
@@ -147,7 +144,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
         project: ADMIN,
     };
     let first = site.clouds(&[(CLOUD, login)])?;
-    let bootstrap = deliver(korc.recipe, korc.observed, korc.desired, BOOTSTRAP, first)?;
+    let bootstrap = write(korc.recipe, korc.observed, korc.desired, BOOTSTRAP, first)?;
     let both = |login| site.clouds(&[(CLOUD, login), (VOLUMES, login)]);
     let values = match &own {
         Own::There { id, secret } => both(Login::ApplicationCredential { id, secret })?,
@@ -158,7 +155,7 @@ pub(super) fn compose(korc: &mut Korc<'_>, turn: bool) -> Result<Progress, Failu
             return Ok(Progress::Unknown { message });
         }
     };
-    let works = deliver(korc.recipe, korc.observed, korc.desired, CLOUDS, values)?;
+    let works = write(korc.recipe, korc.observed, korc.desired, CLOUDS, values)?;
     Ok(match (bootstrap, works, own) {
         (Progress::Ready, Progress::Ready, Own::Absent(progress)) if turn => progress,
         (Progress::Ready, works, _) => works,

@@ -1,14 +1,14 @@
 //! The catalogue when the control plane goes, or somebody else keeps it.
 
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Owner, Resource, ResourceKind};
+use provider_composer::{DesiredState, Key, ObservedState, Resource, ResourceKind};
 
 use super::KINDS;
-use super::access::{ADMIN, OWN};
+use super::access::OWN;
 use crate::Recipe;
+use crate::credentials::ADMIN;
 use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
 use crate::manifest::korc::{ApplicationCredential, Domain, Managed, User};
-use crate::recipe::ControlPlane;
 
 /// What is kept beside K-ORC's objects.
 const SECRETS: [ResourceKind; 3] = [Secret::KIND, PushSecret::KIND, ExternalSecret::KIND];
@@ -23,7 +23,7 @@ pub fn remains(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> bool {
-    let Some(objects) = ours(recipe, observed, &KINDS) else {
+    let Ok(objects) = recipe.composed(observed, KINDS) else {
         keep(recipe, observed, desired);
         return true;
     };
@@ -48,7 +48,8 @@ pub fn keep(recipe: &Recipe<'_>, observed: &ObservedState<'_>, desired: &mut Des
 
 /// Whether anything of the catalogue may be there.
 pub fn may_exist(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
-    ours(recipe, observed, &KINDS).is_none_or(|objects| !objects.is_empty())
+    let objects = recipe.composed(observed, KINDS);
+    objects.map_or(true, |objects| !objects.is_empty())
 }
 
 /// K-ORC's own application credential, and what that needs.
@@ -64,26 +65,8 @@ fn hold(
     kinds: &[ResourceKind],
 ) {
     for kind in kinds {
-        for key in ours(recipe, observed, &[*kind]).unwrap_or_default() {
+        for key in recipe.composed(observed, [*kind]).unwrap_or_default() {
             desired.keep(key);
         }
     }
-}
-
-/// The control plane's objects of these kinds; none if some can't be read.
-fn ours(
-    recipe: &Recipe<'_>,
-    observed: &ObservedState<'_>,
-    kinds: &[ResourceKind],
-) -> Option<Vec<Key>> {
-    let owner = Owner::of(ControlPlane::KIND, &recipe.subject.metadata);
-    let mut all = Vec::new();
-    for kind in kinds {
-        match observed.keys(*kind, recipe.namespace(), &owner.labels()) {
-            Lookup::Found(keys) => all.extend(keys),
-            Lookup::Missing => {}
-            Lookup::Unknown(_) => return None,
-        }
-    }
-    Some(all)
 }

@@ -4,9 +4,10 @@
 use c5c3_api::control_plane::BootstrapResource;
 use provider_composer::{Failure, Key, Lookup, Progress};
 
-use super::access::{ADMIN, Admin};
+use super::access::Admin;
 use super::first_unready;
 use super::korc::{Korc, PROJECT};
+use crate::credentials::ADMIN;
 use crate::manifest::korc::{Domain, Import, InDomain, Named, Project, Role, User};
 
 /// The Domain that stands for Default.

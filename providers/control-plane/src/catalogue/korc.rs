@@ -16,7 +16,7 @@ use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
 /// The project in the domain Default that service users work in.
 pub(super) const PROJECT: &str = "service";
 /// Secret with the clouds.yaml that K-ORC works with.
-pub(super) const CLOUDS: &str = "k-orc-clouds-yaml";
+pub(super) const CLOUDS: &str = "k-orc-clouds";
 
 /// The catalogue being composed.
 pub(super) struct Korc<'a> {
@@ -54,8 +54,8 @@ impl<'a> Korc<'a> {
         }
     }
 
-    /// The cloud that K-ORC uses Cinder by. Of a clouds.yaml that users bring, it is the one that they name.
-    pub(super) fn volumes(&self) -> CloudCredentialsRef {
+    /// The cloud that K-ORC uses Cinder and Nova by. Of a clouds.yaml that users bring, it is the one that they name.
+    pub(super) fn services(&self) -> CloudCredentialsRef {
         let cloud = self.cloud.clone();
         match self.recipe.korc.cloud_credentials_ref {
             Some(_) => cloud,
@@ -86,7 +86,7 @@ impl<'a> Korc<'a> {
                 }
                 Ok(State {
                     id: None,
-                    progress: waiting(&key, "it isn't there yet"),
+                    progress: waiting(&key, "it doesn't exist yet"),
                 })
             }
             Lookup::Unknown(message) => {
@@ -97,6 +97,13 @@ impl<'a> Korc<'a> {
                 })
             }
         }
+    }
+
+    /// The ID of an object of K-ORC, if it has one.
+    pub(super) fn id<T: Resource>(&self, name: &str) -> Option<String> {
+        let key = Key::of::<T>(self.recipe.namespace(), name);
+        let object = self.observed.object(&key).found()?;
+        self.state(&key, &object).id
     }
 
     fn state(&self, key: &Key, object: &Value) -> State {
@@ -115,7 +122,7 @@ impl<'a> Korc<'a> {
             Some(it) if is_final(&it.reason) => Progress::failed(
                 Reason::RefusedByKORC,
                 format!(
-                    "K-ORC gave up on {key}: {}; set right what it says, and delete {key} to have it tried again",
+                    "K-ORC gave up on {key}: {}; correct what it says, then delete {key} to retry",
                     it.message
                 ),
             ),
@@ -163,7 +170,8 @@ impl<'a> Korc<'a> {
         Ok(())
     }
 
-    fn access(&self) -> Result<Access, Progress> {
+    /// How Keystone is reached as K-ORC does.
+    pub(super) fn access(&self) -> Result<Access, Progress> {
         let name = &self.cloud.secret_name;
         let origin = "with the clouds.yaml that K-ORC works with";
         let sealed = Sealed::read(self.observed, self.recipe.namespace(), name, origin)?;

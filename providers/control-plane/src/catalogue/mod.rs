@@ -8,9 +8,10 @@ mod entries;
 mod farewell;
 mod imports;
 mod korc;
+mod networks;
+mod offers;
 mod tenant;
 mod users;
-mod volume_types;
 
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
@@ -27,8 +28,10 @@ use crate::manifest::korc::{
 };
 
 pub use farewell::{keep, may_exist, remains};
+pub use networks::compose as networks;
+pub use offers::{KINDS as OFFERS, compose as offers, remain as offers_remain};
 pub use tenant::compose as tenant;
-pub use volume_types::{compose as volume_types, remain as volume_types_remain};
+pub(crate) use tenant::{PASSWORD as TENANT_PASSWORD, TENANT};
 
 /// Everything of K-ORC that is composed here.
 const KINDS: [ResourceKind; 7] = [
@@ -88,7 +91,7 @@ pub fn credential(
     let origin = match recipe.korc.enabled {
         true => "which comes with the service catalogue".to_owned(),
         false => format!(
-            "with the keys {ID} and {SECRET}: make it, for korc.enabled is false and the catalogue is yours"
+            "with the keys {ID} and {SECRET}: create it, because with korc.enabled: false the catalogue is managed externally"
         ),
     };
     let read = Sealed::read(observed, recipe.namespace(), &user.credentials(), &origin);

@@ -1,20 +1,20 @@
 //! The tenant's first user: a manager of a domain of its own, or an administrator of the cloud.
 
 use c5c3_api::control_plane::{Connection, TenantAccess};
-use provider_composer::{DesiredState, Failure, Generated, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
 
 use super::first_unready;
 use super::korc::Korc;
-use super::users::{Grantee, grant};
+use super::users::{Grantee, grant, password};
 use crate::Recipe;
 use crate::credentials::keystone::{Answer, Change, Scope};
-use crate::credentials::{CLOUD, Login, Sealed, Site, deliver, hold};
+use crate::credentials::{CLOUD, Login, Password, Site, deliver, hold};
 use crate::manifest::korc::{Domain, Made, Project, User};
 
 /// The tenant's domain, project and user, as K-ORC's objects and Keystone call them.
-const TENANT: &str = "tenant";
+pub(crate) const TENANT: &str = "tenant";
 /// Secret with the user's password.
-const PASSWORD: &str = "tenant-keystone-user";
+pub(crate) const PASSWORD: &str = "tenant-keystone-user";
 /// The cloud of the clouds.yaml that manages the domain.
 const DOMAIN_CLOUD: &str = "openstack-domain";
 /// Role that manages users, groups and projects of a domain, since 2024.2
@@ -64,10 +64,9 @@ fn user(
     secret: &str,
     turn: bool,
 ) -> Result<Progress, Failure> {
-    let namespace = korc.recipe.namespace();
+    let password = password(korc, TENANT, PASSWORD)?;
     if turn {
-        let password = Generated::credentials(TENANT);
-        korc.desired.generate(namespace, PASSWORD, password);
+        password.generate(korc.desired);
     }
     let domain = Domain {
         description: "The tenant's own domain",
@@ -80,7 +79,7 @@ fn user(
         description: "The tenant's first user".to_owned(),
         domain_ref: Some(TENANT),
         default_project_ref: Some(TENANT),
-        password_ref: PASSWORD.to_owned(),
+        password_ref: password.wanted(),
     };
     let domain = Made::new(&korc.cloud, domain).detached();
     let domain = korc.want(TENANT, &domain, turn)?;
@@ -98,7 +97,7 @@ fn user(
         )?,
         _ => first_unready([domain.progress, project.progress, user.progress]),
     };
-    let clouds = clouds(korc, secret)?;
+    let clouds = clouds(korc, secret, &password)?;
     Ok(first_unready([granted, clouds]))
 }
 
@@ -145,11 +144,10 @@ fn revoke(
 }
 
 /// The clouds.yaml by which the tenant reaches the control plane from outside.
-fn clouds(korc: &mut Korc<'_>, name: &str) -> Result<Progress, Failure> {
+fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Progress, Failure> {
     let recipe = korc.recipe;
-    let origin = "which is made once the catalogue is there";
-    let sealed = Sealed::read(korc.observed, recipe.namespace(), PASSWORD, origin);
-    let password = sealed.and_then(|sealed| sealed.line("password"));
+    let origin = "which is created once the catalogue is ready";
+    let password = password.read(korc.observed, origin);
     match (Site::public(recipe, korc.observed), password) {
         (Ok(site), Ok(password)) => {
             let (user, password, domain) = (TENANT, &password, TENANT);

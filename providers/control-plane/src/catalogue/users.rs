@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::ByteString;
-use provider_composer::{Failure, Generated, Key, Lookup, Progress, Reason};
+use provider_composer::{Failure, Key, Lookup, Progress, Reason};
 
 use c5c3_api::control_plane::CloudCredentialsRef;
+use c5c3_api::credential_rotation::RotationType;
+use provider_openstack::{Rotations, numbered};
 
 use super::access::secret_value;
 use super::imports::Imports;
@@ -13,8 +15,8 @@ use super::korc::{Korc, PROJECT};
 use super::{credential, first_unready};
 use crate::credentials::keystone::{Answer, Change, Scope};
 use crate::credentials::{
-    CLOUD, DEFAULT, ID, Login, Rotations, SECRET, SERVICE_USER, Sealed, ServiceUser, Site,
-    Standing, deliver, hold, numbered, service_users,
+    CLOUD, DEFAULT, ID, Login, Password, SECRET, SERVICE_USER, Sealed, ServiceUser, Site, Standing,
+    deliver, hold, service_users, write,
 };
 use crate::manifest::korc::{ApplicationCredential, Made, User};
 
@@ -41,10 +43,10 @@ fn compose_one(
     user: &'static ServiceUser,
 ) -> Result<Progress, Failure> {
     let turn = imports.progress.is_ready();
+    let first = user.password();
+    let password = password(korc, user.name, &first)?;
     if turn {
-        let password = Generated::credentials(user.name);
-        korc.desired
-            .generate(korc.recipe.namespace(), &user.password(), password);
+        password.generate(korc.desired);
     }
     let body = Made::new(
         &korc.cloud,
@@ -52,11 +54,11 @@ fn compose_one(
             description: format!("Service user of {}", user.name),
             domain_ref: imports.domain,
             default_project_ref: imports.project,
-            password_ref: user.password(),
+            password_ref: password.wanted(),
         },
     );
     let made = korc.want(user.name, &body, turn)?;
-    let clouds = clouds(korc, site, user)?;
+    let clouds = clouds(korc, site, user, &password)?;
     let granted = match &made.id {
         Some(id) => {
             let scope = Scope::Named(PROJECT.to_owned());
@@ -74,21 +76,29 @@ fn compose_one(
     Ok(first_unready(progress))
 }
 
+/// The password of a user.
+///
+/// # Errors
+/// It isn't known which one it is. Without it, the user that exists would be deleted.
+pub(super) fn password<'p>(
+    korc: &Korc<'p>,
+    user: &'p str,
+    first: &'p str,
+) -> Result<Password<'p>, Failure> {
+    let password = Password::of(korc.observed, korc.recipe.namespace(), user, first);
+    password.map_err(|progress| Failure::transient(Reason::LookupFailed, progress.message()))
+}
+
 /// The clouds.yaml by which K-ORC acts as the user.
 fn clouds(
     korc: &mut Korc<'_>,
     site: &Result<Site, Progress>,
     user: &ServiceUser,
+    password: &Password<'_>,
 ) -> Result<Progress, Failure> {
     let name = user.clouds();
-    let origin = "which is made once the imports are there";
-    let sealed = Sealed::read(
-        korc.observed,
-        korc.recipe.namespace(),
-        &user.password(),
-        origin,
-    );
-    let password = sealed.and_then(|sealed| sealed.line("password"));
+    let origin = "which is created once the imports are ready";
+    let password = password.read(korc.observed, origin);
     match (site, password) {
         (Ok(site), Ok(password)) => {
             let login = Login::Password {
@@ -98,7 +108,7 @@ fn clouds(
                 project: PROJECT,
             };
             let values = site.clouds(&[(CLOUD, login)])?;
-            deliver(korc.recipe, korc.observed, korc.desired, &name, values)
+            write(korc.recipe, korc.observed, korc.desired, &name, values)
         }
         (Err(progress), _) => {
             hold(korc.recipe, korc.desired, &name);
@@ -162,7 +172,8 @@ fn application_credential(
 ) -> Result<Progress, Failure> {
     let namespace = korc.recipe.namespace();
     let standing = Standing::of(korc.observed, namespace, user);
-    let rotations = Rotations::of(korc.observed, namespace, user.name);
+    let type_ = RotationType::ApplicationCredential;
+    let rotations = Rotations::of(korc.observed, namespace, user.name, type_);
     let (standing, rotations) = match (standing, rotations) {
         (Ok(standing), Ok(rotations)) => (standing, rotations),
         (Err(message), _) | (_, Err(message)) => {
@@ -173,7 +184,7 @@ fn application_credential(
             };
         }
     };
-    let plan = standing.plan(rotations.next(user), &rotations.named(user));
+    let plan = standing.plan(rotations.next(), &rotations.named().collect());
     let mut progress = Vec::new();
     for number in plan.wanted {
         progress.push(one_credential(korc, user, number, turn)?);

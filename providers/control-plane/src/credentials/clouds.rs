@@ -15,8 +15,8 @@ pub(crate) const CLOUDS_YAML: &str = "clouds.yaml";
 pub(crate) const CA: &str = "cacert";
 /// What the one cloud, or the first, is called.
 pub(crate) const CLOUD: &str = "openstack";
-/// The cloud that K-ORC uses Cinder by. K-ORC reads the catalogue of a cloud once and keeps it for half the life of a token, so Cinder must
-/// be in it when the cloud is first used.
+/// The cloud that K-ORC uses Cinder and Nova by. K-ORC reads the catalogue of a cloud once and keeps it for half the life of a token, so
+/// they must be in it when the cloud is first used. The catalogue has all services before any of them runs.
 pub(crate) const VOLUMES: &str = "volumes";
 /// The domain of Keystone's first user and of the services' users.
 pub(crate) const DEFAULT: &str = "Default";

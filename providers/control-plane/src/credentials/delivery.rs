@@ -19,8 +19,8 @@ pub(crate) fn source(name: &str) -> String {
     format!("{name}-source")
 }
 
-/// Wants a Secret with these values. With a store they travel `<name>-source` -> PushSecret -> store -> ExternalSecret ->
-/// Secret, under a path with the control plane's site, cluster, namespace and name. Somebody else's Secret is never touched.
+/// Wants a Secret with these values in whichever namespace it is needed. With a store they travel `<name>-source` -> PushSecret ->
+/// store -> ExternalSecret -> Secret, under a path with the control plane's site, cluster, namespace and name.
 ///
 /// # Errors
 /// An object can't be written.
@@ -31,43 +31,59 @@ pub(crate) fn deliver(
     name: &str,
     values: BTreeMap<String, ByteString>,
 ) -> Result<Progress, Failure> {
-    let namespace = recipe.namespace();
-    let store = recipe.subject.spec.secret_store_ref.as_ref();
-    let written = match store {
-        Some(_) => source(name),
-        None => name.to_owned(),
+    let Some(SecretStore { store, path }) = &recipe.subject.spec.secret_store_ref else {
+        return write(recipe, observed, desired, name, values);
     };
-    match Sealed::look(observed, namespace, &written) {
+    let (namespace, source) = (recipe.namespace(), source(name));
+    let keys: Vec<String> = values.keys().cloned().collect();
+    let written = write(recipe, observed, desired, &source, values)?;
+    match &written {
+        Progress::Ready => {
+            let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
+            let push = PushSecret::new(store, &source, &path, &keys);
+            desired.apply(namespace, name, &push);
+            let external = ExternalSecret::new(store, name, &path, &keys);
+            desired.apply(namespace, name, &external);
+        }
+        _ => hold(recipe, desired, name),
+    }
+    Ok(written)
+}
+
+/// Wants a Secret with these values in the control plane's namespace. Somebody else's Secret is never touched.
+///
+/// # Errors
+/// An object can't be written.
+pub(crate) fn write(
+    recipe: &Recipe<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+    name: &str,
+    values: BTreeMap<String, ByteString>,
+) -> Result<Progress, Failure> {
+    let namespace = recipe.namespace();
+    match Sealed::look(observed, namespace, name) {
         Lookup::Unknown(message) => {
             hold(recipe, desired, name);
-            return Ok(Progress::Unknown { message });
+            Ok(Progress::Unknown { message })
         }
-        Lookup::Found(sealed) if !is_ours(recipe, &sealed) => {
-            return Ok(Progress::failed(
-                Reason::NameTaken,
-                format!(
-                    "there is a Secret {written} that isn't this control plane's: delete or rename it, or set \
-                     korc.enabled to false and keep the catalogue yourself"
-                ),
-            ));
+        Lookup::Found(sealed) if !is_ours(recipe, &sealed) => Ok(Progress::failed(
+            Reason::NameTaken,
+            format!(
+                "there is a Secret {name} that isn't this control plane's: delete or rename it, or set korc.enabled to false \
+                 and keep the catalogue yourself"
+            ),
+        )),
+        Lookup::Found(_) | Lookup::Missing => {
+            let secret = Secret {
+                data: Some(values),
+                type_: Some("Opaque".to_owned()),
+                ..Secret::default()
+            };
+            desired.apply(namespace, name, &secret);
+            Ok(Progress::Ready)
         }
-        Lookup::Found(_) | Lookup::Missing => {}
     }
-    let keys: Vec<String> = values.keys().cloned().collect();
-    let secret = Secret {
-        data: Some(values),
-        type_: Some("Opaque".to_owned()),
-        ..Secret::default()
-    };
-    desired.apply(namespace, &written, &secret);
-    if let Some(SecretStore { store, path }) = store {
-        let path = format!("{path}/{namespace}/{}/{name}", recipe.subject.name());
-        let push = PushSecret::new(store, &written, &path, &keys);
-        desired.apply(namespace, name, &push);
-        let external = ExternalSecret::new(store, name, &path, &keys);
-        desired.apply(namespace, name, &external);
-    }
-    Ok(Progress::Ready)
 }
 
 /// Leaves a Secret, and the way that it travels, as they are.

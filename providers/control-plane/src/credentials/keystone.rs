@@ -108,7 +108,7 @@ impl Query {
     /// # Errors
     /// Never: every query can be written.
     pub fn request(&self) -> Result<ExternalRequest, Failure> {
-        external_request(self)
+        external_request(SYSTEM, self)
     }
 }
 
@@ -118,19 +118,20 @@ impl Call {
     /// # Errors
     /// Never: every call can be written.
     pub fn stated(&self) -> Result<ExternalRequest, Failure> {
-        external_request(self)
+        external_request(SYSTEM, self)
     }
 }
 
-fn external_request(content: &impl Serialize) -> Result<ExternalRequest, Failure> {
+/// A query or call as the driver of a system gets it.
+pub(super) fn external_request(
+    system: &'static str,
+    content: &impl Serialize,
+) -> Result<ExternalRequest, Failure> {
     let content = serde_json::to_string(content).map_err(|_| {
         Failure::new(
             Reason::InternalError,
-            "a query to Keystone can't be written",
+            format!("a query to {system} can't be written"),
         )
     })?;
-    Ok(ExternalRequest {
-        system: SYSTEM,
-        content,
-    })
+    Ok(ExternalRequest { system, content })
 }

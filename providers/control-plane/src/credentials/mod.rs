@@ -3,17 +3,18 @@
 mod clouds;
 mod delivery;
 pub mod keystone;
-mod rotations;
+pub mod neutron;
+mod password;
 mod sealed;
 mod standing;
 mod users;
 
 pub(crate) use clouds::{CA, CLOUD, CLOUDS_YAML, DEFAULT, Login, Site, VOLUMES};
-pub(crate) use delivery::{deliver, hold};
-pub(crate) use rotations::Rotations;
+pub(crate) use delivery::{deliver, hold, write};
+pub(crate) use password::{ADMIN, Password};
 pub(crate) use sealed::{Line, Sealed};
 #[cfg(test)]
 pub(crate) use standing::Used;
-pub(crate) use standing::{Credential, SERVICE_USER, Standing, number, numbered};
+pub(crate) use standing::{Credential, SERVICE_USER, Standing};
 pub use users::{ID, SECRET, ServiceUser, service_users};
 pub(crate) use users::{by_name, consumers};

@@ -1,4 +1,4 @@
-//! The application credentials of one user: which there are, which was handed out, which is in use.
+//! The credentials of one user or service: which there are, which was handed out, which is in use.
 //!
 //! All of it is read from the observed state, so nothing is forgotten by a restart. An application credential is an
 //! ApplicationCredential of K-ORC called `<user>-<number>`. The newest that was handed out is the one whose ID stands in the
@@ -7,8 +7,11 @@
 
 use std::collections::BTreeSet;
 
+use c5c3_api::parts::Users;
 use jiff::Timestamp;
-use provider_composer::{Key, Lookup, ObservedState};
+use provider_composer::{Key, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::{Awaited, number, secret_of};
+use serde::Deserialize;
 
 use super::{ID, Sealed, ServiceUser, delivery};
 use crate::manifest::korc::{ApplicationCredential, Observed};
@@ -16,18 +19,7 @@ use crate::manifest::korc::{ApplicationCredential, Observed};
 /// Label of an ApplicationCredential with the service user's name.
 pub(crate) const SERVICE_USER: &str = "c5c3.io/service-user";
 
-/// What a user's application credential of a number is called.
-pub(crate) fn numbered(user: &str, number: u32) -> String {
-    format!("{user}-{number}")
-}
-
-/// The number of an application credential that is called so.
-pub(crate) fn number(user: &str, name: &str) -> Option<u32> {
-    let number: u32 = name.strip_prefix(user)?.strip_prefix('-')?.parse().ok()?;
-    (numbered(user, number) == name).then_some(number)
-}
-
-/// One application credential.
+/// One credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Credential {
     /// Counts a user's credentials.
@@ -53,7 +45,7 @@ pub(crate) enum Used {
     Id(String),
 }
 
-/// The application credentials of one user.
+/// The credentials of one user or service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// Those that there are, by number.
@@ -111,6 +103,75 @@ impl Standing {
             sent: sent?.or_else(|| delivered.clone()),
             delivered,
             used: used?,
+        })
+    }
+
+    /// How the users of a service's databases or message buses stand: what its resource says under `pointer`, with the numbers as IDs.
+    /// `secret` is the Secret of the first.
+    ///
+    /// # Errors
+    /// A Secret doesn't exist, so it isn't known how old its user is, or something can't be read.
+    pub(crate) fn of_users(
+        observed: &ObservedState<'_>,
+        service: &Key,
+        pointer: &str,
+        secret: &str,
+    ) -> Awaited<Self> {
+        let object = match observed.object(service) {
+            Lookup::Found(object) => Some(object),
+            Lookup::Missing => None,
+            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+        };
+        let said = object.as_ref().and_then(|object| object.pointer(pointer));
+        let said = said.and_then(|users| Users::deserialize(users).ok());
+        let Users { numbers, in_use } = said.unwrap_or_default();
+        let namespace = service.namespace.as_deref().unwrap_or_default();
+        let numbers = numbers.into_iter().collect();
+        Self::of_numbers(observed, namespace, numbers, in_use, |number| {
+            secret_of(secret, number)
+        })
+    }
+
+    /// How credentials stand that are in Secrets with these numbers, of which one is in use. The newest is the one that was handed out.
+    ///
+    /// # Errors
+    /// A Secret doesn't exist, so it isn't known how old its credential is, or can't be read.
+    pub(crate) fn of_numbers(
+        observed: &ObservedState<'_>,
+        namespace: &str,
+        numbers: BTreeSet<u32>,
+        in_use: Option<u32>,
+        secret: impl Fn(u32) -> String,
+    ) -> Awaited<Self> {
+        let credential = |number: &u32| {
+            let secret = secret(*number);
+            let made = match Sealed::look(observed, namespace, &secret) {
+                Lookup::Found(sealed) => sealed.metadata.creation_timestamp,
+                Lookup::Missing => {
+                    return Err(Progress::waiting(
+                        Reason::WaitingFor("Secret"),
+                        format!(
+                            "waits for Secret {secret}, whose age is that of the credential: a rotation needs the Secret under this \
+                             name"
+                        ),
+                    ));
+                }
+                Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+            };
+            Ok(Credential {
+                number: *number,
+                id: Some(number.to_string()),
+                usable: true,
+                made: made.and_then(|made| made.parse().ok()),
+                leaves: false,
+            })
+        };
+        let newest = numbers.last().map(u32::to_string);
+        Ok(Self {
+            credentials: numbers.iter().map(credential).collect::<Result<_, _>>()?,
+            sent: newest.clone(),
+            delivered: newest,
+            used: in_use.map_or(Used::Unsaid, |number| Used::Id(number.to_string())),
         })
     }
 
@@ -330,20 +391,5 @@ mod tests {
         let both = standing(&[1, 2], 1, 1);
         assert_eq!(handed_out(&both, None), Some(1));
         assert_eq!(wanted(&both, None, &[]), [1]);
-    }
-
-    #[test]
-    fn a_number_is_read_as_it_is_written() {
-        assert_eq!(number("glance", "glance-12"), Some(12));
-        for name in [
-            "glance-012",
-            "glance-",
-            "glance",
-            "nova-1",
-            "glance-1-2",
-            "glance-+1",
-        ] {
-            assert_eq!(number("glance", name), None, "{name}");
-        }
     }
 }

@@ -92,6 +92,6 @@ impl ServiceUser {
 
     /// Secret with the clouds.yaml by which K-ORC makes its application credentials.
     pub fn clouds(&self) -> String {
-        format!("{}-clouds-yaml", self.name)
+        format!("k-orc-{}-clouds", self.name)
     }
 }

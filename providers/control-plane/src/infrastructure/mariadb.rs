@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Size;
-use k8s_openapi::api::core::v1::{
-    PodSecurityContext, ResourceRequirements, SeccompProfile, SecurityContext,
-};
-use provider_composer::{DesiredState, Generated, GeneratedValue, Retention};
-use provider_openstack::confined;
+use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
+use provider_composer::{DesiredState, Generated, GeneratedValue, ObservedState, Retention};
+use provider_openstack::{default_profile, unescalated};
 
 use super::{MARIADB, bounds, placement, requirements};
 use crate::manifest::mariadb::{
-    Enabled, Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
-    Storage,
+    Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods, Storage,
+    Tls,
 };
 use crate::recipe::Recipe;
 
@@ -22,13 +20,10 @@ const ROOT: &str = "openstack-db-root";
 /// User and group of MariaDB's image.
 const USER: i64 = 999;
 
-/// The fewest members that have a majority when one is lost.
-const GALERA: u32 = 3;
-
 impl Recipe<'_> {
     /// Wants the MariaDB, and a password of root that is made once: it outlives the MariaDB, since its volumes do.
-    pub(crate) fn mariadb(&self, desired: &mut DesiredState) {
-        let wanted = &self.spec().infrastructure.mariadb;
+    pub(crate) fn mariadb(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+        let wanted = &self.database_size(observed, &mut desired.conditions);
         let global = &self.spec().global;
         let labels = BTreeMap::from([
             ("app.kubernetes.io/instance".to_owned(), MARIADB.to_owned()),
@@ -54,20 +49,17 @@ impl Recipe<'_> {
                 size: wanted.storage_size.to_string(),
                 storage_class_name: wanted.storage_class.clone(),
             },
-            galera: (wanted.replicas >= GALERA).then(|| Galera {
+            galera: wanted.is_galera().then(|| Galera {
                 enabled: true,
                 agent: helper(),
             }),
-            max_scale: wanted
-                .max_scale
-                .as_ref()
-                .filter(|max_scale| max_scale.enabled)
-                .map(|max_scale| MaxScale {
-                    enabled: true,
-                    replicas: max_scale.replicas,
-                }),
-            tls: Enabled {
+            max_scale: wanted.max_scale().map(|max_scale| MaxScale {
+                enabled: true,
+                replicas: max_scale.replicas,
+            }),
+            tls: Tls {
                 enabled: global.tls.enabled,
+                required: global.tls.enabled && wanted.max_scale().is_some(),
             },
             metrics: Metrics {
                 enabled: global.monitoring.enabled,
@@ -126,14 +118,6 @@ fn helper() -> Helper {
     }
 }
 
-/// A container with no right of root's; MariaDB writes to its image's file system.
-fn unescalated() -> SecurityContext {
-    SecurityContext {
-        read_only_root_filesystem: None,
-        ..confined()
-    }
-}
-
 /// A pod that doesn't run as root.
 fn unprivileged() -> PodSecurityContext {
     PodSecurityContext {
@@ -141,10 +125,7 @@ fn unprivileged() -> PodSecurityContext {
         run_as_user: Some(USER),
         run_as_group: Some(USER),
         fs_group: Some(USER),
-        seccomp_profile: Some(SeccompProfile {
-            type_: "RuntimeDefault".to_owned(),
-            ..SeccompProfile::default()
-        }),
+        seccomp_profile: Some(default_profile()),
         ..PodSecurityContext::default()
     }
 }

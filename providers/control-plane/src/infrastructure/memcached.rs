@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetSpec};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
-    SeccompProfile, Service, ServicePort, ServiceSpec, TCPSocketAction,
+    Service, ServicePort, ServiceSpec, TCPSocketAction,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
-use provider_openstack::confined;
+use provider_openstack::{confined, default_profile};
 
 use super::{MEMCACHED, placement};
 use crate::recipe::Recipe;
@@ -111,10 +111,7 @@ impl Recipe<'_> {
                 run_as_non_root: Some(true),
                 run_as_user: Some(USER),
                 run_as_group: Some(USER),
-                seccomp_profile: Some(SeccompProfile {
-                    type_: "RuntimeDefault".to_owned(),
-                    ..SeccompProfile::default()
-                }),
+                seccomp_profile: Some(default_profile()),
                 ..PodSecurityContext::default()
             }),
             affinity: Some(Affinity {

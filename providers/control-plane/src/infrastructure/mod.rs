@@ -2,6 +2,7 @@
 
 pub(crate) mod authority;
 mod backup;
+mod database_size;
 mod hypervisor_access;
 mod mariadb;
 mod memcached;

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::rabbitmq::ClusterTls;
+use provider_openstack::{default_profile, unescalated};
 
 use super::authority::{key, manifest};
 use super::{RABBITMQ, bounds, placement, requirements};
-use crate::manifest::rabbitmq::{Configuration, Persistence, RabbitmqCluster, RabbitmqClusterSpec};
+use crate::manifest::rabbitmq::{
+    Configuration, Override, Persistence, PodTemplateOverride, RabbitmqCluster,
+    RabbitmqClusterSpec, StatefulSetOverride, StatefulSetSpecOverride,
+};
 use crate::recipe::Recipe;
 
 /// The Certificate, and the Secret with it.
@@ -22,6 +27,10 @@ const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 /// A minority that is cut off stops, rather than going its own way
 /// (<https://www.rabbitmq.com/docs/partitions#automatic-handling>).
 const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
+
+/// Queues that exist get members on nodes that are added; without this they would stay where they were declared
+/// (<https://www.rabbitmq.com/docs/quorum-queues#member-reconciliation>).
+const MEMBERS: &str = "quorum_queue.continuous_membership_reconciliation.enabled = true\n";
 
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
@@ -43,7 +52,11 @@ impl Recipe<'_> {
                 // RabbitMQ measures its high-water mark against the limit.
                 .unwrap_or_else(|| bounds("500m", "2", "2Gi", "2Gi")),
             rabbitmq: Configuration {
-                additional_config: PARTITIONS.to_owned(),
+                additional_config: format!(
+                    "{PARTITIONS}{MEMBERS}\
+                     quorum_queue.continuous_membership_reconciliation.target_group_size = {}\n",
+                    wanted.replicas
+                ),
             },
             tls: encrypted.then(|| ClusterTls {
                 secret_name: Some(CERTIFICATE.to_owned()),
@@ -51,6 +64,7 @@ impl Recipe<'_> {
             image_pull_secrets: self.pull_secrets(),
             affinity: Some(placement::affinity(&global.topology, &labels)),
             tolerations: placement::tolerations(&global.topology),
+            overridden: restricted(),
         };
         let metadata = ObjectMeta {
             // The topology operator verifies certificates against those of its own image, and takes none from here.
@@ -82,5 +96,31 @@ impl Recipe<'_> {
             ..Certificate::default()
         };
         desired.apply(self.namespace(), CERTIFICATE, &manifest(certificate));
+    }
+}
+
+/// What Pod Security `restricted` asks for and the operator doesn't set before 2.17
+/// (<https://github.com/rabbitmq/cluster-operator/issues/1910>).
+fn restricted() -> Override {
+    let container = |name: &str| Container {
+        name: name.to_owned(),
+        security_context: Some(unescalated()),
+        ..Container::default()
+    };
+    let spec = PodSpec {
+        init_containers: Some(vec![container("setup-container")]),
+        containers: vec![container("rabbitmq")],
+        security_context: Some(PodSecurityContext {
+            run_as_non_root: Some(true),
+            seccomp_profile: Some(default_profile()),
+            ..PodSecurityContext::default()
+        }),
+        ..PodSpec::default()
+    };
+    let template = PodTemplateOverride { spec };
+    Override {
+        stateful_set: StatefulSetOverride {
+            spec: StatefulSetSpecOverride { template },
+        },
     }
 }

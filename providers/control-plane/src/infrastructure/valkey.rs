@@ -24,7 +24,7 @@ impl Recipe<'_> {
                 enabled: wanted.sentinel.enabled,
             },
             tls: Enabled {
-                enabled: wanted.tls.map_or(global.tls.enabled, |tls| tls.enabled),
+                enabled: global.tls.enabled || wanted.tls.is_some_and(|tls| tls.enabled),
             },
             metrics: Metrics {
                 enabled: monitoring.enabled,
@@ -43,5 +43,39 @@ impl Recipe<'_> {
             pod_labels: labels,
         };
         desired.apply(self.namespace(), VALKEY, &Valkey { spec });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::recipe::ControlPlane;
+
+    #[rstest::rstest]
+    #[case(true, None, true)]
+    #[case(true, Some(false), true)]
+    #[case(false, None, false)]
+    #[case(false, Some(true), true)]
+    fn valkey_is_encrypted_whenever_the_control_plane_is(
+        #[case] global: bool,
+        #[case] own: Option<bool>,
+        #[case] encrypted: bool,
+    ) {
+        let tls = own.map(|enabled| json!({ "enabled": enabled }));
+        let subject: ControlPlane = serde_json::from_value(json!({
+            "metadata": { "name": "production", "namespace": "openstack" },
+            "spec": {
+                "openStackRelease": "2025.2",
+                "global": { "tls": { "enabled": global } },
+                "infrastructure": { "valkey": { "tls": tls } },
+            },
+        }))
+        .unwrap();
+        let mut desired = DesiredState::default();
+        Recipe::of(&subject).valkey(&mut desired);
+        let valkey = desired.objects.values().next().unwrap();
+        assert_eq!(valkey["spec"]["tls"]["enabled"], encrypted, "{valkey}");
     }
 }

@@ -305,3 +305,21 @@ pub struct ExtraSpec {
 impl Managed for VolumeType {
     const KIND: ResourceKind = kind("VolumeType", "volumetypes");
 }
+
+/// A size of servers. It is called as its object. Nothing of it can be changed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Flavor {
+    /// Virtual processors.
+    pub vcpus: u32,
+    /// Memory, in MB (2^20 bytes).
+    pub ram: u32,
+    /// Root disk, in GB (2^30 bytes).
+    pub disk: u32,
+    /// Whether every project may use it.
+    pub is_public: bool,
+}
+
+impl Managed for Flavor {
+    const KIND: ResourceKind = kind("Flavor", "flavors");
+}

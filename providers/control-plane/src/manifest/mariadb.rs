@@ -15,8 +15,7 @@ use super::{Manifest, Spec};
 /// A MariaDB server, or a Galera cluster of them. Its condition Ready says nothing of a generation.
 pub type MariaDb = Manifest<MariaDbSpec>;
 
-/// Label of a Secret whose changes the operator is to follow.
-pub const WATCH: &str = "k8s.mariadb.com/watch";
+pub use provider_openstack::manifest::mariadb::WATCH;
 
 /// The wanted MariaDB.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -35,7 +34,7 @@ pub struct MariaDbSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_scale: Option<MaxScale>,
     /// Encryption. Without it the operator switches it on.
-    pub tls: Enabled,
+    pub tls: Tls,
     /// An exporter, and a ServiceMonitor for it.
     pub metrics: Metrics,
     /// MariaDB's configuration.
@@ -143,11 +142,13 @@ pub struct MaxScale {
     pub replicas: u32,
 }
 
-/// Something that is on or off.
+/// Encryption of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Enabled {
-    /// Whether it is on.
+pub struct Tls {
+    /// Whether clients may encrypt theirs.
     pub enabled: bool,
+    /// Whether all must. mariadb-operator then encrypts MaxScale's, too.
+    pub required: bool,
 }
 
 impl Spec for MariaDbSpec {

@@ -1,7 +1,7 @@
 //! The kinds of RabbitMQ's cluster operator (<https://github.com/rabbitmq/cluster-operator>, 2.16.0).
 
 use k8s_openapi::api::core::v1::{
-    Affinity, LocalObjectReference, ResourceRequirements, Toleration,
+    Affinity, LocalObjectReference, PodSpec, ResourceRequirements, Toleration,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Resource, ResourceKind};
@@ -50,6 +50,38 @@ pub struct RabbitmqClusterSpec {
     /// Taints that are put up with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tolerations: Vec<Toleration>,
+    /// What its operator merges into the objects that it creates.
+    #[serde(rename = "override")]
+    pub overridden: Override,
+}
+
+/// Changes of the objects that the operator creates, as strategic merge patches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Override {
+    /// The members' StatefulSet.
+    pub stateful_set: StatefulSetOverride,
+}
+
+/// Changes of the StatefulSet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StatefulSetOverride {
+    /// Its specification.
+    pub spec: StatefulSetSpecOverride,
+}
+
+/// Changes of the StatefulSet's specification.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StatefulSetSpecOverride {
+    /// The members' pods.
+    pub template: PodTemplateOverride,
+}
+
+/// Changes of the pods.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PodTemplateOverride {
+    /// Their specification. Containers are found by name.
+    pub spec: PodSpec,
 }
 
 /// The members' volumes.

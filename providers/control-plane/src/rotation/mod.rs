@@ -1,14 +1,18 @@
 //! CredentialRotation: the new credential is in use before the old one goes.
 //!
-//! A CredentialRotation composes nothing. It says in its status which application credential should be next, and the
-//! control plane that keeps the service user makes it, hands it out, and drops what neither the status nor the service
-//! speaks of any more. So nothing happens to a credential when its rotation is deleted.
+//! A CredentialRotation composes nothing. It says in its status which credential should be next. The control plane creates an
+//! application credential, hands it out, and drops what neither the status nor the service speaks of any more; the operator of a service
+//! does so with the users of its databases and message buses. So nothing happens to a credential when its rotation is deleted.
 
 mod step;
 
 use std::time::Duration;
 
-use c5c3_api::credential_rotation::{CredentialRotationSpec, CredentialRotationStatus};
+use c5c3_api::Condition;
+use c5c3_api::credential_rotation::{
+    CredentialRotationSpec, CredentialRotationStatus, RotationType,
+};
+use c5c3_api::keystone::KeystoneSpec;
 use c5c3_api::parts::NamedRef;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
@@ -16,9 +20,12 @@ use provider_composer::{
     Composer, DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use,
 };
+use provider_openstack::{Awaited, Rotations, SERVICES, exclusive, number, numbered};
 
 use self::step::{Memory, Pace, Step, step};
-use crate::credentials::{Rotations, ServiceUser, Standing, by_name, consumers, number, numbered};
+use crate::catalogue::{TENANT, TENANT_PASSWORD};
+use crate::credentials::{ADMIN, Password, Standing, by_name, consumers};
+use crate::graph::GRAPH;
 use crate::manifest::korc::{ApplicationCredential, Managed, Observed, User};
 
 /// Composes CredentialRotations.
@@ -35,6 +42,7 @@ impl Composer for CredentialRotationComposer {
             User::KIND,
             ApplicationCredential::KIND,
             ResourceKind::of::<CredentialRotationSpec>(),
+            ResourceKind::of::<KeystoneSpec>(),
         ];
         read.into_iter()
             .chain(consumers())
@@ -66,14 +74,14 @@ impl Composer for CredentialRotationComposer {
         desired
             .conditions
             .set("RotationScheduled", &Progress::Ready);
-        let in_use = progress.worded(user.name);
+        let in_use = progress.worded(user, subject.spec.rotation_type);
         desired.conditions.set("CredentialInUse", &in_use);
         if let Some(moment) = wake {
             desired.requeue_at(moment);
         }
         let named = |number: Option<u32>| {
             number.map(|number| NamedRef {
-                name: numbered(user.name, number),
+                name: numbered(user, number),
             })
         };
         Ok(CredentialRotationStatus {
@@ -87,50 +95,129 @@ impl Composer for CredentialRotationComposer {
     }
 }
 
-/// The user whose credential is replaced, and how its credentials stand.
-fn target(
-    subject: &Subject<CredentialRotationSpec>,
+/// The user or service whose credential is replaced, and how its credentials stand.
+fn target<'s>(
+    subject: &'s Subject<CredentialRotationSpec>,
     observed: &ObservedState<'_>,
-) -> Result<(&'static ServiceUser, Standing), Progress> {
+) -> Awaited<(&'s str, Standing)> {
     let namespace = subject.namespace();
-    let name = &subject.spec.target_service_user;
+    let (name, type_) = (
+        subject.spec.target_service_user.as_str(),
+        subject.spec.rotation_type,
+    );
     let unknown = |message| Progress::Unknown { message };
-    let missing = || {
-        Progress::failed(
+    let standing = match type_ {
+        RotationType::ApplicationCredential => of_user(namespace, name, observed)?,
+        RotationType::DatabaseUser | RotationType::MessagingUser => {
+            of_service(namespace, name, type_, observed)?
+        }
+        RotationType::UserPassword => of_password(namespace, name, observed)?,
+    };
+    let rotations = Rotations::of(observed, namespace, name, type_).map_err(unknown)?;
+    match rotations.eldest() {
+        Some(eldest) if eldest != subject.name() => Err(Progress::failed(
+            Reason::AnotherRotation,
+            format!(
+                "CredentialRotation {eldest} is of user {name} too, and is older: delete one of the two"
+            ),
+        )),
+        Some(_) | None => Ok((name, standing)),
+    }
+}
+
+/// How the application credentials of a user stand, or why that isn't known.
+fn of_user(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
+    let user = by_name(name).ok_or_else(|| no_user(name))?;
+    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
+        Lookup::Found(_) => {
+            let unknown = |message| Progress::Unknown { message };
+            Standing::of(observed, namespace, user).map_err(unknown)
+        }
+        Lookup::Missing => Err(no_user(name)),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
+    }
+}
+
+fn no_user(name: &str) -> Progress {
+    Progress::failed(
+        Reason::UserNotFound,
+        format!(
+            "there is no service user {name} in this namespace: set targetServiceUser to a User of K-ORC that a control plane has \
+             made, for instance glance"
+        ),
+    )
+}
+
+/// How the passwords of a user in Keystone stand, or why that isn't known.
+fn of_password(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Awaited<Standing> {
+    let first = match (name, by_name(name)) {
+        (ADMIN, _) => return Password::of_admin(observed, namespace)?.standing(observed),
+        (TENANT, _) => TENANT_PASSWORD.to_owned(),
+        (_, Some(user)) => user.password(),
+        (_, None) => return Err(no_user(name)),
+    };
+    let password = Password::of(observed, namespace, name, &first);
+    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
+        Lookup::Found(_) => password?.standing(observed),
+        Lookup::Missing => Err(no_user(name)),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
+    }
+}
+
+/// How the users of a service's databases or message buses stand, or why that isn't known or they can't be replaced.
+fn of_service(
+    namespace: &str,
+    name: &str,
+    type_: RotationType,
+    observed: &ObservedState<'_>,
+) -> Awaited<Standing> {
+    let found = SERVICES.iter().find(|service| service.name == name);
+    let step = GRAPH.iter().find(|step| step.name == name);
+    let kind = step
+        .and_then(|step| step.objects.first())
+        .map(|(kind, _)| *kind);
+    let secret = found.and_then(|service| match type_ {
+        RotationType::MessagingUser => Some(service.bus_credentials(service.buses.first()?)),
+        _ => Some(service.database_credentials(service.databases.first()?)),
+    });
+    let (Some(kind), Some(secret)) = (kind, secret) else {
+        return Err(Progress::failed(
             Reason::UserNotFound,
             format!(
-                "there is no service user {name} in this namespace: set targetServiceUser to a User of K-ORC that a control \
-                 plane has made, for instance glance"
+                "no service {name} has such users: set targetServiceUser to a service with databases or message buses, for \
+                 instance nova"
             ),
-        )
+        ));
     };
-    let user = by_name(name).ok_or_else(missing)?;
-    match observed.object(&Key::of::<Observed<User>>(namespace, name)) {
-        Lookup::Found(_) => {}
-        Lookup::Missing => return Err(missing()),
-        Lookup::Unknown(message) => return Err(unknown(message)),
-    }
-    let rotations = Rotations::of(observed, namespace, name).map_err(unknown)?;
-    match rotations.eldest() {
-        Some(eldest) if eldest != subject.name() => {
-            return Err(Progress::failed(
-                Reason::AnotherRotation,
-                format!(
-                    "CredentialRotation {eldest} is of user {name} too, and is the elder: delete one of the two"
-                ),
-            ));
+    let pointer = match type_ {
+        RotationType::MessagingUser => "/status/messagingUsers",
+        _ => "/status/databaseUsers",
+    };
+    let key = Key::new(kind, namespace, name);
+    match observed.condition(&key, exclusive(type_)) {
+        Lookup::Found(Some(condition)) => Err(reported(condition)),
+        Lookup::Found(None) | Lookup::Missing => {
+            Standing::of_users(observed, &key, pointer, &secret)
         }
-        Some(_) | None => {}
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
-    let standing = Standing::of(observed, namespace, user).map_err(unknown)?;
-    Ok((user, standing))
+}
+
+/// A condition of the service that isn't True, as it is repeated here.
+fn reported(condition: Condition) -> Progress {
+    match &*condition.status {
+        "False" => Progress::failed(Reason::reported(&condition.reason), condition.message),
+        _ => Progress::Unknown {
+            message: condition.message,
+        },
+    }
 }
 
 /// What the status has kept.
-fn remembered(status: &CredentialRotationStatus, user: &ServiceUser) -> Memory {
+fn remembered(status: &CredentialRotationStatus, user: &str) -> Memory {
     let numbered = |reference: &Option<NamedRef>| {
         let name = &reference.as_ref()?.name;
-        number(user.name, name)
+        number(user, name)
     };
     let rotated = status.last_rotation.as_deref();
     Memory {

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use c5c3_api::credential_rotation::RotationType;
 use jiff::Timestamp;
 use provider_composer::{Progress, Reason};
+use provider_openstack::numbered;
 
-use crate::credentials::{Credential, Standing, numbered};
+use crate::credentials::{Credential, Standing};
 
 /// When credentials are replaced.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +73,56 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// In words, of a user.
-    pub(super) fn worded(self, user: &str) -> Progress {
+    /// In words, of a user or a service.
+    pub(super) fn worded(self, user: &str, type_: RotationType) -> Progress {
+        let users = match type_ {
+            RotationType::ApplicationCredential => return self.of_application_credentials(user),
+            RotationType::UserPassword => return self.of_passwords(user),
+            RotationType::DatabaseUser => "the users of its databases",
+            RotationType::MessagingUser => "the users of its message buses",
+        };
+        match self {
+            Self::First => Progress::waiting(
+                Reason::WaitingFor("Credential"),
+                format!(
+                    "waits for {user} to create {users} in a server of this cluster; those of an external server aren't rotated"
+                ),
+            ),
+            Self::Making(number) => Progress::waiting(
+                Reason::MakingCredential,
+                format!(
+                    "waits for {user} to create {users} with the number {number}; the present ones stay in use, and aren't replaced where another service has them \
+                     too"
+                ),
+            ),
+            Self::TakingUp(number) => Progress::waiting(
+                Reason::WaitingFor("Service"),
+                format!(
+                    "waits for all pods and Jobs of {user} to run with {users} that have the number {number}; older ones stay \
+                     until then"
+                ),
+            ),
+            Self::Settled => Progress::Ready,
+        }
+    }
+
+    fn of_passwords(self, user: &str) -> Progress {
+        match self {
+            Self::First | Self::Settled => Progress::Ready,
+            Self::Making(number) => Progress::waiting(
+                Reason::MakingCredential,
+                format!(
+                    "waits for the control plane to generate password {number} of user {user}; the present one stays in use"
+                ),
+            ),
+            Self::TakingUp(number) => Progress::waiting(
+                Reason::WaitingFor("Keystone"),
+                format!("waits for Keystone to have password {number} of user {user}"),
+            ),
+        }
+    }
+
+    fn of_application_credentials(self, user: &str) -> Progress {
         match self {
             Self::First => Progress::waiting(
                 Reason::WaitingFor("Credential"),
@@ -249,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_may_know_is_replaced_when_its_time_has_come_and_only_once() {
+    fn credential_that_may_have_leaked_is_replaced_once_when_it_is_due() {
         let pace = Pace {
             replaced: Some(day(3)),
             ..PACE
@@ -301,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_one_stays_until_its_grace_is_over_and_somebody_wakes_to_see_that() {
+    fn previous_credential_stays_until_its_grace_period_ends() {
         let standing = standing(&[(1, 0), (2, 8)], 2, 2);
         let within = step(&standing, &memory(2, Some(1), 8), PACE, day(10));
         assert_eq!(within.memory.previous, Some(1));

@@ -15,6 +15,9 @@ use crate::infrastructure::authority::{key, manifest};
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
 
+/// What the exposure of consoles is called.
+pub(super) const CONSOLES: &str = "consoles";
+
 impl Recipe<'_> {
     /// What every service has.
     pub(crate) fn common(
@@ -29,7 +32,7 @@ impl Recipe<'_> {
             release: Some(release.to_string()),
             image: self.image(step.name, tag, &overrides.image),
             tls: self.tls(),
-            expose: self.exposed(step.name, overrides),
+            expose: self.exposed(step.name, overrides.expose.as_ref()),
             topology: global.topology.clone(),
             monitoring: global.monitoring,
             policy_overrides: merged(
@@ -37,6 +40,7 @@ impl Recipe<'_> {
                 overrides.policy_overrides.as_ref(),
             ),
             extra_config: overrides.extra_config.clone(),
+            extra_config_secrets: overrides.extra_config_secrets.clone(),
             depends_on: self.depends_on(step),
         }
     }
@@ -76,13 +80,14 @@ impl Recipe<'_> {
         }
     }
 
-    /// How an API is reached from outside. For an Ingress that has no certificate the public issuer is asked for one.
-    fn exposed(&self, service: &str, overrides: &Overrides) -> Option<Exposure> {
-        let mut exposure = overrides.expose.clone()?;
+    /// How an API, or the consoles, are reached from outside. For an Ingress that has no certificate the public issuer is asked
+    /// for one.
+    pub(super) fn exposed(&self, name: &str, said: Option<&Exposure>) -> Option<Exposure> {
+        let mut exposure = said?.clone();
         if self.public_certificate(&exposure).is_some()
             && let Some(ingress) = &mut exposure.ingress
         {
-            ingress.tls_secret_name = Some(public_secret(service));
+            ingress.tls_secret_name = Some(public_secret(name));
         }
         Some(exposure)
     }
@@ -90,7 +95,7 @@ impl Recipe<'_> {
     /// How the API of a service is reached from outside, with the Secret of its certificate.
     pub(crate) fn exposure(&self, service: &ServiceDefinition) -> Option<Exposure> {
         let said = self.services.overrides(service.name)?;
-        self.exposed(service.name, said)
+        self.exposed(service.name, said.expose.as_ref())
     }
 
     /// The issuer of the certificate of a public host name, where it has none.
@@ -103,15 +108,18 @@ impl Recipe<'_> {
 
     /// Composes the certificates of public host names. The public issuer is asked for no other name.
     pub(crate) fn public_certificates(&self, desired: &mut DesiredState) {
-        for service in self.enabled() {
-            let said = self.services.overrides(service.name);
-            let Some(exposure) = said.and_then(|said| said.expose.as_ref()) else {
-                continue;
-            };
+        let services = self.enabled().filter_map(|service| {
+            let said = self.services.overrides(service.name)?;
+            Some((service.name, said.expose.as_ref()?))
+        });
+        let consoles = self.services.nova.consoles.iter();
+        let consoles = consoles.filter(|_| self.graph.contains(Node::Nova));
+        let consoles = consoles.map(|exposure| (CONSOLES, exposure));
+        for (name, exposure) in services.chain(consoles) {
             let Some(issuer) = self.public_certificate(exposure) else {
                 continue;
             };
-            let secret = public_secret(service.name);
+            let secret = public_secret(name);
             let certificate = Certificate {
                 secret_name: secret.clone(),
                 dns_names: vec![exposure.hostname.clone()],

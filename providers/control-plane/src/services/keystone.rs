@@ -3,18 +3,27 @@
 use c5c3_api::control_plane::{KeystoneService, ServiceFernet};
 use c5c3_api::keystone::{Bootstrap, Fernet, KeystoneSpec};
 use c5c3_api::parts::{Schedule, SecretKeyRef};
-use provider_composer::{Custom, DesiredState};
+use provider_composer::{Custom, DesiredState, Key, ObservedState};
 use provider_openstack::KEYSTONE;
 use provider_openstack::table::Tags;
 
-use super::ADMIN_CREDENTIALS;
+use crate::credentials::{ADMIN, Password};
 use crate::graph::Node;
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {
     /// Wants Keystone.
-    pub(super) fn keystone(&self, tags: &Tags, desired: &mut DesiredState) {
+    pub(super) fn keystone(
+        &self,
+        tags: &Tags,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
         let step = Node::Keystone.step();
+        let Ok(password) = Password::of_admin(observed, self.namespace()) else {
+            desired.keep(Key::of::<Custom<KeystoneSpec>>(self.namespace(), step.name));
+            return;
+        };
         let KeystoneService {
             service,
             fernet: keys,
@@ -29,9 +38,9 @@ impl Recipe<'_> {
             fernet: keys.as_ref().map(fernet).unwrap_or_default(),
             federation: federation.clone(),
             bootstrap: Bootstrap {
-                admin_user: "admin".to_owned(),
+                admin_user: ADMIN.to_owned(),
                 admin_password_secret_ref: SecretKeyRef {
-                    name: ADMIN_CREDENTIALS.to_owned(),
+                    name: password.wanted(),
                     key: "password".to_owned(),
                 },
                 region: self.region().to_owned(),

@@ -12,7 +12,7 @@ mod passwords;
 mod placement;
 mod tempest;
 
-use provider_composer::DesiredState;
+use provider_composer::{DesiredState, ObservedState};
 use provider_openstack::table::Tags;
 use provider_openstack::{SERVICES, ServiceDefinition};
 
@@ -27,13 +27,19 @@ pub(crate) fn definition(node: Node) -> Option<&'static ServiceDefinition> {
 
 impl Recipe<'_> {
     /// Wants a node's objects, as they are with a release.
-    pub(crate) fn node(&self, node: Node, tags: &Tags, desired: &mut DesiredState) {
+    pub(crate) fn node(
+        &self,
+        node: Node,
+        tags: &Tags,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
         match node {
-            Node::MariaDb => self.mariadb(desired),
+            Node::MariaDb => self.mariadb(observed, desired),
             Node::RabbitMq => self.rabbitmq(desired),
             Node::Valkey => self.valkey(desired),
             Node::Memcached => self.memcached(desired),
-            Node::Keystone => self.keystone(tags, desired),
+            Node::Keystone => self.keystone(tags, observed, desired),
             Node::Catalogue => {}
             Node::Glance => self.glance(tags, desired),
             Node::Placement => self.placement(tags, desired),

@@ -25,11 +25,11 @@ impl Recipe<'_> {
         };
         let spec = OvnClusterSpec {
             ovn_image: self.image("ovn", table::OVN, &Image::default()),
-            ovs_image: self.image("ovn", table::OVN, &Image::default()),
             northbound: database.clone(),
             southbound: database,
             tls: self.tls(),
             topology: self.spec().global.topology.clone(),
+            operator_namespaces: self.spec().global.network.operator_namespaces.clone(),
             ..OvnClusterSpec::default()
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));

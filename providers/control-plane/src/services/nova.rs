@@ -9,6 +9,7 @@ use provider_composer::{Custom, DesiredState};
 use provider_openstack::NOVA;
 use provider_openstack::table::Tags;
 
+use super::common::CONSOLES;
 use crate::graph::Node;
 use crate::infrastructure::named;
 use crate::recipe::Recipe;
@@ -42,7 +43,11 @@ impl Recipe<'_> {
                 glance_service_user_ref: self.service_user(Node::Glance),
                 cinder_service_user_ref: self.service_user(Node::Cinder),
             },
-            cells: vec![self.cell()],
+            // One cell has the hosts of all pools: a host that changed its cell would lose its servers, and pools come and go.
+            cells: vec![Cell {
+                consoles: self.exposed(CONSOLES, said.consoles.as_ref()),
+                ..Cell::named(FIRST_CELL)
+            }],
             aggregates: self.aggregates(),
             ephemeral: self.ephemeral(),
             common: self.common(step, tags.release, tags.nova, &said.overrides),
@@ -58,18 +63,6 @@ impl Recipe<'_> {
         ExternalScheduler {
             enabled: asked,
             endpoint: asked.then(|| self.cortex_endpoint()),
-        }
-    }
-
-    /// One cell has the hosts of all pools: a host that changed its cell would lose its servers, and pools come and go.
-    fn cell(&self) -> Cell {
-        let compute_ref = match self.hypervisor_clusters() {
-            [pool] => Some(named(pool)),
-            _ => None,
-        };
-        Cell {
-            compute_ref,
-            ..Cell::named(FIRST_CELL)
         }
     }
 

@@ -2,9 +2,9 @@
 
 use provider_composer::{DesiredState, Generated, Lookup, ObservedState, Progress, Reason};
 
-use super::{ADMIN_CREDENTIALS, definition};
+use super::definition;
 use crate::catalogue;
-use crate::credentials::{Sealed, by_name};
+use crate::credentials::{self, ADMIN, Sealed, by_name};
 use crate::graph::{Node, Step};
 use crate::manifest::mariadb::WATCH;
 use crate::recipe::Recipe;
@@ -35,7 +35,10 @@ impl Recipe<'_> {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Progress {
-        let mut progress = Progress::Ready;
+        let mut progress = match node {
+            Node::Keystone => self.admin_password(observed, desired),
+            _ => Progress::Ready,
+        };
         for password in self.needed_passwords(node) {
             if password.origin == Origin::Made {
                 let mut generated = Generated::credentials(&password.username);
@@ -57,6 +60,23 @@ impl Recipe<'_> {
         user.map_or(Progress::Ready, |user| {
             catalogue::credential(self, observed, user)
         })
+    }
+
+    /// Wants the password of Keystone's first user.
+    fn admin_password(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) -> Progress {
+        let password = match credentials::Password::of_admin(observed, self.namespace()) {
+            Ok(password) => password,
+            Err(progress) => return progress,
+        };
+        password.generate(desired);
+        let needed = Password {
+            secret: password.wanted(),
+            key: "password".to_owned(),
+            username: ADMIN.to_owned(),
+            origin: Origin::Made,
+            watched: false,
+        };
+        self.checked(&needed, observed)
     }
 
     fn needed_passwords(&self, node: Node) -> Vec<Password> {
@@ -96,22 +116,13 @@ impl Recipe<'_> {
                 ));
             }
         }
-        if node == Node::Keystone {
-            needed.push(Password {
-                secret: ADMIN_CREDENTIALS.to_owned(),
-                key: "password".to_owned(),
-                username: "admin".to_owned(),
-                origin: Origin::Made,
-                watched: false,
-            });
-        }
         if node == Node::Cortex && self.cortex_component().database.cluster_ref.is_none() {
             let secret = self.cortex_database_secret();
             needed.push(Password {
                 secret: secret.name,
                 key: secret.key,
                 username: "cortex".to_owned(),
-                origin: Origin::Given("Cortex's PostgreSQL is yours"),
+                origin: Origin::Given("Cortex's PostgreSQL is managed externally"),
                 watched: false,
             });
         }
@@ -132,7 +143,7 @@ impl Recipe<'_> {
             (Lookup::Missing, Origin::Made) => Progress::Ready,
             (Lookup::Missing, Origin::Given(why)) => Progress::failed(
                 Reason::WaitingFor("Secret"),
-                format!("{why}, and Secret {secret} is missing: make it, with the key {key}"),
+                format!("{why}, and Secret {secret} is missing: create it with the key {key}"),
             ),
             (Lookup::Unknown(message), _) => Progress::Unknown { message },
         }

@@ -55,6 +55,36 @@ fn wanted(stage: &Stage) -> BTreeMap<String, Value> {
 }
 
 #[test]
+fn endpoints_are_those_that_services_report_to_answer() {
+    let mut stage = Stage::running(json!({}));
+    let mut report = |status: Value| {
+        let key = Node::Keystone.step().keys(NAMESPACE).next().unwrap();
+        stage.cluster.set_status(&key, status);
+        stage.settle();
+        stage.status()["endpoints"]["keystone"].clone()
+    };
+    let internal = "https://keystone.openstack.svc.cluster.local:5000";
+    let public = "https://identity.example.com";
+    assert_eq!(report(json!({ "endpoint": internal })), Value::Null);
+    assert_eq!(
+        report(json!({ "endpoint": internal, "publicEndpoint": public })),
+        public
+    );
+}
+
+#[test]
+fn service_that_no_operator_deploys_is_reported_and_blocks_nothing() {
+    let services = json!({ "octavia": { "enabled": true }, "manila": { "enabled": true } });
+    let stage = Stage::running(json!({ "services": services }));
+    let message = "no operator deploys spec.services.octavia and spec.services.manila: set enabled to false; everything else is \
+                   deployed";
+    assert_eq!(
+        <[String; 3]>::from(stage.condition("ServicesSupported")),
+        ["False", "Unsupported", message]
+    );
+}
+
+#[test]
 fn a_small_one() {
     let stage = Stage::running(json!({
         "infrastructure": {
@@ -94,7 +124,7 @@ fn a_large_one() {
             "keystone": { "replicas": 5, "fernet": { "rotationInterval": "24h", "maxActiveKeys": 5 },
                 "federation": { "enabled": true, "trustedDashboards": ["https://dashboard.example.com/auth/websso/"] },
                 "policyOverrides": { "rules": { "identity:list_users": "role:reader" } } },
-            "glance": { "replicas": 4, "cache": { "size": "50Gi" }, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } } },
+            "glance": { "replicas": 4, "cache": { "size": "50Gi" }, "image": { "tag": "32.0.0-p1" }, "extraConfig": { "DEFAULT": { "workers": "4" } }, "extraConfigSecrets": [{ "section": "vmware", "option": "password", "secretKeyRef": { "name": "vmware", "key": "password" } }] },
             "nova": { "api": { "replicas": 7 }, "image": { "repository": "registry.example.com/fork/nova", "fork": "sap" } },
             "cinder": {
                 "volume": { "replicas": 2 },

@@ -13,6 +13,7 @@ fn issued(tls: &Value) -> Value {
         "services": {
             "keystone": { "expose": exposed("identity.example.com") },
             "glance": { "expose": { "hostname": "image.example.com", "gateway": { "name": "public" } } },
+            "nova": { "consoles": exposed("novnc.example.com") },
         },
     }));
     let objects = stage.cluster.objects().iter();

@@ -5,12 +5,15 @@
 mod answers;
 mod anything;
 mod backup;
+mod bootstrap;
 mod certificates;
+mod database_size;
 mod deletion;
 mod graph;
 mod hypervisor_access;
 mod mistakes;
 mod network;
+mod passwords;
 mod release;
 mod verified;
 

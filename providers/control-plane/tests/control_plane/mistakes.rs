@@ -79,7 +79,7 @@ fn a_secret_that_cannot_be_used_is_named(
 }
 
 #[test]
-fn what_somebody_else_made_is_not_taken_over() {
+fn object_of_another_owner_is_not_taken_over() {
     let mut stage = Stage::new(json!({}));
     let key = Node::MariaDb
         .step()

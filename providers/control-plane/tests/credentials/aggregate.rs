@@ -94,7 +94,7 @@ fn a_source_that_cannot_be_read_leaves_the_target_as_it_was() {
 }
 
 #[test]
-fn somebody_elses_target_is_never_overwritten() {
+fn target_of_another_owner_is_never_overwritten() {
     let (mut stage, key) = aggregate(&both());
     stage.put_secret("sum", &[("mine", "x")]);
     let (_, reason, _) = look(&mut stage, &key);

@@ -40,7 +40,7 @@ fn through_a_store_under_a_path_of_its_own() {
     stage.settle();
     assert_eq!(
         stage.ready().1,
-        "WaitingForKORC",
+        "WaitingForSecret",
         "the store has brought nothing yet"
     );
     for _ in 0..6 {
@@ -48,6 +48,11 @@ fn through_a_store_under_a_path_of_its_own() {
         stage.settle();
     }
     assert_eq!(stage.ready().0, "True", "{:?}", stage.ready());
+    assert_eq!(
+        stage.names("PushSecret"),
+        ["glance-keystone-credentials", "nova-keystone-credentials"],
+        "whoever reads the store mustn't have the password of an administrator"
+    );
     insta::assert_yaml_snapshot!(shown(&stage));
 }
 
@@ -135,12 +140,12 @@ fn each_step_waits_for_what_it_needs() {
 fn korc_works_with_the_password_until_it_has_a_credential_of_its_own() {
     let mut stage = Stage::new(&json!({}));
     stage.look();
-    let clouds = stage.value("k-orc-clouds-yaml", "clouds.yaml").unwrap();
+    let clouds = stage.value("k-orc-clouds", "clouds.yaml").unwrap();
     assert!(clouds.contains("pa55word"));
     stage.settle();
-    let clouds = stage.value("k-orc-clouds-yaml", "clouds.yaml").unwrap();
+    let clouds = stage.value("k-orc-clouds", "clouds.yaml").unwrap();
     assert!(!clouds.contains("pa55word") && clouds.contains("v3applicationcredential"));
-    let bootstrap = stage.value("k-orc-bootstrap-clouds-yaml", "clouds.yaml");
+    let bootstrap = stage.value("k-orc-bootstrap-clouds", "clouds.yaml");
     assert!(bootstrap.unwrap().contains("pa55word"));
 }
 
@@ -161,8 +166,8 @@ fn a_keystone_that_does_not_answer_takes_nothing_away() {
 #[case("glance-keystone-credentials")]
 #[case("glance-credential-1")]
 #[case("k-orc-credential")]
-#[case("k-orc-clouds-yaml")]
-#[case("glance-clouds-yaml")]
+#[case("k-orc-clouds")]
+#[case("k-orc-glance-clouds")]
 fn a_secret_that_cannot_be_read_takes_nothing_away(#[case] name: &str) {
     let mut stage = Stage::new(&json!({}));
     stage.settle();
@@ -218,7 +223,7 @@ fn a_password_that_is_no_good(
         message.contains(word) && !message.contains("pa55word"),
         "{message}"
     );
-    assert!(stage.value("k-orc-clouds-yaml", "clouds.yaml").is_none());
+    assert!(stage.value("k-orc-clouds", "clouds.yaml").is_none());
 }
 
 #[test]
@@ -229,7 +234,7 @@ fn passwords_of_any_letters_survive_the_clouds_yaml() {
         let mut stage = Stage::new(&json!({}));
         stage.put_secret("keystone-admin-credentials", &[("password", password)]);
         stage.look();
-        let clouds = stage.value("k-orc-clouds-yaml", "clouds.yaml").unwrap();
+        let clouds = stage.value("k-orc-clouds", "clouds.yaml").unwrap();
         let read: Value = serde_saphyr::from_str(&clouds).unwrap();
         assert_eq!(
             read["clouds"]["openstack"]["auth"]["password"], password,
@@ -239,7 +244,7 @@ fn passwords_of_any_letters_survive_the_clouds_yaml() {
 }
 
 #[test]
-fn somebody_elses_secret_is_never_overwritten() {
+fn secret_of_another_owner_is_never_overwritten() {
     let mut stage = Stage::new(&json!({}));
     stage.put_secret(
         "glance-keystone-credentials",
@@ -266,7 +271,7 @@ fn the_users_own_clouds_yaml_is_used_as_it_is() {
     stage.put_secret("mine", &[("clouds.yaml", "clouds: {}")]);
     stage.settle();
     assert_eq!(stage.ready().0, "True", "{:?}", stage.ready());
-    assert!(!stage.names("Secret").contains(&"k-orc-clouds-yaml"));
+    assert!(!stage.names("Secret").contains(&"k-orc-clouds"));
     assert_eq!(stage.names("ApplicationCredential"), ["glance-1", "nova-1"]);
     let domain = stage.cluster.get(&korc("Domain", "domains", "default"));
     assert_eq!(domain.unwrap()["spec"]["cloudCredentialsRef"], reference);
@@ -285,7 +290,7 @@ fn only_what_is_listed_is_imported_and_referred_to() {
 }
 
 #[test]
-fn a_catalogue_of_somebody_else_is_left_alone() {
+fn catalogue_of_another_owner_is_left_alone() {
     let mut stage = Stage::new(&json!({ "korc": { "enabled": false } }));
     stage.settle();
     assert_eq!(stage.names("Secret"), ["keystone-admin-credentials"]);
@@ -358,7 +363,7 @@ fn the_credential_that_korc_deletes_with_goes_last() {
         object.is_some_and(|object| object.pointer("/metadata/deletionTimestamp").is_some())
     };
     assert!(leaves(&stage, "glance-1") && !leaves(&stage, "k-orc"));
-    let clouds = stage.value("glance-clouds-yaml", "clouds.yaml");
+    let clouds = stage.value("k-orc-glance-clouds", "clouds.yaml");
     assert!(clouds.is_some(), "K-ORC needs it to delete the credential");
     let keys: Vec<_> = stage.cluster.objects().keys().cloned().collect();
     for key in keys.iter().filter(|key| **key != control_plane) {

@@ -7,3 +7,4 @@ mod catalogue;
 mod rotation;
 mod stage;
 mod tenant;
+mod users;

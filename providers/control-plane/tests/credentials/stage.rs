@@ -45,7 +45,7 @@ impl System for Keystone {
         known.is_up.then(|| serde_json::to_value(answer).unwrap())
     }
 
-    fn call(&mut self, call: &str) {
+    fn call(&mut self, call: &str) -> Result<(), String> {
         let call: Call = serde_json::from_str(call).unwrap();
         let mut known = self.0.borrow_mut();
         known.calls += 1;
@@ -65,6 +65,7 @@ impl System for Keystone {
                 known.answer.regions.insert(endpoint, region);
             }
         }
+        Ok(())
     }
 }
 

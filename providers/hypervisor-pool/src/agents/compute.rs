@@ -1,15 +1,15 @@
 //! libvirt and nova-compute: servers.
 
 use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualization};
-use k8s_openapi::api::core::v1::{Container, VolumeMount};
-use provider_openstack::{Awaited, digest};
+use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
+use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
 use super::{CERTIFICATE, LIBVIRT, PROVIDERS, most, run_openvswitch, with_mount};
 use crate::configuration::{CEPH_KEYS, Configuration};
 use crate::images;
 use crate::pod::{
     Agent, Rights, config_map, container, host_folder, mount, node_folder, node_variables, probe,
-    requirements, resources, scratch, secret, secrets, variable,
+    requirements, resources, secrets,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.
@@ -67,7 +67,7 @@ pub fn libvirt(
     ];
     if encrypted {
         daemon = with_mount(daemon, mount("tls", "/etc/libvirt/tls"));
-        volumes.push(secret("tls", CERTIFICATE));
+        volumes.push(secret_volume("tls", CERTIFICATE));
     }
     let mut needed = vec!["tun"];
     needed.extend(Some("kvm").filter(|_| settings.hosts.virtualization == Virtualization::Kvm));
@@ -109,18 +109,22 @@ pub fn nova_compute(
     env.extend([
         variable("VIRTUALIZATION", virtualization(settings)),
         variable("LIVE_MIGRATION", if encrypted { "true" } else { "false" }),
-        variable("RESERVED_MEMORY", &reserved.memory_mb.to_string()),
-        variable("RESERVED_DISK", &reserved.disk_mb.to_string()),
+        variable("RESERVED_MEMORY", reserved.memory_mb.to_string()),
+        variable("RESERVED_DISK", reserved.disk_mb.to_string()),
     ]);
     let compute = Container {
         env: Some(env),
         resources: Some(resources("100m", "256Mi", "2Gi")),
         // A socket of libvirt that is newer than the process: the process holds a connection to one that is gone.
-        liveness_probe: Some(probe(&[
-            "sh",
-            "-c",
-            "[ ! -e /run/agent/started ] || [ ! /run/libvirt/libvirt-sock -nt /run/agent/started ]",
-        ])),
+        // A restart fails the servers that are being built, so a busy host gets more time to answer than others.
+        liveness_probe: Some(Probe {
+            timeout_seconds: Some(30),
+            ..probe(&[
+                "sh",
+                "-c",
+                "[ ! -e /run/agent/started ] || [ ! /run/libvirt/libvirt-sock -nt /run/agent/started ]",
+            ])
+        }),
         readiness_probe: Some(probe(&["test", "-e", "/run/agent/started"])),
         volume_mounts: Some(vec![
             mount("config", "/etc/nova/config"),
@@ -146,19 +150,19 @@ pub fn nova_compute(
         requirements: None,
         containers: vec![compute],
         volumes: vec![
-            secret("config", nova.name),
+            secret_volume("config", nova.name),
             config_map("providers", PROVIDERS),
-            scratch("agent"),
+            empty_dir("agent"),
             run_openvswitch(),
             host_folder("run-libvirt", "/run/libvirt"),
             host_folder("nova", "/var/lib/nova"),
             node_folder("terminals", "/dev/pts"),
-            scratch("tmp"),
+            empty_dir("tmp"),
         ],
         host_pid: false,
         group: None,
         max_unavailable: most(),
-        // A server that is being started, or a disk that is being copied, is finished first.
+        // An attachment or a disk that is being copied is finished first. Nova doesn't wait for builds.
         grace: 180,
         configuration: digest([nova.digest().as_str(), providers]),
     })

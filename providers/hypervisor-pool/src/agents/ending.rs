@@ -3,12 +3,11 @@
 
 use c5c3_api::hypervisor::{AgentImages, Agents};
 use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
+use provider_openstack::{empty_dir, variable};
 
 use super::{most, tunnel_interface};
 use crate::images;
-use crate::pod::{
-    Agent, Rights, container, host_folder, mount, probe, resources, scratch, variable,
-};
+use crate::pod::{Agent, Rights, container, host_folder, mount, probe, resources};
 
 /// Where the container that wipes a node sees the node's folders.
 const FOLDERS: [(&str, &str, &str); 5] = [
@@ -55,7 +54,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
     // DAC_OVERRIDE deletes files of QEMU's user, NET_ADMIN the kernel's datapath. It sees the node's processes to find servers.
     let wipe = Container {
         env: Some(vec![
-            variable("BRIDGES", &bridges.join(" ")),
+            variable("BRIDGES", bridges.join(" ")),
             variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
         ]),
         resources: Some(resources("50m", "64Mi", "512Mi")),
@@ -75,7 +74,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
     Agent {
         requirements: Some(wipe),
         containers: vec![wiped],
-        volumes: folders.into_iter().chain([scratch("tmp")]).collect(),
+        volumes: folders.into_iter().chain([empty_dir("tmp")]).collect(),
         host_pid: true,
         group: None,
         max_unavailable: most(),

@@ -3,14 +3,14 @@
 use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_openstack::{Awaited, digest};
+use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
 use super::{datapath, most, run_openvswitch, tunnel_interface, with_mount};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
     Agent, Rights, container, host_folder, mount, node_folder, node_variables, probe, requirements,
-    resources, scratch, secret, variable,
+    resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
@@ -76,7 +76,7 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
             host_folder("nova", "/var/lib/nova"),
             run_openvswitch(),
             host_folder("openvswitch", "/var/lib/openvswitch"),
-            scratch("tmp"),
+            empty_dir("tmp"),
         ],
         host_pid: false,
         group: None,
@@ -87,7 +87,8 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
 }
 
 /// ovn-controller: programs Open vSwitch as the southbound database says. `mappings` are the bridges to physical networks, each
-/// `network:bridge`.
+/// `network:bridge`; `zone` is the availability zone, as Neutron reads it from each node
+/// (<https://docs.openstack.org/neutron/latest/admin/ovn/availability_zones.html>).
 ///
 /// # Errors
 /// The configuration lacks something.
@@ -96,18 +97,18 @@ pub fn ovn_controller(
     images: &AgentImages,
     ovn: &Configuration,
     mappings: &[String],
+    zone: Option<&str>,
 ) -> Awaited<Agent> {
-    let options = match settings.gateway {
-        true => "enable-chassis-as-gw",
-        false => "",
-    };
+    let gateway = settings.gateway.then(|| "enable-chassis-as-gw".to_owned());
+    let zone = zone.map(|zone| format!("availability-zones={zone}"));
+    let options: Vec<String> = gateway.into_iter().chain(zone).collect();
     let mut env = node_variables();
     env.extend([
         variable("OVN_REMOTE", ovn.line("remote")?),
         variable("DATAPATH", datapath(settings)),
         variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
-        variable("BRIDGE_MAPPINGS", &mappings.join(" ")),
-        variable("CHASSIS_OPTIONS", options),
+        variable("BRIDGE_MAPPINGS", mappings.join(" ")),
+        variable("CHASSIS_OPTIONS", options.join(",")),
     ]);
     // Sockets of root's, and connections: needs no capability.
     let script = include_str!("../scripts/ovn-controller.sh");
@@ -141,7 +142,7 @@ pub fn ovn_controller(
         ]),
         ..container("ovn-controller", image, script, Rights::Capabilities(&[]))
     };
-    let mut volumes = vec![run_openvswitch(), scratch("run-ovn"), scratch("tmp")];
+    let mut volumes = vec![run_openvswitch(), empty_dir("run-ovn"), empty_dir("tmp")];
     if ovn.has("tls.key") {
         let files = [
             ("--ca-cert", "ca.crt"),
@@ -151,7 +152,7 @@ pub fn ovn_controller(
         let arguments = files.map(|(option, file)| format!("{option}=/etc/ovn/tls/{file}"));
         controller.args = Some(arguments.into());
         controller = with_mount(controller, mount("tls", "/etc/ovn/tls"));
-        volumes.push(secret("tls", ovn.name));
+        volumes.push(secret_volume("tls", ovn.name));
     }
     Ok(Agent {
         requirements: None,
@@ -194,16 +195,16 @@ pub fn neutron_agent(
         mount("tmp", "/tmp"),
     ];
     let mut volumes = vec![
-        secret("config", neutron.name),
-        scratch("agent"),
+        secret_volume("config", neutron.name),
+        empty_dir("agent"),
         run_openvswitch(),
         host_folder("netns", "/run/netns"),
-        scratch("state"),
-        scratch("tmp"),
+        empty_dir("state"),
+        empty_dir("tmp"),
     ];
     if ovn.has("tls.key") {
         mounts.push(mount("tls", "/etc/ovn/tls"));
-        volumes.push(secret("tls", ovn.name));
+        volumes.push(secret_volume("tls", ovn.name));
     }
     let agent = Container {
         env: Some(node_variables()),

@@ -1,6 +1,8 @@
 //! The number of nodes that each share is due, and that it gets of those that are free.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use super::{Share, size, wide};
 
@@ -123,20 +125,57 @@ fn fixed(shares: &[&Share], least: &[usize], capacity: usize) -> (Vec<Option<usi
 /// to those with the least for their weight.
 pub fn hosts(shares: &[&Share], held: &[usize], due: &[Due], free: usize) -> Vec<usize> {
     let mut counts = held.to_vec();
+    let mut free = free;
+    for (count, due) in counts.iter_mut().zip(due) {
+        let urgent = due.least.saturating_sub(*count).min(free);
+        *count += urgent;
+        free -= urgent;
+    }
+    let open = (0..shares.len()).filter(|index| counts[*index] < due[*index].count);
+    let mut queue: BinaryHeap<Reverse<Candidate>> = open
+        .map(|index| {
+            let (count, weight) = (counts[index], shares[index].weight);
+            Reverse(Candidate {
+                count,
+                weight,
+                index,
+            })
+        })
+        .collect();
     for _ in 0..free {
-        let all = 0..shares.len();
-        let urgent = all.clone().find(|index| counts[*index] < due[*index].least);
-        let scaled = |index: usize, by: usize| wide(counts[index]) * u128::from(shares[by].weight);
-        let next = urgent.or_else(|| {
-            all.filter(|index| counts[*index] < due[*index].count)
-                .min_by(|one, other| scaled(*one, *other).cmp(&scaled(*other, *one)))
-        });
-        match next {
-            Some(index) => counts[index] += 1,
-            None => break,
+        let Some(mut next) = queue.peek_mut() else {
+            break;
+        };
+        let Reverse(candidate) = &mut *next;
+        candidate.count += 1;
+        counts[candidate.index] = candidate.count;
+        if candidate.count == due[candidate.index].count {
+            PeekMut::pop(next);
         }
     }
     counts
+}
+
+/// A share that gets another node. The one that has the least for its weight comes first.
+#[derive(PartialEq, Eq)]
+struct Candidate {
+    count: usize,
+    weight: u32,
+    index: usize,
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let scaled = |one: &Self, by: &Self| wide(one.count) * u128::from(by.weight);
+        let parts = scaled(self, other).cmp(&scaled(other, self));
+        parts.then(self.index.cmp(&other.index))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 fn most(share: &Share) -> usize {

@@ -46,6 +46,8 @@ pub enum State {
     /// It is cordoned, under maintenance, being deleted or no hypervisor any more: it gets no lease, and the one that it has
     /// ends.
     Leaving,
+    /// It was leased in a way that this version doesn't know, so that it may have servers: it gets no lease.
+    MayHaveServers,
 }
 
 /// A failure domain: a rack in a zone. Nodes of unknown domain are in one domain.
@@ -149,7 +151,8 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
                 phase != LeasePhase::Leased
             }
         };
-        divisible += usize::from(counts && node.state != State::Leaving);
+        let stays = matches!(node.state, State::Available | State::Unready);
+        divisible += usize::from(counts && stays);
     }
     let held: Vec<Held<'_>> = shares
         .iter()
@@ -217,7 +220,12 @@ fn kept<'a>(leased: &[&'a Node], count: usize) -> BTreeSet<&'a str> {
     kept
 }
 
-fn size(count: u32) -> usize {
+/// Takes nodes as evenly over failure domains as possible.
+pub fn spread<'a>(nodes: impl IntoIterator<Item = &'a Node>, count: usize) -> Vec<&'a str> {
+    Free::of(nodes).take(count, &[])
+}
+
+pub(crate) fn size(count: u32) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 

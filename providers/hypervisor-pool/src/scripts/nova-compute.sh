@@ -1,3 +1,5 @@
+# The liveness probe compares it with the socket of libvirt; of the last process, it is too old.
+rm -f /run/agent/started
 # What differs from node to node; everything else is in nova.conf. The queue manager names queues after host and process.
 cat > /run/agent/node.conf <<END
 [DEFAULT]

@@ -48,6 +48,41 @@ fn share_with_every_setting_composes_agents_accordingly() {
     insta::assert_yaml_snapshot!(shown(&answer));
 }
 
+/// What the environment of ovn-controller says of the node's part in OVN.
+fn chassis_options(agents: serde_json::Value, zone: Option<&str>) -> serde_json::Value {
+    let mut cluster = cluster();
+    put_share(&mut cluster, "prod", agents);
+    let mut share = cluster.get(&share_key("prod")).unwrap().clone();
+    share["spec"]["availabilityZone"] = json!(zone);
+    cluster.put(&share_key("prod"), &share);
+    settle(&mut cluster, "prod");
+    let key = Key::of::<DaemonSet>("agents-prod", "ovn-controller");
+    let containers = &cluster.get(&key).unwrap()["spec"]["template"]["spec"]["containers"];
+    let variables = containers[0]["env"].as_array().unwrap().iter();
+    let mut found = variables.filter(|variable| variable["name"] == "CHASSIS_OPTIONS");
+    found.next().unwrap()["value"].clone()
+}
+
+#[test]
+fn neutron_finds_the_availability_zone_of_a_share_at_each_node() {
+    let gateway = json!({ "gateway": true });
+    let options = [
+        chassis_options(json!({}), None),
+        chassis_options(gateway.clone(), None),
+        chassis_options(json!({}), Some("eu-de-1a")),
+        chassis_options(gateway, Some("eu-de-1a")),
+    ];
+    assert_eq!(
+        options,
+        [
+            json!(""),
+            json!("enable-chassis-as-gw"),
+            json!("availability-zones=eu-de-1a"),
+            json!("enable-chassis-as-gw,availability-zones=eu-de-1a"),
+        ]
+    );
+}
+
 #[test]
 fn agents_find_a_control_plane_of_another_cluster_by_its_own_names() {
     let mut cluster = cluster();
@@ -106,12 +141,12 @@ fn share_names_nodes_that_lack_something() {
 
 /// A node may come back with another control plane's servers, when its Node was deleted.
 #[test]
-fn node_with_files_of_another_lease_runs_no_agents() {
+fn node_with_files_of_another_lease_or_without_tun_runs_no_agents() {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
     let folder = std::env::temp_dir().join(format!("lease-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("nova")).unwrap();
-    let check = |agent: &str, lease: &str| {
+    let check_with = |agent: &str, lease: &str, requirements: &str| {
         let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
         let container = set.unwrap()["spec"]["template"]["spec"]["initContainers"][0].clone();
         let script = container["command"][2].as_str().unwrap();
@@ -120,13 +155,14 @@ fn node_with_files_of_another_lease_runs_no_agents() {
             .replace("/dev/termination-log", "/dev/null");
         let output = Command::new("sh")
             .args(["-euc", &script])
-            .env("REQUIREMENTS", "")
+            .env("REQUIREMENTS", requirements)
             .env("LEASE", lease)
             .output()
             .unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         (output.status.success(), said)
     };
+    let check = |agent: &str, lease: &str| check_with(agent, lease, "");
     for agent in ["openvswitch", "libvirt"] {
         assert_eq!(check(agent, "prod 1"), (true, String::new()), "{agent}");
         let (passes, why) = check(agent, "other 2");
@@ -136,6 +172,13 @@ fn node_with_files_of_another_lease_runs_no_agents() {
             "{why}"
         );
     }
+    assert_eq!(
+        check_with("openvswitch", "prod 1", "tun"),
+        (
+            false,
+            "/dev/net/tun is missing: load the kernel module tun\n".to_owned()
+        )
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -1,182 +1,15 @@
 //! Compute services in Nova while nodes are drained.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
-use provider_composer_testing::{Cluster, System};
-use provider_hypervisor_pool::nova::{
-    Access, Aggregate, Call, Change, Occupants, Query, Question, SYSTEM, Service,
-};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::drain::{cordon, drained, node_key, phase, pod, report};
+use crate::drain::{cordon, node_key, phase, pod, report};
 use crate::fixture::*;
-
-/// What a Nova has.
-#[derive(Default)]
-struct State {
-    services: BTreeMap<String, Service>,
-    occupants: BTreeMap<String, Occupants>,
-    is_unreachable: bool,
-    aggregates: Vec<Aggregate>,
-    access: Option<Access>,
-    asked: BTreeSet<String>,
-    calls: usize,
-}
-
-/// A Nova.
-#[derive(Clone, Default)]
-struct Nova(Arc<Mutex<State>>);
-
-impl Nova {
-    /// Adds one to a cluster in which nova-compute of both nodes has registered.
-    fn connect(cluster: &mut Cluster) -> Self {
-        let nova = Self::default();
-        for node in ["node-a", "node-b"] {
-            nova.change(|state| {
-                let service = Service {
-                    id: format!("id-{node}"),
-                    is_up: true,
-                    disabled: None,
-                };
-                state.services.insert(node.to_owned(), service);
-            });
-        }
-        cluster.join(SYSTEM, nova.clone());
-        put_clouds(cluster);
-        nova
-    }
-
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.0.lock().unwrap())
-    }
-
-    fn disabled(&self, node: &str) -> Option<String> {
-        self.change(|state| state.services[node].disabled.clone())
-    }
-
-    fn occupy(&self, node: &str, servers: u32, migrations: u32) {
-        let occupants = Occupants {
-            servers,
-            migrations,
-        };
-        self.change(|state| state.occupants.insert(node.to_owned(), occupants));
-    }
-}
-
-impl System for Nova {
-    fn answer(&self, query: &str) -> Option<Value> {
-        let query: Query = serde_json::from_str(query).unwrap();
-        self.change(|state| {
-            state.access = Some(query.access);
-            if state.is_unreachable {
-                return None;
-            }
-            Some(match query.question {
-                Question::Services => json!(state.services),
-                Question::Aggregates => json!(state.aggregates),
-                Question::Occupants { host } => {
-                    state.asked.insert(host.clone());
-                    json!(state.occupants.get(&host).copied().unwrap_or_default())
-                }
-            })
-        })
-    }
-
-    fn call(&mut self, call: &str) {
-        let call: Call = serde_json::from_str(call).unwrap();
-        self.change(|state| {
-            state.calls += 1;
-            let by_id = |id: &str, state: &State| {
-                let mut services = state.services.iter();
-                services
-                    .find(|(_, service)| service.id == id)
-                    .unwrap()
-                    .0
-                    .clone()
-            };
-            let aggregate = |id: u64, state: &mut State| -> usize {
-                state
-                    .aggregates
-                    .iter()
-                    .position(|one| one.id == id)
-                    .unwrap()
-            };
-            match call.change {
-                Change::Disable { service, reason } => {
-                    let host = by_id(&service, state);
-                    state.services.get_mut(&host).unwrap().disabled = Some(reason);
-                }
-                Change::Enable { service } => {
-                    let host = by_id(&service, state);
-                    state.services.get_mut(&host).unwrap().disabled = None;
-                }
-                Change::Delete { service, host } => {
-                    assert_eq!(by_id(&service, state), host);
-                    state.services.remove(&host);
-                    for aggregate in &mut state.aggregates {
-                        aggregate.hosts.remove(&host);
-                    }
-                }
-                Change::CreateAggregate { name, zone } => {
-                    let id = state.calls as u64;
-                    state.aggregates.push(Aggregate {
-                        id,
-                        name,
-                        zone,
-                        ..Aggregate::default()
-                    });
-                }
-                Change::UpdateAggregate { id, name, zone } => {
-                    let at = aggregate(id, state);
-                    (state.aggregates[at].name, state.aggregates[at].zone) = (name, zone);
-                }
-                Change::SetMetadata { id, metadata } => {
-                    let at = aggregate(id, state);
-                    for (key, value) in metadata {
-                        let own = &mut state.aggregates[at].metadata;
-                        match value {
-                            Some(value) => own.insert(key, value),
-                            None => own.remove(&key),
-                        };
-                    }
-                }
-                Change::AddHost { id, host } => {
-                    let at = aggregate(id, state);
-                    state.aggregates[at].hosts.insert(host);
-                }
-                Change::RemoveHost { id, host } => {
-                    let at = aggregate(id, state);
-                    state.aggregates[at].hosts.remove(&host);
-                }
-                Change::DeleteAggregate { id } => {
-                    let at = aggregate(id, state);
-                    assert!(state.aggregates[at].hosts.is_empty(), "Nova refuses it");
-                    state.aggregates.remove(at);
-                }
-            }
-        });
-    }
-}
-
-fn started() -> (Cluster, Nova) {
-    let mut cluster = cluster();
-    let nova = Nova::connect(&mut cluster);
-    settle(&mut cluster, "prod");
-    (cluster, nova)
-}
-
-/// Lets both controllers run, each after the other, until Nova's answers are old.
-fn later(cluster: &mut Cluster) -> [String; 3] {
-    for _ in 0..3 {
-        cluster.wait(SignedDuration::from_secs(15));
-        reconcile(cluster, "prod");
-    }
-    drained(cluster)
-}
+use crate::nova::{Nova, later, started};
 
 #[test]
 fn node_is_drained_in_nova_and_freed() {
@@ -192,7 +25,7 @@ fn node_is_drained_in_nova_and_freed() {
     let message = later(&mut cluster)[2].clone();
     assert_eq!(
         message,
-        "1 of 2 nodes are drained, with 3 servers: node-b waits for 3 servers to be deleted or moved"
+        "1 of 2 nodes are drained; servers left: 3: node-b waits for 3 servers to be deleted or moved"
     );
     assert_eq!(
         nova.disabled("node-b").as_deref(),
@@ -392,167 +225,23 @@ fn nova_is_asked_about_the_nodes_that_are_nearest_to_being_free() {
         cordon(&mut cluster, node, true);
     }
     later(&mut cluster);
+    nova.change(|state| state.asked.clear());
+    cluster.wait(SignedDuration::from_secs(15));
+    reconcile(&mut cluster, "prod");
     assert_eq!(nova.change(|state| state.asked.len()), 8);
+    for _ in 0..60 {
+        later(&mut cluster);
+    }
+    let asked = nova.change(|state| state.asked.clone());
+    assert_eq!(
+        asked,
+        nodes.iter().cloned().collect(),
+        "all are asked about"
+    );
     nova.occupy("node-49", 0, 0);
     pod(&mut cluster, "drain", "node-49", Some(true));
     later(&mut cluster);
     assert_eq!(phase(&cluster, "node-49").as_deref(), Some("Releasing"));
-}
-
-fn set(cluster: &mut Cluster, field: &str, value: Value) {
-    cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
-}
-
-fn aggregates(nova: &Nova) -> Value {
-    nova.change(|state| {
-        let all = state.aggregates.iter();
-        let all = all.map(|one| json!([one.name, one.zone, one.metadata, one.hosts]));
-        json!(all.collect::<Vec<_>>())
-    })
-}
-
-#[test]
-fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
-    let mut cluster = cluster();
-    let nova = Nova::connect(&mut cluster);
-    set(&mut cluster, "availabilityZone", json!("zone-a"));
-    set(
-        &mut cluster,
-        "aggregate",
-        json!({ "name": "hv-pool-a", "metadata": { "tier": "premium" } }),
-    );
-    settle(&mut cluster, "prod");
-    later(&mut cluster);
-    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
-    let marked = |metadata: Value| {
-        let mut metadata = metadata;
-        metadata["c5c3.hypervisor-share"] = json!(uid);
-        metadata
-    };
-    let both = json!(["node-a", "node-b"]);
-    assert_eq!(
-        aggregates(&nova),
-        json!([[
-            "hv-pool-a",
-            "zone-a",
-            marked(json!({ "tier": "premium" })),
-            both
-        ]])
-    );
-    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
-    let calls = nova.change(|state| state.calls);
-    later(&mut cluster);
-    assert_eq!(nova.change(|state| state.calls), calls, "it stays as it is");
-
-    set(
-        &mut cluster,
-        "aggregate",
-        json!({ "name": "renamed", "metadata": { "example.com/rack": "1", "a+b": "c" } }),
-    );
-    later(&mut cluster);
-    assert_eq!(
-        aggregates(&nova),
-        json!([[
-            "renamed",
-            "zone-a",
-            marked(json!({ "example.com:rack": "1" })),
-            both
-        ]])
-    );
-    let [status, reason, message] = condition(&cluster, "prod", "AggregateReady");
-    assert_eq!([status, reason], ["False", "Invalid"]);
-    assert!(message.contains("lacks the metadata a+b"), "{message}");
-
-    let mut remove = |field: &str| {
-        cluster.edit(&share_key("prod"), |share| {
-            share["spec"].as_object_mut().unwrap().remove(field);
-        });
-        later(&mut cluster);
-        later(&mut cluster);
-    };
-    remove("availabilityZone");
-    let made = json!([[
-        "renamed",
-        null,
-        marked(json!({ "example.com:rack": "1" })),
-        both
-    ]]);
-    assert_eq!(
-        aggregates(&nova),
-        made,
-        "Nova removes no zone, so it is made again"
-    );
-    remove("aggregate");
-    assert_eq!(aggregates(&nova), json!([]));
-}
-
-#[test]
-fn aggregate_that_somebody_made_is_not_changed() {
-    let (mut cluster, nova) = started();
-    let made = Aggregate {
-        id: 1,
-        name: "hv-pool-a".to_owned(),
-        hosts: BTreeSet::from(["node-a".to_owned()]),
-        ..Aggregate::default()
-    };
-    nova.change(|state| state.aggregates.push(made.clone()));
-    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
-    later(&mut cluster);
-    assert_eq!(nova.change(|state| state.aggregates.clone()), [made]);
-    let [_, reason, message] = condition(&cluster, "prod", "AggregateReady");
-    assert_eq!(reason, "NameTaken");
-    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
-    assert_eq!(
-        message,
-        format!(
-            "Nova has an aggregate hv-pool-a that isn't of this share: delete it, or hand it over by `openstack aggregate set \
-             --property c5c3.hypervisor-share={} hv-pool-a`",
-            uid.as_str().unwrap()
-        )
-    );
-}
-
-#[test]
-fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
-    let (mut cluster, nova) = started();
-    set(&mut cluster, "availabilityZone", json!("zone-a"));
-    later(&mut cluster);
-    assert_eq!(aggregates(&nova)[0][3], json!(["node-a", "node-b"]));
-    cluster.delete(&share_key("prod"));
-    nova.occupy("node-a", 1, 0);
-    pod(&mut cluster, "drain", "node-b", Some(true));
-    later(&mut cluster);
-    pod(&mut cluster, "drain", "node-b", None);
-    later(&mut cluster);
-    assert_eq!(
-        aggregates(&nova)[0][3],
-        json!(["node-a"]),
-        "its server keeps its zone"
-    );
-    nova.occupy("node-a", 0, 0);
-    pod(&mut cluster, "drain", "node-a", Some(true));
-    later(&mut cluster);
-    pod(&mut cluster, "drain", "node-a", None);
-    later(&mut cluster);
-    assert_eq!(aggregates(&nova), json!([]));
-}
-
-/// The shares of a control plane have one name in all clusters.
-#[test]
-fn aggregate_of_another_pool_stays_as_it_is() {
-    let (mut cluster, nova) = started();
-    let other = Aggregate {
-        id: 1_000,
-        name: "hv-pool-b".to_owned(),
-        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "another UID".to_owned())]),
-        ..Aggregate::default()
-    };
-    nova.change(|state| state.aggregates.push(other.clone()));
-    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
-    later(&mut cluster);
-    let all = nova.change(|state| state.aggregates.clone());
-    assert_eq!(all[0], other);
-    assert_eq!((all.len(), all[1].name.as_str()), (2, "hv-pool-a"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Key;
+use provider_composer::{Key, Resource};
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
@@ -149,8 +149,14 @@ fn control_plane_names_no_image_for_nodes() {
 fn hypervisors_of_another_cluster_take_secrets_that_were_brought_there() {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
+    let objects = cluster.objects().clone();
     for (name, kind) in OWNERS {
         cluster.delete(&Key::new(kind, "openstack-prod", name));
+    }
+    let is_brought = |key: &Key| key.namespace.as_deref() == Some("openstack-prod");
+    let secrets = objects.iter().filter(|(key, _)| key.kind == Secret::KIND);
+    for (key, secret) in secrets.filter(|(key, _)| is_brought(key)) {
+        cluster.put(key, secret);
     }
     settle(&mut cluster, "prod");
     let reason = |cluster: &Cluster| condition(cluster, "prod", "ComputeReady")[1].clone();
@@ -196,5 +202,73 @@ fn secret_that_no_operator_composed_reaches_no_hypervisor(#[case] forge: fn(&mut
     assert_eq!(
         condition(&cluster, "prod", "ComputeReady")[1],
         "WaitingForConfiguration"
+    );
+}
+
+/// The pods of each agent, as they are started.
+fn templates(cluster: &Cluster) -> [Value; 5] {
+    AGENTS.map(|agent| {
+        let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
+        set.unwrap()["spec"]["template"].clone()
+    })
+}
+
+/// What agents read when they start replaces their pods, and no others. What they read again when it changes replaces none: a pod of
+/// nova-compute that is replaced may fail the servers that it is building.
+#[rstest::rstest]
+#[case::configuration_of_nova("nova-cell1-compute", "nova.conf", &["nova-compute"])]
+#[case::certificate_of_nova("nova-cell1-compute", "tls.crt", &[])]
+#[case::key_of_ceph("nova-cell1-compute", "ceph-key-1a", &[])]
+#[case::key_of_another_pool("nova-cell1-compute", "ceph-key-2b", &[])]
+#[case::credential_of_the_operator("nova-cell1-compute", "clouds.yaml", &[])]
+#[case::authority_of_the_operator("nova-cell1-compute", "cacert", &[])]
+#[case::key_of_volumes("cinder-compute", "ceph-key-3c", &[])]
+#[case::configuration_of_neutron("neutron-agent", "neutron-ovn-agent.ini", &["neutron-ovn-agent"])]
+#[case::authority_of_ovn("ovn-chassis", "ca.crt", &[])]
+#[case::certificate_of_ovn("ovn-chassis", "tls.crt", &[])]
+#[case::key_of_ovn("ovn-chassis", "tls.key", &[])]
+#[case::address_of_ovn("ovn-chassis", "remote", &["ovn-controller", "neutron-ovn-agent"])]
+fn change_of_configuration_replaces_the_pods_that_read_it(
+    #[case] secret: &str,
+    #[case] file: &str,
+    #[case] replaced: &[&str],
+) {
+    let mut cluster = cluster();
+    put_secret(
+        &mut cluster,
+        "nova-cell1-compute",
+        json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" }),
+        json!({
+            "nova.conf": "YQ==", "tls.crt": "YQ==", "tls.key": "YQ==", "ceph-key-1a": "YQ==", "clouds.yaml": "e30=", "cacert": "YQ==",
+            "release": "MjAyNS4y",
+        }),
+    );
+    put_secret(
+        &mut cluster,
+        "cinder-compute",
+        json!({ "c5c3.io/agents": "cinder" }),
+        json!({ "ceph-key-3c": "YQ==", "release": "MjAyNS4y" }),
+    );
+    settle(&mut cluster, "prod");
+    let before = templates(&cluster);
+    // new
+    let new = json!("bmV3");
+    cluster.edit(&Key::of::<Secret>("openstack-prod", secret), |secret| {
+        secret["data"][file] = new.clone()
+    });
+    settle(&mut cluster, "prod");
+    let after = templates(&cluster);
+    let pairs = before.iter().zip(&after).zip(AGENTS);
+    let changed = pairs.filter(|((before, after), _)| before != after);
+    let changed: Vec<&str> = changed.map(|(_, agent)| agent).collect();
+    assert_eq!(changed, replaced);
+    let mut copies = cluster.objects().iter();
+    let is_copied = copies.any(|(key, object)| {
+        key.namespace.as_deref() == Some("agents-prod") && object["data"][file] == new
+    });
+    assert_eq!(
+        is_copied,
+        !["clouds.yaml", "cacert"].contains(&file),
+        "running pods get it"
     );
 }

@@ -101,7 +101,7 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     };
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for its compute service to be disabled: see the condition \
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be disabled: see the condition \
          ComputeServicesUp"
     );
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
@@ -111,14 +111,14 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     pod(&mut cluster, "drain", "node-b", Some(true));
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 2 servers: node-b waits for 2 servers to be deleted or moved"
+        "1 of 2 nodes are drained; servers left: 2: node-b waits for 2 servers to be deleted or moved"
     );
     let hosts = answer(&cluster, "prod").status["hosts"].clone();
     assert_eq!(
         hosts,
         json!([
             { "name": "node-a", "phase": "Leased", "since": "20260201T000000Z" },
-            { "name": "node-b", "phase": "Draining", "instances": 2, "computeService": "Disabled", "since": "20260201T000000Z" },
+            { "name": "node-b", "phase": "Draining", "instances": 2, "computeService": "Disabled", "since": "20260201T000001Z" },
         ])
     );
 
@@ -127,14 +127,14 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     report(&mut cluster, "node-b", "Disabled", 0);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for the DaemonSet drain to report that libvirt has no domain"
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for the DaemonSet drain to report that libvirt has no domain"
     );
 
     pod(&mut cluster, "drain", "node-b", Some(true));
     pod(&mut cluster, "nova-compute", "node-b", Some(true));
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for its agents to stop"
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its agents to stop"
     );
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
     assert!(!has(&cluster, "drain"));
@@ -143,14 +143,14 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     pod(&mut cluster, "nova-compute", "node-b", None);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for its compute service to be deleted: see the condition \
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be deleted: see the condition \
          ComputeServicesUp"
     );
 
     report(&mut cluster, "node-b", "Removed", 0);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained, with 0 servers: node-b waits for the DaemonSet wipe to report that it is wiped"
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for the DaemonSet wipe to report that it is wiped"
     );
     let wipe = Key::of::<DaemonSet>("agents-prod", "wipe");
     insta::assert_yaml_snapshot!(cluster.get(&wipe).unwrap()["spec"]["template"]["spec"]);
@@ -243,7 +243,7 @@ fn deleted_share_stays_until_its_nodes_are_empty() {
         [
             "False",
             "Draining",
-            "2 of 2 nodes are drained, with 0 servers: node-a waits for its compute service to be disabled: see the \
+            "2 of 2 nodes are drained; servers left: 0: node-a waits for its compute service to be disabled: see the \
              condition ComputeServicesUp; node-b waits for its compute service to be disabled: see the condition ComputeServicesUp"
         ]
         .map(str::to_owned)

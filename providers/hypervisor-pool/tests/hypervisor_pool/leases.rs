@@ -1,11 +1,14 @@
 //! Which share leases which node.
 
-use k8s_openapi::api::core::v1::{Namespace, Node};
-use provider_composer::Key;
-use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::HypervisorShare;
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::{Namespace, Node};
+use provider_composer::{Dependency, Key, Resource};
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
+use serde_json::json;
+
+use crate::drain::{cordon, node_key};
 use crate::fixture::*;
 
 #[test]
@@ -59,29 +62,97 @@ fn share_without_free_nodes_says_what_it_is_due() {
     );
 }
 
+/// A pool with a free node-a and node-e, node-b that isn't Ready, node-d that is cordoned, and node-f that an earlier version leased.
+fn pool_with_unusable_nodes() -> Cluster {
+    let mut cluster = cluster();
+    let not_ready = json!({ "conditions": [{ "type": "Ready", "status": "False" }] });
+    cluster.set_status(&Key::of::<Node>("", "node-b"), not_ready);
+    for (name, address) in [
+        ("node-d", "10.0.0.4"),
+        ("node-e", "10.0.0.5"),
+        ("node-f", "10.0.0.6"),
+    ] {
+        put_node(&mut cluster, name, address);
+    }
+    cordon(&mut cluster, "node-d", true);
+    cluster.edit(&node_key("node-f"), |node| {
+        node["metadata"]["labels"]["c5c3.io/control-plane"] = json!("staging");
+    });
+    cluster
+}
+
 #[test]
 fn nodes_that_are_cordoned_not_ready_or_formerly_leased_are_not_leased() {
-    let mut cluster = cluster();
-    let node =
-        |cluster: &mut Cluster, name: &str, node: &Value| put::<Node>(cluster, "", name, node);
-    let role = json!({ "node-role.kubernetes.io/hypervisor": "" });
-    node(
-        &mut cluster,
-        "node-b",
-        &json!({ "metadata": { "labels": role } }),
-    );
-    put_node(&mut cluster, "node-d", "10.0.0.4");
-    let mut cordoned = cluster.get(&Key::of::<Node>("", "node-d")).unwrap().clone();
-    cordoned["spec"] = json!({ "unschedulable": true });
-    node(&mut cluster, "node-d", &cordoned);
-    put_node(&mut cluster, "node-e", "10.0.0.5");
-    put_node(&mut cluster, "node-f", "10.0.0.6");
-    let mut formerly = cluster.get(&Key::of::<Node>("", "node-f")).unwrap().clone();
-    formerly["metadata"]["labels"]["c5c3.io/control-plane"] = json!("staging");
-    node(&mut cluster, "node-f", &formerly);
+    let mut cluster = pool_with_unusable_nodes();
     settle(&mut cluster, "prod");
     assert_eq!(leases(&cluster), planes(["prod", "", "", "prod"]));
     assert_eq!(lease(&cluster, "node-f"), None);
+}
+
+#[test]
+fn pool_counts_the_nodes_of_each_group_of_machines_and_those_with_servers() {
+    let mut cluster = pool_with_unusable_nodes();
+    for (node, group) in [
+        ("node-a", "zone-1"),
+        ("node-b", "zone-1"),
+        ("node-d", "zone-1"),
+        ("node-e", "zone-2"),
+        ("node-f", "zone-2"),
+    ] {
+        cluster.edit(&node_key(node), |node| {
+            node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!(group);
+        });
+    }
+    // Nodes that are leased now count, too.
+    cluster.reconcile(&HypervisorPool, &pool_key()).unwrap();
+    let groups = json!([
+        { "name": "zone-1", "nodes": 3, "inUse": 1 },
+        { "name": "zone-2", "nodes": 2, "inUse": 2 },
+    ]);
+    let status = |cluster: &Cluster| cluster.get(&pool_key()).unwrap()["status"].clone();
+    assert_eq!(status(&cluster)["groups"], groups);
+    settle(&mut cluster, "prod");
+    assert_eq!(status(&cluster)["groups"], groups);
+}
+
+/// Unusable nodes come first, then free ones beyond the reserve, of one zone after the other and first of the one with the most.
+/// Leased nodes, and the one that an earlier version leased, are never removable.
+#[test]
+fn pool_names_the_nodes_that_it_can_lose() {
+    let mut cluster = pool_with_unusable_nodes();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["maxHosts"] = json!(1);
+    });
+    for (node, zone) in [("node-g", "a"), ("node-h", "a"), ("node-i", "b")] {
+        put_node(&mut cluster, node, "10.0.0.7");
+        cluster.edit(&node_key(node), |node| {
+            node["metadata"]["labels"]["topology.kubernetes.io/zone"] = json!(zone);
+        });
+    }
+    let removable = |cluster: &mut Cluster, reserve: u32| {
+        put_pool(cluster, json!({ "mode": "Shared", "reserve": reserve }));
+        settle(cluster, "prod");
+        let pool = cluster.get(&pool_key()).unwrap();
+        pool["status"]["removable"].clone()
+    };
+    let unusable = ["node-b", "node-d"];
+    assert_eq!(
+        removable(&mut cluster, 0),
+        json!([&unusable[..], &["node-g", "node-e", "node-i", "node-h"]].concat())
+    );
+    assert_eq!(lease(&cluster, "node-a").as_deref(), Some("prod"));
+    assert_eq!(
+        removable(&mut cluster, 2),
+        json!([&unusable[..], &["node-g", "node-e"]].concat())
+    );
+    assert_eq!(removable(&mut cluster, 9), json!(unusable));
+
+    for number in 0..60 {
+        put_node(&mut cluster, &format!("node-{number:02}"), "10.0.0.8");
+    }
+    let many = removable(&mut cluster, 0);
+    assert_eq!(many.as_array().unwrap().len(), 50);
+    assert_eq!(many[1], "node-d");
 }
 
 #[test]
@@ -207,4 +278,53 @@ fn deleted_node_is_not_created_again() {
     assert_eq!(answer.status["hosts"][0]["name"], json!("node-a"));
     assert_eq!(answer.status["hostCount"], json!(1));
     assert_eq!(cluster.get(&Key::of::<Node>("", "node-b")), None);
+}
+
+#[test]
+fn share_looks_at_the_nodes_that_it_leases_alone() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let nodes = cluster.dependencies().iter();
+    let nodes: Vec<&Dependency> = nodes
+        .filter(|looked| matches!(looked, Dependency::Objects { kind, .. } if *kind == Node::KIND))
+        .collect();
+    let lease = "c5c3.node-restriction.kubernetes.io/control-plane".to_owned();
+    let own = Dependency::Objects {
+        kind: Node::KIND,
+        namespace: String::new(),
+        labels: BTreeMap::from([(lease, "prod".to_owned())]),
+    };
+    assert_eq!(nodes, [&own]);
+}
+
+/// etcd stores at most 1.5 MB of an object.
+#[test]
+fn status_of_a_share_with_many_nodes_has_those_that_are_drained_first() {
+    let mut cluster = cluster();
+    let name = |number: usize| format!("{number:05}-{}", "x".repeat(200));
+    let labels = |phase: Option<&str>| {
+        let mut labels = json!({
+            "node-role.kubernetes.io/hypervisor": "",
+            "c5c3.node-restriction.kubernetes.io/control-plane": "prod",
+            "c5c3.node-restriction.kubernetes.io/lease-since": "20260201T000000Z",
+        });
+        if let Some(phase) = phase {
+            labels["c5c3.node-restriction.kubernetes.io/lease-phase"] = json!(phase);
+        }
+        labels
+    };
+    for number in 0..1200 {
+        let phase = (number >= 1100).then_some("Draining");
+        let node = json!({ "metadata": { "labels": labels(phase) }, "spec": { "unschedulable": phase.is_some() } });
+        put::<Node>(&mut cluster, "", &name(number), &node);
+    }
+    let status = settle(&mut cluster, "prod").status;
+    let hosts = status["hosts"].as_array().unwrap();
+    let draining = hosts.iter().filter(|host| host["phase"] == "Draining");
+    assert_eq!((hosts.len(), draining.count()), (1000, 100));
+    assert_eq!(hosts[0]["name"], json!(name(0)));
+    assert_eq!(hosts[999]["name"], json!(name(1199)));
+    assert_eq!(status["hostCount"], json!(1202));
+    assert_eq!(status["draining"], json!(100));
+    assert!(status.to_string().len() < 500_000);
 }

@@ -3,13 +3,22 @@
 #![cfg(test)]
 
 mod agents;
+mod aggregates;
 mod assignment;
 mod compute_services;
 mod configuration;
 mod drain;
 mod fixture;
 mod histories;
+mod killed;
 mod leases;
+mod libvirtd;
 mod lifecycle;
+mod lost;
+mod nodes;
+mod nova;
 mod pools;
+mod requirements;
+mod root;
 mod vlans;
+mod wipe;

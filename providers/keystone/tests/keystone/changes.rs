@@ -11,7 +11,7 @@ use provider_composer::{Custom, Resource};
 use provider_openstack_fixtures::Cluster;
 use serde_json::json;
 
-use crate::stage::{KEYSTONE, MANAGED, given, job, release, running, tasks};
+use crate::stage::{KEYSTONE, MANAGED, configuration, given, job, release, running, tasks};
 
 #[test]
 fn a_changed_option_rolls_the_pods_and_nothing_else_does() {
@@ -105,9 +105,9 @@ fn nothing_goes_when_secrets_cannot_be_read() {
         .into_keys()
         .map(str::to_owned)
         .collect();
-    cluster.unreadable.insert(Secret::KIND);
+    cluster.set_readable(Secret::KIND, false);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    cluster.unreadable.clear();
+    cluster.set_readable(Secret::KIND, true);
     // What can't be listed can't be pruned either; here the fixture prunes as if it could.
     let mounted = ["keystone-fernet-keys", "keystone-credential-keys"];
     for name in mounted {
@@ -146,15 +146,6 @@ fn a_renewed_certificate_rolls_the_pods() {
         cluster.get::<Deployment>("keystone").unwrap()["spec"],
         before
     );
-}
-
-/// The text of the configuration file; empty where there is none.
-fn configuration(cluster: &Cluster) -> String {
-    let secrets = cluster.all::<Secret>().into_keys();
-    let mut names = secrets.filter(|name| name.starts_with("keystone-config-"));
-    let name = names.next_back();
-    name.and_then(|name| cluster.value(name, "keystone.conf"))
-        .unwrap_or_default()
 }
 
 #[test]
@@ -204,7 +195,7 @@ fn services_that_wait_for_each_other_are_told() {
         (reason.as_str(), message.as_str()),
         (
             "WaitingForGlance",
-            "waits for Glance glance, which isn't there"
+            "waits for Glance glance, which doesn't exist"
         )
     );
 
@@ -215,7 +206,7 @@ fn services_that_wait_for_each_other_are_told() {
     let failure = cluster.compose(&KEYSTONE, "keystone").err().unwrap();
     assert_eq!(
         failure.to_string(),
-        "dependsOn goes in a circle, Keystone keystone -> Glance glance -> Keystone keystone: take one of them out"
+        "dependsOn has a cycle, Keystone keystone -> Glance glance -> Keystone keystone: remove one of these dependencies"
     );
 }
 
@@ -264,7 +255,7 @@ fn credentials_are_encrypted_anew_before_an_old_key_goes() {
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(
         answer.desired.requeue_at,
-        Some(cluster.now + SignedDuration::from_mins(10)),
+        Some(cluster.now() + SignedDuration::from_mins(10)),
         "it is tried again"
     );
     cluster.wait(SignedDuration::from_mins(10));

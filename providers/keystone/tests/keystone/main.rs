@@ -7,14 +7,17 @@ mod migrations;
 mod mistakes;
 mod reach;
 mod rotation;
+mod secrets;
 mod stage;
 
 use std::collections::BTreeSet;
 
+use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Resource;
-use provider_openstack_fixtures::shown;
+use provider_composer::{Custom, Resource};
+use provider_openstack_fixtures::{assert_recovers, shown};
+use serde_json::json;
 
 use stage::{BROWNFIELD, KEYSTONE, MANAGED, given, ready, release, running, tasks};
 
@@ -64,6 +67,17 @@ fn keystone_comes_step_by_step() {
     assert_eq!(ready(&cluster), "False");
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(ready(&cluster), "True");
+}
+
+#[test]
+fn keystone_recovers_from_kills_of_its_operator() {
+    assert_recovers(&KEYSTONE, "keystone", || {
+        let mut cluster = given(MANAGED);
+        cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+            keystone["spec"]["tls"] = json!({ "issuerRef": { "name": "ca" } });
+        });
+        cluster
+    });
 }
 
 #[test]

@@ -139,7 +139,8 @@ fn prometheus_finds_the_metrics_and_whoever_comes_for_the_api_does_not() {
     let policy = cluster.get::<NetworkPolicy>("keystone").unwrap();
     assert_eq!(
         policy["spec"]["ingress"],
-        json!([{ "ports": [{ "port": 5000 }, { "port": 9117 }] }])
+        json!([{ "ports": [{ "port": 5000 }] }]),
+        "c5c3-operator allows Prometheus alone"
     );
     assert_eq!(
         cluster.condition(&KEYSTONE, "keystone", "Monitored").0,
@@ -162,7 +163,7 @@ fn switched_off_it_is_as_if_it_had_never_been_on() {
 #[test]
 fn without_prometheus_operator_it_serves_all_the_same() {
     let mut cluster = running(MANAGED);
-    cluster.unreadable.insert(Monitor::KIND);
+    cluster.set_readable(Monitor::KIND, false);
     switch(&mut cluster, true);
     assert_eq!(ready(&cluster), "True");
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "Monitored");
@@ -178,7 +179,7 @@ fn without_prometheus_operator_it_serves_all_the_same() {
     assert!(cluster.get::<Monitor>("keystone").is_none());
     assert!(cluster.get::<Service>("keystone-metrics").is_some());
 
-    cluster.unreadable.clear();
+    cluster.set_readable(Monitor::KIND, true);
     cluster.settle(&KEYSTONE, "keystone");
     assert_eq!(
         cluster.condition(&KEYSTONE, "keystone", "Monitored").0,
@@ -186,7 +187,7 @@ fn without_prometheus_operator_it_serves_all_the_same() {
     );
     assert!(cluster.get::<Monitor>("keystone").is_some());
 
-    cluster.unreadable.insert(Monitor::KIND);
+    cluster.set_readable(Monitor::KIND, false);
     cluster.settle(&KEYSTONE, "keystone");
     assert!(
         cluster.get::<Monitor>("keystone").is_some(),

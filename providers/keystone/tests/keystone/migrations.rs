@@ -129,7 +129,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
     cluster.play();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let sync = job(&cluster, "db-sync");
-    let began = cluster.now;
+    let began = cluster.now();
     cluster.change::<Job>(&sync, |job| {
         job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
     });
@@ -139,7 +139,7 @@ fn a_migration_whose_pod_does_not_start_names_its_image() {
     let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
     assert_eq!(reason, "WaitingForJob");
 
-    cluster.now = late;
+    cluster.wait_until(late);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (_, reason, message) = cluster.condition(&KEYSTONE, "keystone", "DatabaseReady");
     assert_eq!(reason, "NotStarting");
@@ -155,18 +155,18 @@ fn slow_pull_of_a_migrations_image_is_stalled_after_ten_minutes() {
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     cluster.play();
     cluster.compose(&KEYSTONE, "keystone").unwrap();
-    let began = cluster.now;
+    let began = cluster.now();
     cluster.change::<Job>(&job(&cluster, "db-sync"), |job| {
         job["status"] = json!({ "active": 1, "ready": 0, "startTime": began.to_string() });
     });
     let deadline = began + SignedDuration::from_mins(10);
-    cluster.now = deadline - SignedDuration::from_secs(1);
+    cluster.wait_until(deadline - SignedDuration::from_secs(1));
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert_eq!(answer.desired.requeue_at, Some(deadline));
     let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Reconciling");
     assert_eq!(reason, "NotStarting");
 
-    cluster.now = deadline;
+    cluster.wait_until(deadline);
     cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (_, reason, _) = cluster.condition(&KEYSTONE, "keystone", "Stalled");
     assert_eq!(reason, "NotStarting");
@@ -194,7 +194,7 @@ fn pods_that_are_not_ready_name_their_database() {
 #[test]
 fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
     let mut cluster = running(BROWNFIELD);
-    let began = cluster.now;
+    let began = cluster.now();
     cluster.change::<Deployment>("keystone", |deployment| {
         deployment["status"]["conditions"] = json!([
             { "type": "Available", "status": "True" },
@@ -211,7 +211,7 @@ fn new_pods_that_do_not_become_ready_are_told_though_older_ones_serve() {
     assert_eq!(ready(&cluster), "True");
     assert!(answer.desired.requeue_at.is_some_and(|wake| wake <= late));
 
-    cluster.now = late;
+    cluster.wait_until(late);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     let (status, reason, message) = cluster.condition(&KEYSTONE, "keystone", "APIReady");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "NotStarting"));

@@ -12,7 +12,7 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 #[rstest::rstest]
 #[case(json!({ "replicas": 0 }), "Invalid", "replicas is 0, and then nothing would answer: give at least 1")]
 #[case(json!({ "release": "2026.2" }), "ReleaseNotReachable", "upgrade to 2026.1 first")]
-#[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "release 2025.1 is older than 2025.2, which runs, and databases can't go back: ask for 2025.2")]
+#[case(json!({ "release": "2025.1" }), "ReleaseNotReachable", "release 2025.1 is older than 2025.2, which runs, and databases can't be downgraded: request 2025.2")]
 #[case(json!({ "release": "2031.1" }), "ReleaseUnknown", "choose one of 2025.1, 2025.2, 2026.1, 2026.2")]
 #[case(json!({ "image": { "tag": "29.0.0" } }), "ReleaseMismatch", "release is 2025.2, and image.tag 29.0.0 is of 2026.1")]
 #[case(json!({ "release": null, "image": { "tag": "a1b2c3d" } }), "ReleaseUnknown", "the image's tag a1b2c3d doesn't say")]
@@ -44,7 +44,7 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 #[case(
     json!({ "extraConfig": { "token": { "expiration": "1h" } } }),
     "InvalidConfiguration",
-    "extraConfig gives [token] expiration something else than it takes: a whole number"
+    "extraConfig sets [token] expiration to an invalid value; valid: a whole number"
 )]
 #[case(
     json!({ "extraConfig": { "token": { "expiration": "1\n2" } } }),

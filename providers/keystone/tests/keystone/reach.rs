@@ -4,10 +4,11 @@ use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::gateway::{BackendTlsPolicy, HttpRoute};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
@@ -83,7 +84,7 @@ fn an_autoscaler_without_a_measure_or_room_is_refused() {
         ),
         (
             json!({ "autoscaling": { "maxReplicas": 3 }, "resources": {} }),
-            "give resources.requests.cpu",
+            "set resources.requests.cpu",
         ),
     ] {
         let mut cluster = with(json!({}));
@@ -195,8 +196,56 @@ fn an_ingress_leads_to_it() {
         rule["http"]["paths"][0]["backend"]["service"],
         json!({ "name": "keystone", "port": { "name": "api" } })
     );
-    assert_eq!(condition(&cluster, "Exposed").0, "True");
+    assert_eq!(
+        condition(&cluster, "Exposed"),
+        (
+            "False".to_owned(),
+            "waits for Secret public-tls with the public certificate".to_owned()
+        )
+    );
     assert!(cluster.get::<Manifest<HttpRoute>>("keystone").is_none());
+}
+
+/// What cert-manager says of a certificate whose issuer has refused.
+fn refused() -> Value {
+    json!({ "conditions": [
+        { "type": "Ready", "status": "False", "reason": "DoesNotExist", "message": "Issuing certificate as Secret does not exist" },
+        { "type": "Issuing", "status": "False", "reason": "Failed", "message": "the issuer refused the name" },
+    ] })
+}
+
+#[test]
+fn issuer_that_refuses_is_quoted_while_the_certificate_is_missing() {
+    let issuer = json!({ "issuerRef": { "name": "ca" } });
+    let ingress = json!({ "className": "nginx", "tlsSecretName": "public-tls" });
+    let expose = json!({ "hostname": "identity.example.com", "ingress": ingress });
+    let mut cluster = with(json!({ "tls": issuer, "expose": expose }));
+    cluster.delete::<Secret>("keystone-tls");
+    cluster.change::<Manifest<Certificate>>("keystone-tls", |certificate| {
+        certificate["status"] = refused();
+    });
+    cluster.put::<Manifest<Certificate>>(
+        "public-tls",
+        json!({ "spec": {
+            "secretName": "public-tls", "usages": ["server auth"], "issuerRef": { "name": "public" },
+            "privateKey": { "algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always" },
+        }, "status": refused() }),
+    );
+    cluster.compose(&KEYSTONE, "keystone").unwrap();
+    let waits = |secret: &str, purpose: &str| {
+        let message =
+            format!("waits for Secret {secret} with {purpose}: the issuer refused the name");
+        ("False".to_owned(), message)
+    };
+    assert_eq!(
+        ["APIReady", "Exposed"].map(|type_| condition(&cluster, type_)),
+        [
+            waits("keystone-tls", "the API's certificate"),
+            waits("public-tls", "the public certificate"),
+        ]
+    );
+    cluster.settle(&KEYSTONE, "keystone");
+    assert_eq!(condition(&cluster, "Exposed").0, "True");
 }
 
 #[rstest::rstest]

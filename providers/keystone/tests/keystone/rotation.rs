@@ -155,6 +155,11 @@ fn keys_of_an_older_keystone_are_taken_over() {
             "bootstrap": { "adminPasswordSecretRef": { "name": "keystone-admin-credentials" } },
         } }),
     );
+    let keystone = cluster.get::<Custom<KeystoneSpec>>("keystone").unwrap();
+    let owner = json!([{ "uid": keystone["metadata"]["uid"], "controller": true }]);
+    cluster.change::<Secret>(MOUNTED, |secret| {
+        secret["metadata"]["ownerReferences"] = owner;
+    });
     cluster.settle(&KEYSTONE, "keystone");
     let values: Vec<String> = seen(&cluster)
         .into_iter()
@@ -185,7 +190,7 @@ fn a_rotation_too_often_is_put_off() {
     assert!(seen(&cluster).len() <= 4);
     let answer = cluster.compose(&KEYSTONE, "keystone").unwrap();
     assert!(
-        answer.desired.requeue_at > Some(cluster.now),
+        answer.desired.requeue_at > Some(cluster.now()),
         "else it would be called again at once, for ever"
     );
 }

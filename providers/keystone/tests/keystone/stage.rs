@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use c5c3_api::keystone::KeystoneSpec;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
 use provider_keystone::Keystone;
 use provider_openstack_fixtures::Cluster;
@@ -82,4 +83,13 @@ pub fn job(cluster: &Cluster, task: &str) -> String {
     let jobs = cluster.all::<Job>().into_keys();
     let mut names = jobs.filter(|name| name.starts_with(&format!("keystone-{task}-")));
     names.next().unwrap_or_default().to_owned()
+}
+
+/// The text of the configuration file; empty where there is none.
+pub fn configuration(cluster: &Cluster) -> String {
+    let secrets = cluster.all::<Secret>().into_keys();
+    let mut names = secrets.filter(|name| name.starts_with("keystone-config-"));
+    let name = names.next_back();
+    name.and_then(|name| cluster.value(name, "keystone.conf"))
+        .unwrap_or_default()
 }

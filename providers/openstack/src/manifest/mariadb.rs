@@ -9,6 +9,9 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("k8s.mariadb.com", "v1alpha1", kind, plural)
 }
 
+/// Label of a Secret whose changes mariadb-operator follows.
+pub const WATCH: &str = "k8s.mariadb.com/watch";
+
 /// A database server, with the fields that its address depends on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -18,11 +21,21 @@ pub struct MariaDb {
     /// Synchronous replication.
     pub galera: Enabled,
     /// Encryption of connections.
-    pub tls: Enabled,
+    pub tls: Tls,
     /// A MaxScale that this object creates.
     pub max_scale: Enabled,
     /// A MaxScale that another object creates.
     pub max_scale_ref: Option<Named>,
+}
+
+/// Encryption of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tls {
+    /// Whether clients may encrypt theirs.
+    pub enabled: bool,
+    /// Whether all must. MaxScale's listeners have certificates then.
+    pub required: bool,
 }
 
 /// A feature that can be enabled.
@@ -84,6 +97,18 @@ pub struct User {
 
 impl Kind for User {
     const KIND: ResourceKind = kind("User", "users");
+}
+
+/// The account that a User is of, whoever wrote it. mariadb-operator itself writes Users without a password or a policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Account {
+    /// Name in SQL. The default is the name of the object.
+    pub name: Option<String>,
+}
+
+impl Kind for Account {
+    const KIND: ResourceKind = User::KIND;
 }
 
 /// A value of a Secret.

@@ -1,10 +1,11 @@
 //! Kinds of RabbitMQ's operators, rabbitmq.com/v1beta1 (cluster-operator 2.16, messaging-topology-operator 1.17).
 
-use provider_composer::ResourceKind;
+use provider_composer::{Key, Lookup, ObservedState, ResourceKind};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::Kind;
 use super::mariadb::Named;
+use super::{Kind, Manifest};
 
 const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("rabbitmq.com", "v1beta1", kind, plural)
@@ -17,6 +18,9 @@ pub struct RabbitmqCluster {
     #[serde(default)]
     pub tls: ClusterTls,
 }
+
+/// The conditions of a RabbitMQ cluster that serves. `ReconcileSuccess` is also False while its operator tries again.
+pub const READY: [&str; 2] = ["AllReplicasReady", "ClusterAvailable"];
 
 /// Encryption of connections to a RabbitMQ cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +79,42 @@ pub struct Permission {
 
 impl Kind for Permission {
     const KIND: ResourceKind = kind("Permission", "permissions");
+}
+
+/// The user that a Permission is of, whoever wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Grantee {
+    user: Option<String>,
+    user_reference: Option<Named>,
+}
+
+impl Kind for Grantee {
+    const KIND: ResourceKind = Permission::KIND;
+}
+
+impl Grantee {
+    /// The user's name in RabbitMQ; none while the User that the Permission refers to isn't created there.
+    ///
+    /// # Errors
+    /// The User can't be read; the message says why.
+    pub fn name(
+        self,
+        namespace: &str,
+        observed: &ObservedState<'_>,
+    ) -> Result<Option<String>, String> {
+        let Some(reference) = self.user_reference else {
+            return Ok(self.user);
+        };
+        match observed.object(&Key::of::<Manifest<User>>(namespace, &reference.name)) {
+            Lookup::Found(user) => {
+                let name = user.pointer("/status/username").and_then(Value::as_str);
+                Ok(name.map(str::to_owned))
+            }
+            Lookup::Missing => Ok(None),
+            Lookup::Unknown(why) => Err(why),
+        }
+    }
 }
 
 /// Permissions on queues and exchanges, as regular expressions of their names.

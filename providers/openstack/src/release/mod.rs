@@ -73,7 +73,7 @@ impl Release {
     pub fn may_become(self, wanted: Self) -> Result<(), String> {
         if wanted < self {
             return Err(format!(
-                "{wanted} is older than {self}, which runs, and databases can't go back: ask for {self} or newer"
+                "{wanted} is older than {self}, which runs, and databases can't be downgraded: request {self} or newer"
             ));
         }
         let (next, next_slurp) = (self.next(), Self::new(self.year + 1, 1));

@@ -53,8 +53,8 @@ impl Network<'_> {
         let service = self.service(database);
         let port = self.port(database);
         let clients = match database {
-            Database::Northbound => Peers::Pods,
-            Database::Southbound => Peers::Anywhere,
+            Database::Northbound => Peers::Clients,
+            Database::Southbound => self.nodes_peers(),
         };
         let ports = [
             ("ovsdb", port, clients),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use provider_composer::{Key, ResourceKind};
+use provider_composer::{Key, ResourceKind, WHILE_WANTED};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::trim::trim;
 use crate::apply::{Managed, managed};
-use crate::generate::WHILE_WANTED;
 
 /// Kubernetes' own kind of annotation that repeats an object, the values of a Secret too.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -131,9 +131,19 @@ impl Entry {
         }
     }
 
-    /// Whether an operator applied the object, and its body is no larger than what operators apply.
+    /// Whether an operator applied the object.
     pub(crate) fn is_own(&self) -> bool {
-        self.managed.iter().any(|managed| managed.applied) && self.json.len() <= BODY
+        self.managed.iter().any(|managed| managed.applied)
+    }
+
+    /// Whether the body is no larger than what operators apply.
+    pub(crate) fn is_small(&self) -> bool {
+        self.json.len() <= BODY
+    }
+
+    /// Whether the object may have all these labels, as [`written`] has them. Unlike [`Head::has`], it parses nothing.
+    pub(crate) fn may_have(&self, written: &[String]) -> bool {
+        written.iter().all(|label| self.json.contains(label))
     }
 
     /// The object, as far as it is here.
@@ -178,21 +188,13 @@ impl Entry {
     }
 }
 
-/// Removes what no composer reads and what changes or takes memory without need: a node's status repeats the names of its
-/// images, and the time at which the kubelet last reported.
-fn trim(kind: ResourceKind, object: &mut Value) {
-    if (kind.group, kind.kind) != ("", "Node") {
-        return;
-    }
-    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
-        status.shift_remove("images");
-        let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
-        for condition in conditions.into_iter().flatten() {
-            if let Some(condition) = condition.as_object_mut() {
-                condition.shift_remove("lastHeartbeatTime");
-            }
-        }
-    }
+/// Labels as the JSON of an entry has them.
+pub(crate) fn written(labels: &BTreeMap<String, String>) -> Vec<String> {
+    let text = |text: &String| Value::from(text.as_str());
+    let written = labels
+        .iter()
+        .map(|(label, value)| format!("{}:{}", text(label), text(value)));
+    written.collect()
 }
 
 impl Head {
@@ -276,28 +278,30 @@ mod tests {
         assert!(!entry.whole && entry.value().get("data").is_none());
         assert_eq!(entry.head(), head);
     }
+
     #[test]
-    fn of_a_node_neither_images_nor_heartbeats_are_kept() {
-        let node = |version: &str, heartbeat: &str| {
-            let object = json!({
-                "metadata": { "name": "a", "resourceVersion": version },
-                "status": {
-                    "conditions": [{ "type": "Ready", "status": "True", "lastHeartbeatTime": heartbeat }],
-                    "images": [{ "names": ["x".repeat(1000)] }],
-                },
-            });
-            let kind = ResourceKind {
-                group: "",
-                version: "v1",
-                kind: "Node",
-                plural: "nodes",
-                namespaced: false,
-            };
-            Entry::of(kind, object, true, &[])
+    fn object_without_a_label_is_known_by_its_text() {
+        let labels = json!({ "a/b": "c", "d": "" });
+        let object =
+            json!({ "metadata": { "name": "one", "labels": labels, "annotations": { "e": "f" } } });
+        let entry = Entry::of(SECRET, object, true, &[]);
+        let may_have = |labels: &[(&str, &str)]| {
+            let labels = labels
+                .iter()
+                .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()));
+            let labels: BTreeMap<String, String> = labels.collect();
+            (entry.may_have(&written(&labels)), entry.head().has(&labels))
         };
-        let seen = node("9", "2026-01-01T00:00:00Z");
-        assert!(seen.size() < 200, "{}", seen.size());
-        assert!(seen.is_same(&node("10", "2026-01-01T00:05:00Z")));
-        assert_eq!(seen.value()["status"]["conditions"][0]["status"], "True");
+        for own in [&[][..], &[("a/b", "c")], &[("d", ""), ("a/b", "c")]] {
+            assert_eq!(may_have(own), (true, true), "{own:?}");
+        }
+        for other in [
+            &[("a/b", "cc")][..],
+            &[("b", "c")],
+            &[("a/b", "c"), ("g", "h")],
+        ] {
+            assert_eq!(may_have(other), (false, false), "{other:?}");
+        }
+        assert_eq!(may_have(&[("e", "f")]), (true, false), "annotations");
     }
 }

@@ -5,6 +5,7 @@ mod entry;
 mod objects;
 #[cfg(test)]
 mod tests;
+mod trim;
 mod view;
 mod wake;
 mod watch;
@@ -14,7 +15,8 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use provider_composer::{Access, Dependency, Key, Lookup, Operator, ResourceKind};
+use provider_composer::reconcile::Reconcile;
+use provider_composer::{Dependency, Key, Lookup, Operator, ResourceKind};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -66,6 +68,8 @@ impl KnownKinds {
 /// The kinds that an operator reads.
 struct Interest {
     subject: ResourceKind,
+    /// How the namespace of a cluster-scoped subject's objects begins.
+    prefix: Option<&'static str>,
     kinds: BTreeSet<ResourceKind>,
 }
 
@@ -95,6 +99,7 @@ impl Cache {
                     .chain([subject]);
                 Interest {
                     subject,
+                    prefix: operator.namespace_prefix(),
                     kinds: kinds.collect(),
                 }
             })
@@ -153,12 +158,15 @@ impl Cache {
         })
     }
 
-    /// The kinds that can't be read, or were not yet, and why.
+    /// The kinds that can't be read, or were not yet, and why. Operators begin before definitions are read.
     pub(crate) fn unknown(&self) -> Vec<(ResourceKind, State)> {
         let watched = self.watched();
         let states = watched.map(|(kind, namespace)| (kind, self.state(kind, namespace)));
-        let is_unknown = |state: &State| matches!(state, State::Starting | State::Unknown(_));
-        let unknown = states.filter(|(kind, state)| *kind != DEFINITION && is_unknown(state));
+        let unknown = states.filter(|(kind, state)| match state {
+            State::Starting => *kind != DEFINITION,
+            State::Unknown(_) => true,
+            State::Live | State::Stale(_) | State::Absent(_) => false,
+        });
         unknown.collect()
     }
 
@@ -186,11 +194,10 @@ impl Cache {
     pub(crate) fn prunable(
         &self,
         known: &KnownKinds,
-        operator: &dyn Operator,
-        subject: &Key,
+        reconcile: Reconcile<'_>,
         uid: &str,
     ) -> Vec<(Key, Entry)> {
-        let mut made = self.made(operator, subject, uid);
+        let mut made = self.made(reconcile, uid);
         let is_live = |key: &Key| self.state(key.kind, namespace_of(key)) == State::Live;
         made.retain(|(key, _)| known.0.contains(&key.kind) && is_live(key));
         made
@@ -211,7 +218,9 @@ impl Cache {
             State::Live => debug!(kind = kind.kind, "followed"),
             State::Starting => {}
             State::Stale(why) => debug!(kind = kind.kind, %why, "the watch is broken"),
-            State::Unknown(why) | State::Absent(why) => warn!(kind = kind.kind, %why, "unread"),
+            State::Unknown(why) | State::Absent(why) => {
+                warn!(kind = kind.kind, %why, "not readable")
+            }
         }
         let is_short = |state: &State| matches!(state, State::Live | State::Stale(_));
         if !(is_short(&before) && is_short(&state)) {
@@ -253,25 +262,16 @@ impl Cache {
     }
 
     /// Returns all objects of a subject, among the kinds that its operator composes.
-    pub(crate) fn made(
-        &self,
-        operator: &dyn Operator,
-        subject: &Key,
-        uid: &str,
-    ) -> Vec<(Key, Entry)> {
+    pub(crate) fn made(&self, reconcile: Reconcile<'_>, uid: &str) -> Vec<(Key, Entry)> {
+        let Reconcile { operator, subject } = reconcile;
         let namespace = namespace_of(subject);
-        let composed = operator
-            .uses()
-            .into_iter()
-            .filter(|used| used.access == Access::Composes);
-        let composed: BTreeSet<ResourceKind> = composed.map(|used| used.kind).collect();
         let mut made = Vec::new();
-        for kind in composed {
+        for kind in reconcile.pruned_kinds() {
             let Some(objects) = self.objects(kind, namespace) else {
                 continue;
             };
             let owned = objects
-                .owned(namespace, uid)
+                .owned(operator.namespace_prefix(), subject, uid)
                 .filter(|(_, entry)| entry.managed_by(operator.name()).is_some());
             made.extend(owned.map(|(place, entry)| (place.key(kind), entry.clone())));
         }
@@ -283,9 +283,13 @@ impl Cache {
     fn entry(&self, kind: ResourceKind, place: &Place, object: Value, whole: bool) -> Entry {
         let mut entry = Entry::of(kind, object, whole, &self.managers);
         let mut interests = self.interests.iter();
+        // Administrators create Nodes, and whoever reads one reads all.
+        let is_node = (kind.group, kind.kind) == ("", "Node");
         let is_wanted = !whole
             || interests.any(|interest| interest.subject == kind)
-            || (Self::extent(kind) == Extent::Whole && entry.is_own());
+            || (Self::extent(kind) == Extent::Whole
+                && entry.is_small()
+                && (entry.is_own() || is_node));
         if !is_wanted
             && self
                 .dependencies()

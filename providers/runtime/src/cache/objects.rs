@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provider_composer::Lookup;
+use provider_composer::reconcile::may_own;
+use provider_composer::{Key, Lookup};
 
 use super::entry::{Entry, Head, Place};
 use crate::apply::Digest;
@@ -132,15 +133,15 @@ impl Objects {
         self.entries.keys()
     }
 
-    /// Returns all objects with an owner, in the owner's namespace: in others every user may name any owner. A
-    /// cluster-scoped owner owns objects in all namespaces.
-    pub(crate) fn owned(
-        &self,
-        namespace: &str,
+    /// Returns all objects of an owner, see [`may_own`].
+    pub(crate) fn owned<'a>(
+        &'a self,
+        prefix: Option<&'a str>,
+        owner: &'a Key,
         uid: &str,
-    ) -> impl Iterator<Item = (&Place, &Entry)> {
+    ) -> impl Iterator<Item = (&'a Place, &'a Entry)> {
         let places = self.owned.get(uid).into_iter().flatten();
-        let places = places.filter(move |place| namespace.is_empty() || place.is_in(namespace));
+        let places = places.filter(move |place| may_own(prefix, owner, place.namespace()));
         places.filter_map(|place| Some((place, self.entries.get(place)?)))
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::{Node, Pod};
+use provider_composer::Resource;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -128,6 +130,21 @@ fn foreign_objects_take_little_memory_however_large_they_are() {
         let size: usize = sizes.sum();
         assert!(size < 250 * 512, "{kind}: {size} bytes");
     }
+}
+
+/// Otherwise the first reconcile would read each Node by itself.
+#[test]
+fn nodes_are_kept_before_anyone_reads_them_unless_they_are_large() {
+    let cache = Cache::new(&things(), &[]);
+    let is_whole = |kind: ResourceKind, label: &str| {
+        let labels = json!({ "role": label });
+        let object =
+            json!({ "metadata": { "name": "a", "resourceVersion": "1", "labels": labels } });
+        cache.entry(kind, &Place::new("", "a"), object, true).whole
+    };
+    assert!(is_whole(Node::KIND, "hypervisor"));
+    assert!(!is_whole(Node::KIND, &"x".repeat(64 * 1024)));
+    assert!(!is_whole(Pod::KIND, "agent"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,7 +8,7 @@ use provider_composer::{ExternalRequest, Key, Lookup, ResourceKind, Source};
 use serde_json::Value;
 
 use super::Cache;
-use super::entry::{Entry, Place};
+use super::entry::{Entry, Place, written};
 use crate::external::ExternalSystems;
 
 /// Something that was looked up, isn't in the cache, and can be fetched.
@@ -87,8 +87,9 @@ impl Source for View<'_> {
             return Lookup::Unknown(why);
         }
         let mut found = Vec::new();
+        let written = written(labels);
         for (place, entry) in objects.within(namespace) {
-            if !entry.head().has(labels) {
+            if !entry.may_have(&written) || !entry.head().has(labels) {
                 continue;
             }
             match self.read(place.key(kind), entry) {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use provider_composer::ResourceKind;
+use provider_composer::reconcile::may_own;
+use provider_composer::{Key, ResourceKind};
 
 use super::objects::Change;
-use super::{Cache, DEFINITION, EVERYWHERE, Head, Id, Place, locked};
+use super::{Cache, DEFINITION, Head, Id, Place, locked};
 
 impl Cache {
     /// Wakes every subject of the operators of a name.
@@ -65,13 +66,12 @@ impl Cache {
             }
             let owners = heads.iter().filter_map(|head| head.controller());
             let owners = owners.filter(|owner| owner.kind == interest.subject.kind);
-            let namespace = match interest.subject.namespaced {
-                true => place.namespace(),
-                false => EVERYWHERE,
-            };
+            let namespace = place.namespace();
+            let owners = owners.map(|owner| Key::new(interest.subject, namespace, &owner.name));
+            let owners = owners.filter(|owner| may_own(interest.prefix, owner, namespace));
             ids.extend(owners.map(|owner| Id {
                 operator,
-                place: Place::new(namespace, &owner.name),
+                place: Place::of(&owner),
             }));
         }
         for id in &ids {

@@ -1,11 +1,11 @@
 //! A reconcile of one subject: observe, compose, apply, report.
 
+#[cfg(test)]
+mod conformance;
 mod report;
 #[cfg(test)]
 mod tests;
 mod write;
-
-pub(crate) use report::Change;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
+use provider_composer::reconcile::{Reconcile, Start};
 use provider_composer::{
     Composed, Dependency, Failure, Key, Lookup, ObservedState, Operator, Reason,
 };
@@ -162,16 +163,21 @@ impl Controller {
     }
 
     async fn subject(&self, subject: &Subject<'_>) -> Result<Outcome, ApiError> {
-        let is_finalized = subject.head.finalizers.contains(&subject.finalizer());
-        if subject.head.is_deleted() && !is_finalized {
-            // The garbage collector deletes the rest.
-            self.cache.set_dependencies(subject.id, &BTreeSet::new());
-            return Ok(Outcome::Done(None));
-        }
-        let is_ordered = subject.operator.ordered_deletion();
-        if subject.head.is_deleted() && !is_ordered {
-            self.set_finalizer(subject, false).await?;
-            return Ok(Outcome::Done(None));
+        let finalizer = subject.reconcile().finalizer();
+        let is_finalized = subject.head.finalizers.contains(&finalizer);
+        match subject
+            .reconcile()
+            .start(subject.head.is_deleted(), is_finalized)
+        {
+            Start::Leave => {
+                self.cache.set_dependencies(subject.id, &BTreeSet::new());
+                return Ok(Outcome::Done(None));
+            }
+            Start::Release => {
+                self.set_finalizer(subject, false).await?;
+                return Ok(Outcome::Done(None));
+            }
+            Start::Compose => {}
         }
         let Round {
             composed,
@@ -184,13 +190,13 @@ impl Controller {
                 return Ok(Outcome::Failed);
             }
         };
-        if !subject.head.is_deleted() && !is_finalized && is_ordered {
+        if !is_finalized && subject.operator.ordered_deletion() {
             self.set_finalizer(subject, true).await?;
             return Ok(Outcome::Again);
         }
         let made = self.write(subject, &composed, &known).await?;
         if let Some(problem) = made.problems.first() {
-            self.refuse(subject, Some(composed), problem).await?;
+            self.refuse(subject, Some(&composed), problem).await?;
             return Ok(Outcome::Failed);
         }
         if subject.head.is_deleted()
@@ -256,14 +262,7 @@ impl Controller {
                         .map_or(again, |wake| wake.min(again)),
                 );
             }
-            if let Some(key) = subject.elsewhere(&composed) {
-                return Err(Failure::new(
-                    Reason::InternalError,
-                    format!(
-                        "{key} would not be in the namespace of its owner, which is a defect of the operator: report it"
-                    ),
-                ));
-            }
+            subject.reconcile().check_places(&composed.desired)?;
             return Ok(Round {
                 composed,
                 known,
@@ -306,7 +305,7 @@ impl Controller {
     }
 
     async fn set_finalizer(&self, subject: &Subject<'_>, wanted: bool) -> Result<(), ApiError> {
-        let ours = subject.finalizer();
+        let ours = subject.reconcile().finalizer();
         let others = subject
             .head
             .finalizers
@@ -334,10 +333,11 @@ impl Subject<'_> {
         self.key.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Returns the finalizer that keeps the subject until its objects are deleted.
-    fn finalizer(&self) -> String {
-        let kind = self.key.kind;
-        format!("{}/{}", kind.group, kind.kind.to_lowercase())
+    fn reconcile(&self) -> Reconcile<'_> {
+        Reconcile {
+            operator: self.operator,
+            subject: &self.key,
+        }
     }
 
     /// Returns the objects that have no reference to the subject, so that a change of them doesn't wake it: objects
@@ -351,18 +351,6 @@ impl Subject<'_> {
             .cloned()
             .map(Dependency::Object)
             .collect()
-    }
-
-    /// Returns an object outside the namespace of a namespaced subject. Only labels would name its owner, which every
-    /// user may set.
-    fn elsewhere<'a>(&self, composed: &'a Composed) -> Option<&'a Key> {
-        self.key.namespace.as_ref()?;
-        let mut keys = composed
-            .desired
-            .objects
-            .keys()
-            .chain(composed.desired.generated.keys());
-        keys.find(|key| key.namespace != self.key.namespace)
     }
 }
 

@@ -242,7 +242,10 @@ async fn only_what_needs_a_person_is_a_warning() {
     .await;
 }
 
-/// Wants a ConfigMap in the namespace that its subject, which has none, is labelled with, and labels on two Widgets there.
+/// The namespace of what [`Labeller`] composes for the Pool `pool`.
+const OF_POOL: &str = "of-pool";
+
+/// Wants a ConfigMap that is named by a label of its cluster-scoped subject, and labels on two Widgets.
 struct Labeller;
 
 impl Operator for Labeller {
@@ -255,7 +258,11 @@ impl Operator for Labeller {
     }
 
     fn ordered_deletion(&self) -> bool {
-        false
+        true
+    }
+
+    fn namespace_prefix(&self) -> Option<&'static str> {
+        Some("of-")
     }
 
     fn uses(&self) -> Vec<Use> {
@@ -264,17 +271,21 @@ impl Operator for Labeller {
 
     fn composed(&self, resource: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
         let metadata = &resource["metadata"];
-        let namespace = metadata["labels"]["namespace"].as_str().unwrap();
+        let map = metadata["labels"]["map"].as_str().unwrap();
         let owner =
             json!([{ "kind": "Pool", "name": "pool", "uid": metadata["uid"], "controller": true }]);
-        let map = json!({ "metadata": { "ownerReferences": owner }, "data": {} });
         let labels = json!({ "metadata": { "labels": { "leased": "yes", "former": null } } });
-        let labelled = ["theirs", "missing"].map(|name| Key::new(WIDGET, namespace, name));
+        let labelled = ["theirs", "missing"].map(|name| Key::new(WIDGET, OF_POOL, name));
         let widgets = labelled.iter().map(|key| (key.clone(), labels.clone()));
-        let maps = [(Key::new(CONFIG_MAP, namespace, "made"), map)];
+        let maps = [(
+            Key::new(CONFIG_MAP, OF_POOL, map),
+            json!({ "metadata": { "ownerReferences": owner }, "data": {} }),
+        )];
         let mut desired = DesiredState::default();
-        desired.objects.extend(maps.into_iter().chain(widgets));
-        desired.labelled.extend(labelled.iter().cloned());
+        if metadata["deletionTimestamp"].is_null() {
+            desired.objects.extend(maps.into_iter().chain(widgets));
+            desired.labelled.extend(labelled.iter().cloned());
+        }
         Ok(Composed {
             desired,
             status: json!({}),
@@ -284,41 +295,86 @@ impl Operator for Labeller {
     }
 }
 
+/// A Pool that wants a ConfigMap of a name.
+fn pool(map: &str) -> Value {
+    json!({ "metadata": { "labels": { "map": map }, "finalizers": ["test/pool"] } })
+}
+
+#[tokio::test(start_paused = true)]
+async fn look_alike_in_another_namespace_neither_wakes_nor_holds_a_cluster_scoped_owner() {
+    let server = Server::default();
+    let controller = controller(&server, vec![Box::new(Labeller)], Vec::new());
+    server.put(POOL, "", "pool", pool("made"));
+    let uid = server.get(POOL, "", "pool").unwrap()["metadata"]["uid"].clone();
+    let api = server.api();
+    let kinds = [POOL, CONFIG_MAP, WIDGET];
+    let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
+    during(join(watches, controller.work()), async {
+        let is_there = |name| server.get(CONFIG_MAP, OF_POOL, name).is_some();
+        until("the ConfigMap", || is_there("made")).await;
+        let owned = |name: &str| {
+            let owner = json!([{ "kind": "Pool", "name": "pool", "uid": uid, "controller": true }]);
+            let fields = json!([{ "manager": "test-operator", "operation": "Apply", "fieldsV1": { "f:data": {} } }]);
+            json!({
+                "metadata": {
+                    "name": name, "ownerReferences": owner, "managedFields": fields, "finalizers": ["b/held"],
+                },
+                "data": {},
+            })
+        };
+        for namespace in ["b", "of-", "of-pool-2"] {
+            server.put(CONFIG_MAP, namespace, "look-alike", owned("look-alike"));
+        }
+        server.delete(POOL, "", "pool");
+        until("the end of the Pool", || server.get(POOL, "", "pool").is_none()).await;
+        assert!(!is_there("made"));
+        let deleted: Vec<String> = server
+            .requests("DELETE")
+            .into_iter()
+            .filter(|line| line.contains("look-alike"))
+            .collect();
+        assert_eq!(deleted, [""; 0]);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn subject_without_a_namespace_owns_objects_and_labels_those_of_others() {
     let server = Server::default();
     let controller = controller(&server, vec![Box::new(Labeller)], Vec::new());
-    let pool = |namespace: &str| json!({ "metadata": { "labels": { "namespace": namespace } } });
-    server.put(POOL, "", "pool", pool("a"));
+    server.put(POOL, "", "pool", pool("made"));
     let theirs = json!({ "metadata": { "labels": { "former": "x", "kept": "y" } }, "spec": {} });
-    server.put(WIDGET, "a", "theirs", theirs);
+    server.put(WIDGET, OF_POOL, "theirs", theirs);
     let api = server.api();
     let kinds = [POOL, CONFIG_MAP, WIDGET];
     let watches = join_all(kinds.map(|kind| follow(&controller.cache, &api, kind, "")));
     during(join(watches, controller.work()), async {
         let label = |name| {
-            let widget = server.get(WIDGET, "a", name)?;
+            let widget = server.get(WIDGET, OF_POOL, name)?;
             Some(widget["metadata"]["labels"]["leased"].clone())
         };
         until("the label", || label("theirs") == Some(json!("yes"))).await;
         until("the ConfigMap", || {
-            server.get(CONFIG_MAP, "a", "made").is_some()
+            server.get(CONFIG_MAP, OF_POOL, "made").is_some()
         })
         .await;
         assert_eq!(label("missing"), None, "it isn't created");
-        let labels = server.get(WIDGET, "a", "theirs").unwrap()["metadata"]["labels"].clone();
+        let labels = server.get(WIDGET, OF_POOL, "theirs").unwrap()["metadata"]["labels"].clone();
         assert_eq!(labels, json!({ "kept": "y", "leased": "yes" }));
 
-        server.delete(CONFIG_MAP, "a", "made");
-        until("another", || server.get(CONFIG_MAP, "a", "made").is_some()).await;
+        server.delete(CONFIG_MAP, OF_POOL, "made");
+        until("another", || {
+            server.get(CONFIG_MAP, OF_POOL, "made").is_some()
+        })
+        .await;
 
-        server.put(POOL, "", "pool", pool("b"));
+        server.put(POOL, "", "pool", pool("other"));
         until("the new ConfigMap", || {
-            server.get(CONFIG_MAP, "b", "made").is_some()
+            server.get(CONFIG_MAP, OF_POOL, "other").is_some()
         })
         .await;
         until("the end of the old one", || {
-            server.get(CONFIG_MAP, "a", "made").is_none()
+            server.get(CONFIG_MAP, OF_POOL, "made").is_none()
         })
         .await;
         assert_eq!(label("theirs"), Some(json!("yes")), "labels stay");

@@ -1,7 +1,10 @@
 //! Writing the desired state: apply, generate, prune, call.
 
 use futures::{StreamExt, stream};
-use provider_composer::{Composed, Failure, Generated, Key, Lookup, Owner, Reason};
+use provider_composer::reconcile::{self, Existing, Management, Write, taken};
+use provider_composer::{
+    Composed, Failure, Generated, Key, Lookup, Owner, Reason, WHILE_WANTED, owner_reference,
+};
 use serde_json::{Value, json};
 use tracing::info;
 
@@ -10,26 +13,22 @@ use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
 use crate::cache::{Entry, KnownKinds, State};
 use crate::driver::DriverError;
-use crate::generate::{self, WHILE_WANTED};
+use crate::generate::draw;
 
 /// The result for one object: whether it was written, or why it can't be.
 type One = Result<Result<bool, Failure>, ApiError>;
 
-/// What to do with a wanted object.
+/// What to do with an object that is the subject's to apply.
 enum Step {
     Nothing,
     /// Apply it; with the uid of the existing object.
     Apply(Option<String>),
     /// Read its body first.
     Look,
-    /// It has another owner.
-    Taken,
-    /// It can't be read.
-    Unknown(String),
 }
 
 impl Controller {
-    /// Writes the desired state. Nothing is deleted and no external system is called unless all objects are applied.
+    /// Writes the desired state. Nothing is deleted and no external system is called unless everything is written.
     pub(super) async fn write(
         &self,
         subject: &Subject<'_>,
@@ -37,23 +36,13 @@ impl Controller {
         known: &KnownKinds,
     ) -> Result<Written, ApiError> {
         let mut made = Written::default();
-        let is_labelled = |key: &Key| composed.desired.labelled.contains(key);
-        let objects = || composed.desired.objects.iter();
-        let applied = objects().filter(|(key, _)| !is_labelled(key));
-        let applied: Vec<_> = applied
-            .map(|(key, object)| self.apply(subject, key, object))
-            .collect();
-        made.gather(stream::iter(applied).buffered(AT_ONCE).collect().await)?;
-        let labelled = objects().filter(|(key, _)| is_labelled(key));
-        let labelled: Vec<_> = labelled
-            .map(|(key, object)| self.label(subject, key, &object["metadata"]["labels"]))
-            .collect();
-        made.gather(stream::iter(labelled).buffered(AT_ONCE).collect().await)?;
-        let generated = composed.desired.generated.iter();
-        let generated: Vec<_> = generated
-            .map(|(key, generated)| self.generate(subject, &composed.owner, key, generated))
-            .collect();
-        made.gather(stream::iter(generated).buffered(AT_ONCE).collect().await)?;
+        for group in composed.desired.writes() {
+            let writes: Vec<_> = group
+                .into_iter()
+                .map(|(key, write)| self.write_one(subject, &composed.owner, key, write))
+                .collect();
+            made.gather(stream::iter(writes).buffered(AT_ONCE).collect().await)?;
+        }
         if !made.problems.is_empty() {
             return Ok(made);
         }
@@ -76,25 +65,68 @@ impl Controller {
         Ok(made)
     }
 
-    async fn apply(&self, subject: &Subject<'_>, key: &Key, object: &Value) -> One {
+    async fn write_one(
+        &self,
+        subject: &Subject<'_>,
+        owner: &Owner,
+        key: &Key,
+        write: Write<'_>,
+    ) -> One {
+        let entry = match self.due(subject, key, write) {
+            Ok(Some(entry)) => entry.found(),
+            Ok(None) => return Ok(Ok(false)),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        match write {
+            Write::Apply(object) => self.apply(subject, key, object, entry).await,
+            Write::Label(labels) => self.label(subject, key, labels, entry).await,
+            Write::Generate(generated) => self.generate(subject, owner, key, generated).await,
+        }
+    }
+
+    /// Returns the object, as far as it exists, if the write is due.
+    fn due(
+        &self,
+        subject: &Subject<'_>,
+        key: &Key,
+        write: Write<'_>,
+    ) -> Result<Option<Lookup<Entry>>, Failure> {
+        let entry = self.cache.find(key);
+        let existing = match &entry {
+            Lookup::Found(entry) => Lookup::Found(subject.existing(entry)),
+            Lookup::Missing => Lookup::Missing,
+            Lookup::Unknown(why) => Lookup::Unknown(why.clone()),
+        };
+        Ok(write.is_due(key, &existing)?.then_some(entry))
+    }
+
+    async fn apply(
+        &self,
+        subject: &Subject<'_>,
+        key: &Key,
+        object: &Value,
+        entry: Option<Entry>,
+    ) -> One {
         let manager = subject.operator.name();
         let wanted = wanted(object);
-        let mut step = self.step(subject, key, wanted);
+        let mut step = self.step(subject, key, wanted, entry);
         if let Step::Look = step {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
                 // The watch is about to report it.
                 None => return Ok(Ok(true)),
             }
-            step = self.step(subject, key, wanted);
+            let entry = match self.due(subject, key, Write::Apply(object)) {
+                Ok(entry) => entry.and_then(Lookup::found),
+                Err(problem) => return Ok(Err(problem)),
+            };
+            step = self.step(subject, key, wanted, entry);
         }
         let uid = match step {
             Step::Nothing => return Ok(Ok(false)),
             Step::Apply(uid) => uid,
             // Changed in between: the watch is about to report it.
             Step::Look => return Ok(Ok(true)),
-            Step::Taken => return Ok(Err(taken(key))),
-            Step::Unknown(why) => return Ok(Err(unknown(key, &why, "applied"))),
         };
         let applied = self
             .api
@@ -111,13 +143,15 @@ impl Controller {
         }
     }
 
-    /// Changes labels of an object that someone else manages, where it exists and is as it was observed.
-    async fn label(&self, subject: &Subject<'_>, key: &Key, labels: &Value) -> One {
-        let head = match self.cache.find(key) {
-            Lookup::Found(entry) => entry.head(),
-            Lookup::Missing => return Ok(Ok(false)),
-            Lookup::Unknown(why) => return Ok(Err(unknown(key, &why, "labelled"))),
-        };
+    /// Changes labels of an object that someone else manages, where it is as it was observed.
+    async fn label(
+        &self,
+        subject: &Subject<'_>,
+        key: &Key,
+        labels: &Value,
+        entry: Option<Entry>,
+    ) -> One {
+        let head = entry.map(|entry| entry.head()).unwrap_or_default();
         let mut wanted = labels.as_object().into_iter().flatten();
         if wanted.all(|(label, value)| head.labels.get(label).map(String::as_str) == value.as_str())
         {
@@ -146,15 +180,10 @@ impl Controller {
         }
     }
 
-    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest) -> Step {
-        let entry = match self.cache.find(key) {
-            Lookup::Found(entry) => entry,
-            Lookup::Missing => return Step::Apply(None),
-            Lookup::Unknown(why) => return Step::Unknown(why),
+    fn step(&self, subject: &Subject<'_>, key: &Key, wanted: Digest, entry: Option<Entry>) -> Step {
+        let Some(entry) = entry else {
+            return Step::Apply(None);
         };
-        if !is_ours(&entry, subject) {
-            return Step::Taken;
-        }
         let manager = subject.operator.name();
         let uid = entry.head().uid;
         match entry.managed_by(manager) {
@@ -167,7 +196,7 @@ impl Controller {
         }
     }
 
-    /// Creates a Secret where none of its name exists, and never changes an existing one.
+    /// Creates a Secret.
     async fn generate(
         &self,
         subject: &Subject<'_>,
@@ -175,20 +204,12 @@ impl Controller {
         key: &Key,
         generated: &Generated,
     ) -> One {
-        match self.cache.find(key) {
-            Lookup::Found(_) => return Ok(Ok(false)),
-            Lookup::Unknown(why) => return Ok(Err(unknown(key, &why, "created"))),
-            Lookup::Missing => {}
-        }
         let manager = subject.operator.name();
-        let secret = generate::secret(
-            key,
-            generated,
-            manager,
-            owner,
-            subject.reference(),
-            self.random.as_ref(),
-        );
+        let reference = owner_reference(subject.key.kind, &subject.key.name, &subject.head.uid);
+        let random = self.random.as_ref();
+        let secret = generated.secret(key, manager, owner, Some(reference), |_, value| {
+            draw(value, random)
+        });
         let secret = match secret {
             Ok(secret) => secret,
             Err(error) => return Ok(Err(Failure::new(Reason::NotApplied, error.to_string()))),
@@ -212,15 +233,12 @@ impl Controller {
         known: &KnownKinds,
     ) -> Result<bool, ApiError> {
         let mut wrote = false;
-        let (operator, uid) = (subject.operator, &subject.head.uid);
-        for (key, entry) in self.cache.prunable(known, operator, &subject.key, uid) {
-            let wanted = composed.desired.objects.contains_key(&key)
-                || composed.desired.kept.contains(&key)
-                || composed.desired.generated.contains_key(&key);
-            let head = entry.head();
-            if wanted || head.is_deleted() || !goes(&entry, subject) {
+        let reconcile = subject.reconcile();
+        for (key, entry) in self.cache.prunable(known, reconcile, &subject.head.uid) {
+            if !composed.desired.prunes(&key, &subject.existing(&entry)) {
                 continue;
             }
+            let head = entry.head();
             let deleted = self
                 .api
                 .delete(subject.guard, &key, &head.uid, &head.resource_version)
@@ -246,47 +264,12 @@ impl Controller {
             .into_iter()
             .map(|used| self.cache.state(used.kind, subject.namespace()))
             .all(|state| matches!(state, State::Live | State::Absent(_)));
-        let (operator, uid) = (subject.operator, &subject.head.uid);
-        let made = self.cache.made(operator, &subject.key, uid);
-        readable && !made.iter().any(|(_, entry)| goes(entry, subject))
+        let made = self.cache.made(subject.reconcile(), &subject.head.uid);
+        readable
+            && !made
+                .iter()
+                .any(|(_, entry)| subject.existing(entry).is_pruned())
     }
-}
-
-/// Whether an object is deleted when it isn't wanted any more: every applied one, and Secrets that were generated for a
-/// limited time.
-fn goes(entry: &Entry, subject: &Subject<'_>) -> bool {
-    let managed = entry.managed_by(subject.operator.name());
-    managed.is_some_and(|managed| {
-        managed.applied || entry.head().annotations.contains_key(WHILE_WANTED)
-    })
-}
-
-/// Whether the subject owns an object: by its controller or, where it has none, because this operator applied it.
-fn is_ours(entry: &Entry, subject: &Subject<'_>) -> bool {
-    match entry.head().controller() {
-        Some(controller) => controller.uid == subject.head.uid,
-        None => entry
-            .managed_by(subject.operator.name())
-            .is_some_and(|managed| managed.applied),
-    }
-}
-
-fn taken(key: &Key) -> Failure {
-    let place = match &key.namespace {
-        Some(namespace) => format!("{key} in {namespace}"),
-        None => key.to_string(),
-    };
-    Failure::new(
-        Reason::NameTaken,
-        format!(
-            "{place} exists and has another owner, so it is left alone: delete or rename it, or choose another name here"
-        ),
-    )
-}
-
-fn unknown(key: &Key, why: &str, done: &str) -> Failure {
-    let message = format!("{key} can't be {done}: {why}");
-    Failure::transient(Reason::NotApplied, message)
 }
 
 /// Shows an error that the user can fix; others are retried.
@@ -316,15 +299,24 @@ impl Written {
 }
 
 impl Subject<'_> {
-    /// The ownerReference to it.
-    fn reference(&self) -> Value {
-        json!({
-            "apiVersion": self.key.kind.api_version(),
-            "kind": self.key.kind.kind,
-            "name": self.key.name,
-            "uid": self.head.uid,
-            "controller": true,
-            "blockOwnerDeletion": true,
-        })
+    /// What is known of an object.
+    fn existing(&self, entry: &Entry) -> Existing {
+        let (head, managed) = (entry.head(), entry.managed_by(self.operator.name()));
+        Existing {
+            controller: match head.controller() {
+                None => reconcile::Controller::None,
+                Some(controller) if controller.uid == self.head.uid => {
+                    reconcile::Controller::Subject
+                }
+                Some(_) => reconcile::Controller::Other,
+            },
+            management: match managed {
+                None => Management::None,
+                Some(managed) if managed.applied => Management::Applied,
+                Some(_) => Management::Created,
+            },
+            is_temporary: head.annotations.contains_key(WHILE_WANTED),
+            is_deleted: head.is_deleted(),
+        }
     }
 }

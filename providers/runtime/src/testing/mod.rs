@@ -1,5 +1,6 @@
 //! What tests of the runtime share: kinds, an operator, an API server in memory, and a connection that swallows everything.
 
+mod content;
 mod hole;
 mod server;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use prometheus_client::registry::Registry;
 use provider_composer::{Composed, Failure, ObservedState, Operator, Reason, ResourceKind, Use};
+use provider_composer_testing::conformance::SUBJECT;
 use ring::rand::SystemRandom;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -40,12 +42,13 @@ pub(crate) const POOL: ResourceKind = ResourceKind {
 };
 
 /// Every kind that there is, by the path of its collection.
-const KINDS: [(&str, ResourceKind); 7] = [
+const KINDS: [(&str, ResourceKind); 8] = [
     ("/api/v1", SECRET),
     ("/api/v1", CONFIG_MAP),
     ("/apis/test/v1", THING),
     ("/apis/test/v1", WIDGET),
     ("/apis/test/v1", POOL),
+    ("/apis/test/v1alpha1", SUBJECT),
     ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
     (
         "/apis/coordination.k8s.io/v1",

@@ -14,10 +14,11 @@ use hyper::{Request, Response};
 use kube::Client;
 use prometheus_client::registry::Registry;
 use provider_composer::ResourceKind;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::KINDS;
+use super::content::{applied, managed, merge, shown};
 use crate::api::Api;
 use crate::metrics::Metrics;
 pub(crate) type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
@@ -191,7 +192,7 @@ impl State {
             },
             ("POST", Some(key)) if self.objects.contains_key(key) => refused(409),
             ("POST" | "PUT", Some(key)) => {
-                let object = managed(body.clone(), query, "Update");
+                let object = managed(body.clone(), query);
                 plain(201, &self.store(target.kind, key.clone(), object))
             }
             ("DELETE", Some(key)) => {
@@ -220,7 +221,7 @@ impl State {
                         merge(&mut live["metadata"], change);
                         live
                     }
-                    (_, None, body) => managed(body.clone(), query, "Apply"),
+                    (live, None, body) => applied(&live.unwrap_or_default(), query, body),
                     (None, ..) | (_, Some(_), _) => return refused(404),
                 };
                 let goes = object["metadata"]["deletionTimestamp"].is_string()
@@ -295,11 +296,16 @@ impl State {
             || json!(format!("uid-{}", self.version)),
             |before| before["metadata"]["uid"].clone(),
         );
+        let generation = before.map_or(1, |before| {
+            let generation = before["metadata"]["generation"].as_i64().unwrap_or(1);
+            generation + i64::from(before.get("spec") != object.get("spec"))
+        });
         object["apiVersion"] = json!(kind.api_version());
         object["kind"] = json!(kind.kind);
         object["metadata"]["namespace"] = json!(key.1);
         object["metadata"]["name"] = json!(key.2);
         object["metadata"]["uid"] = uid;
+        object["metadata"]["generation"] = json!(generation);
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         let type_ = if before.is_some() {
             "MODIFIED"
@@ -374,38 +380,6 @@ fn target(path: &str) -> Option<Target> {
     found.next()
 }
 
-/// An object as it is shown in a list or a watch.
-fn shown(object: &Value, metadata: bool) -> Value {
-    match metadata {
-        true => json!({ "metadata": object["metadata"] }),
-        false => object.clone(),
-    }
-}
-
-/// An object with managedFields, as a write by a field manager leaves them.
-fn managed(mut object: Value, query: &str, operation: &str) -> Value {
-    let manager = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("fieldManager="));
-    let mut own = object.clone();
-    for field in ["apiVersion", "kind"] {
-        own.as_object_mut().map(|own| own.shift_remove(field));
-    }
-    if let Some(metadata) = own["metadata"].as_object_mut() {
-        metadata.retain(|field, _| !matches!(field.as_str(), "name" | "namespace" | "uid"));
-    }
-    object["metadata"]["managedFields"] = json!([{
-        "manager": manager, "operation": operation, "fieldsV1": fields(&own),
-    }]);
-    object
-}
-
-fn fields(value: &Value) -> Value {
-    let below = value.as_object().into_iter().flatten();
-    let below = below.map(|(name, value)| (format!("f:{name}"), fields(value)));
-    Value::Object(below.collect::<Map<String, Value>>())
-}
-
 fn refused(code: u16) -> Answer {
     let status = json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure",
@@ -420,21 +394,4 @@ fn plain(code: u16, body: &Value) -> Answer {
     let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
     *response.status_mut() = code.try_into().unwrap();
     response
-}
-
-/// Merges a change into a value (RFC 7396).
-fn merge(live: &mut Value, change: &Value) {
-    let Value::Object(fields) = change else {
-        *live = change.clone();
-        return;
-    };
-    if !live.is_object() {
-        *live = json!({});
-    }
-    for (field, value) in fields {
-        match (value, live.as_object_mut()) {
-            (Value::Null, Some(live)) => drop(live.remove(field)),
-            _ => merge(&mut live[field], value),
-        }
-    }
 }

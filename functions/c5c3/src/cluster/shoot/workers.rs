@@ -11,9 +11,11 @@ use super::SHOOT;
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    Machine, Networking, SystemComponents, Taint, UpdateStrategy, Volume, Worker,
+    Machine, MachineControllerManager, Networking, SystemComponents, Taint, UpdateStrategy, Volume,
+    Worker,
 };
 use crate::names::{fitted, hash};
+use crate::observed::last_composed;
 
 /// Label of a pool that names the zone of all its machines.
 const ZONE: &str = "availability-zone";
@@ -26,6 +28,9 @@ const KEEP_NODE: (&str, &str) = (
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "true",
 );
+
+/// After how long a machine that keeps servers or disks is replaced while its node isn't ready: a person has decided by then.
+const A_YEAR: &str = "8760h";
 
 /// Machines that do the same.
 pub struct Workers<'a> {
@@ -79,27 +84,13 @@ struct Group {
     provider_config: Option<Value>,
     #[serde(default)]
     minimum: u32,
+    #[serde(default)]
+    maximum: u32,
 }
 
-/// The Object of a Shoot, as far as it has the groups of machines that the Shoot was created with.
+/// A Shoot, as far as it has the groups of machines that it was created with.
 #[derive(Deserialize)]
-struct Object {
-    spec: ObjectSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectSpec {
-    for_provider: ForProvider,
-}
-
-#[derive(Deserialize)]
-struct ForProvider {
-    manifest: Manifest,
-}
-
-#[derive(Deserialize)]
-struct Manifest {
+struct Shoot {
     spec: Spec,
 }
 
@@ -195,15 +186,23 @@ impl Cluster<'_> {
             )));
         }
         let groups = if created.is_empty() { planned } else { created };
-        let number = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-        // Sizes are divided as Gardener divides those of one group over its zones: the first ones get what is left over.
-        let part = |total: u32, index: u32| total / number + u32::from(index < total % number);
-        let worker = |(index, group): (u32, Group)| {
+        let (minima, maxima) = (
+            divided(wanted.minimum, groups.len()),
+            divided(wanted.maximum, groups.len()),
+        );
+        let sizes = minima.into_iter().zip(maxima);
+        let worker = |(group, (minimum, maximum)): (Group, (u32, u32))| {
             // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
             let (max_surge, max_unavailable) = match group.update_strategy {
                 UpdateStrategy::AutoRollingUpdate => (1, 0),
                 UpdateStrategy::AutoInPlaceUpdate | UpdateStrategy::ManualInPlaceUpdate => (0, 1),
             };
+            // By default Gardener replaces a machine after ten minutes, unless machines are updated in place.
+            let is_replaced = group.update_strategy == UpdateStrategy::AutoRollingUpdate;
+            let machine_controller_manager =
+                (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
+                    machine_health_timeout: A_YEAR,
+                });
             Worker {
                 name: group.name,
                 machine: Machine {
@@ -211,8 +210,8 @@ impl Cluster<'_> {
                     image: gardener.machine_image.clone(),
                 },
                 update_strategy: group.update_strategy,
-                minimum: part(wanted.minimum, index),
-                maximum: part(wanted.maximum, index),
+                minimum,
+                maximum,
                 max_surge,
                 max_unavailable,
                 volume: gardener.volume(wanted.volume),
@@ -224,13 +223,14 @@ impl Cluster<'_> {
                     .into_iter()
                     .map(Taint::no_schedule)
                     .collect(),
+                machine_controller_manager,
                 system_components: wanted
                     .reserved_for
                     .map(|_| SystemComponents { allow: false }),
                 provider_config: group.provider_config,
             }
         };
-        Ok((0..).zip(groups).map(worker).collect())
+        Ok(groups.into_iter().zip(sizes).map(worker).collect())
     }
 }
 
@@ -265,6 +265,7 @@ impl GardenerPreset {
                     .as_ref()
                     .map(|config| config.fill(&values)),
                 minimum: wanted.minimum,
+                maximum: wanted.maximum,
             }
         };
         match wanted.zones {
@@ -322,25 +323,45 @@ impl GardenerPreset {
     }
 }
 
-/// The fewest machines that the Shoot was last composed with, over its groups of this name; none while there is no Shoot.
+/// The machines that a Shoot was last composed with, over its groups of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastSize {
+    /// Names of the groups.
+    pub groups: Vec<String>,
+    /// Fewest machines.
+    pub minimum: u32,
+    /// Most machines.
+    pub maximum: u32,
+}
+
+/// The machines that each group has of a number, divided as Gardener divides those of one group over its zones: the first ones get
+/// what is left over.
+pub fn divided(machines: u32, groups: usize) -> Vec<u32> {
+    let number = u32::try_from(groups).unwrap_or(u32::MAX);
+    (0..number)
+        .map(|index| machines / number + u32::from(index < machines % number))
+        .collect()
+}
+
+/// The machines of this name that the Shoot was last composed with; none while there is no Shoot.
 ///
 /// # Errors
 /// The observed Object isn't one of a Shoot.
-pub fn last_size(request: &Request, name: &str) -> Result<Option<u32>, Fatal> {
+pub fn last_size(request: &Request, name: &str) -> Result<Option<LastSize>, Fatal> {
     let groups = created(request, name)?;
-    let sizes = groups.iter().map(|group| group.minimum);
-    Ok((!groups.is_empty()).then(|| sizes.fold(0, u32::saturating_add)))
+    let sum = |size: fn(&Group) -> u32| groups.iter().map(size).fold(0, u32::saturating_add);
+    let size = LastSize {
+        minimum: sum(|group| group.minimum),
+        maximum: sum(|group| group.maximum),
+        groups: groups.iter().map(|group| group.name.clone()).collect(),
+    };
+    Ok((!groups.is_empty()).then_some(size))
 }
 
 /// The groups of this name that the Shoot was created with; none while there is no Shoot.
 fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
     let mut groups = observed(request)?.map_or_else(Vec::new, |shoot| shoot.provider.workers);
-    groups.retain(|group| {
-        group
-            .name
-            .strip_prefix(name)
-            .is_some_and(|zone| zone.is_empty() || zone.starts_with('-'))
-    });
+    groups.retain(|group| is_of(&group.name, name));
     for config in groups
         .iter_mut()
         .filter_map(|group| group.provider_config.as_mut())
@@ -350,13 +371,19 @@ fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
     Ok(groups)
 }
 
+/// Whether a group of machines is the only one of a name, or the one of a zone.
+fn is_of(group: &str, name: &str) -> bool {
+    let zone = group.strip_prefix(name);
+    zone.is_some_and(|zone| zone.is_empty() || zone.starts_with('-'))
+        // Of a name that was too long, `fitted` leaves the beginning.
+        || group.len() == LONGEST
+            && group
+                .split_once('-')
+                .is_some_and(|(beginning, _)| beginning.len() == 2 && name.starts_with(beginning))
+}
+
 /// The Shoot as it was last composed, if there is one.
 fn observed(request: &Request) -> Result<Option<Spec>, Fatal> {
-    let observed = request.observed().get(SHOOT);
-    let document = observed.and_then(|shoot| shoot.resource.as_ref());
-    let object: Option<Object> = document
-        .map(|document| document.parse())
-        .transpose()
-        .map_err(|error| Fatal::from(error).within(SHOOT))?;
-    Ok(object.map(|object| object.spec.for_provider.manifest.spec))
+    let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
+    Ok(shoot.map(|shoot| shoot.spec))
 }

@@ -2,45 +2,107 @@
 
 use c5c3_api::{Consumer, StorageClusterSpec};
 use function_protocol::{Fatal, Request, Response};
+use serde::Deserialize;
 
 use super::{CEPH, DATA};
 use crate::cluster::shoot::last_size;
 use crate::cluster::size_accepted;
+use crate::manifest::ObjectMeta;
 use crate::manifest::ceph::CephClusterStatus;
-use crate::observed::Observation;
+use crate::observed::{Observation, last_composed};
 
-/// The hosts of a pool. It is made smaller only once Ceph has no disks any more on the hosts that would go, since Gardener
+/// Annotation of the CephCluster with the most OSDs that a host of the pool has. `ceph.osdCount` isn't that number: it may be raised
+/// without any host getting disks.
+pub const OSDS_PER_HOST: &str = "c5c3.io/osds-per-host";
+
+/// The size of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Hosts with disks.
+    pub hosts: u32,
+    /// The most OSDs that a host has.
+    pub osds_per_host: u32,
+}
+
+/// The CephCluster as it was last composed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Composed {
+    metadata: ObjectMeta,
+    spec: Spec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    storage: Storage,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Storage {
+    storage_class_device_sets: Vec<DeviceSet>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DeviceSet {
+    count: u32,
+}
+
+/// The size of a pool. It is made smaller only once Ceph has no disks any more on the hosts that would go, since Gardener
 /// chooses them.
 ///
 /// # Errors
-/// The observed Shoot isn't one.
+/// The observed Shoot or CephCluster isn't one.
 pub fn accepted(
     spec: &StorageClusterSpec,
     consumers: &[Consumer],
     request: &Request,
     response: &mut Response,
-) -> Result<u32, Fatal> {
-    let last = last_size(request, DATA)?.unwrap_or_default();
+) -> Result<Size, Fatal> {
+    let last = last_size(request, DATA)?.unwrap_or_default().minimum;
     let ceph: Observation<CephClusterStatus> = Observation::of(request.observed().get(CEPH));
+    let osds = ceph.status.osds();
+    let composed: Option<Composed> = last_composed(request, CEPH)?;
+    let osds_per_host = osds_per_host(spec.ceph.osd_count, last, osds, composed);
     // Without a report every host may hold data.
-    let holding = ceph
-        .status
-        .osds()
-        .map_or(last, |osds| osds.div_ceil(spec.ceph.osd_count.max(1)));
+    let holding = osds.map_or(last, |osds| osds.div_ceil(osds_per_host));
     let copies = consumers
         .iter()
         .filter_map(|consumer| consumer.min_hosts)
         .max();
     let least = holding.max(copies.unwrap_or_default()).min(last);
-    if spec.workers >= least {
-        size_accepted(None, response);
-        return Ok(spec.workers);
+    let (hosts, accepted) = if spec.workers >= least {
+        (spec.workers, Ok(String::new()))
+    } else {
+        let refusal = format!(
+            "spec.workers is {}, and {least} hosts hold data or are needed for copies; the pool keeps {last}: remove the OSDs of \
+             the other hosts from Ceph first, or raise spec.workers",
+            spec.workers
+        );
+        (last, Err(refusal))
+    };
+    size_accepted(accepted, response);
+    Ok(Size {
+        hosts,
+        osds_per_host,
+    })
+}
+
+/// The most OSDs that a host has: what was recorded, until fewer are wanted or Ceph has more on every host.
+fn osds_per_host(wanted: u32, hosts: u32, osds: Option<u32>, composed: Option<Composed>) -> u32 {
+    let recorded = composed.and_then(|composed| {
+        let annotation = composed.metadata.annotations.get(OSDS_PER_HOST);
+        let recorded = annotation.and_then(|osds| osds.parse().ok());
+        // A CephCluster of a version that recorded nothing.
+        let sets = composed.spec.storage.storage_class_device_sets;
+        let all = sets.iter().map(|set| set.count).sum::<u32>();
+        recorded.or_else(|| all.checked_div(hosts))
+    });
+    let all_have = osds.is_some_and(|osds| osds >= hosts.saturating_mul(wanted));
+    match recorded {
+        Some(recorded) if !all_have => recorded.min(wanted).max(1),
+        _ => wanted.max(1),
     }
-    let refusal = format!(
-        "spec.workers is {}, and {least} hosts hold data or are needed for copies; the pool keeps {last}: remove the OSDs of the \
-         other hosts from Ceph first, or raise spec.workers",
-        spec.workers
-    );
-    size_accepted(Some(refusal), response);
-    Ok(last)
 }

@@ -230,8 +230,13 @@ fn agents_keep_their_secrets_when_nova_is_disabled() {
     let (mut call, before) = running("customer-b-staging");
     call = call.applied(&before, well);
     call.composite["spec"]["services"] = json!({"nova": false, "cinder": false});
-    // The Secret itself stays, as an orphan, as long as its namespace.
-    assert_eq!(agents(&call.run()), [NAMESPACE]);
+    // They stay as long as the share, whose servers run without Nova's API.
+    let outcome = call.run();
+    let mut kept = agents(&before);
+    kept.retain(|name| !name.starts_with("push-"));
+    assert_eq!(agents(&outcome), kept);
+    let labels = &outcome.desired["share-hv-pool-a"]["metadata"]["labels"];
+    assert_eq!(*labels, json!({"c5c3.io/retained": "true"}));
 }
 
 #[test]

@@ -41,6 +41,10 @@ fn every_api_has_a_host_name_of_the_claims_own() {
             })
         );
     }
+    assert_eq!(
+        services["nova"]["consoles"],
+        json!({ "hostname": "novnc.customer-a-prod.cloud.example.com", "gateway": gateway })
+    );
 }
 
 #[test]
@@ -87,4 +91,36 @@ fn one_host_name_for_all_claims_is_refused() {
         fatal.starts_with("the Composition's input sets services.keystone.expose"),
         "{fatal}"
     );
+}
+
+#[test]
+fn claim_says_what_its_site_does_not_offer_and_is_ready() {
+    let offered = |settings: Value| {
+        let mut call = call("customer-b-staging");
+        let input = call.input.as_mut().and_then(Value::as_object_mut).unwrap();
+        input.extend(settings.as_object().unwrap().clone());
+        let (_, outcome) = call.running();
+        let (status, reason, message) = outcome.conditions["AccessOffered"].clone();
+        (outcome.status["phase"].clone(), [status, reason, message])
+    };
+    let exposure = json!({"domain": "cloud.example.com", "ingress": {}});
+    let tenant_access = json!({"secretStore": {"name": "tenants", "kind": "ClusterSecretStore"}});
+    let credentials = "no credentials are handed out: the platform team sets tenantAccess in the Composition's input";
+    assert_eq!(
+        offered(json!({})),
+        (
+            json!("Ready"),
+            [
+                "False".to_owned(),
+                "NotOffered".to_owned(),
+                format!(
+                    "the APIs have names of Services only, which pods of the control plane cluster reach: the platform team sets \
+                     exposure in the Composition's input; {credentials}"
+                )
+            ]
+        )
+    );
+    assert_eq!(offered(json!({"exposure": exposure})).1[2], credentials);
+    let (_, said) = offered(json!({"exposure": exposure, "tenantAccess": tenant_access}));
+    assert_eq!(said, ["True", "Offered", ""]);
 }

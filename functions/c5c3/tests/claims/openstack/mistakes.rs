@@ -15,7 +15,10 @@ use super::call;
     "spec.storageClusters names st-pool-a twice; name each storage pool once")]
 #[case::copies("/spec/storage", json!({"ceph": {"volumePool": {"replication": 11}}}),
     "spec.storage.ceph.volumePool.replication is 11, and storage pool st-pool-a keeps each copy on a host of its own \
-     and has 10; choose 1 to 10")]
+     and has 10; choose 2 to 10")]
+#[case::single_copy("/spec/storage", json!({"ceph": {"imagePool": {"replication": 1}}}),
+    "spec.storage.ceph.imagePool.replication is 1, and storage pool st-pool-a keeps each copy on a host of its own \
+     and has 10; choose 2 to 10")]
 #[case::pool_name("/spec/hypervisorClusters", json!(["HV_POOL"]), "spec.hypervisorClusters")]
 fn a_mistake_in_the_claim_is_one_sentence(
     #[case] field: &str,
@@ -122,6 +125,7 @@ fn labels_that_become_one_trait_are_both_named() {
 fn quota_up_to_the_largest_of_the_schema_is_composed(#[case] quota: u64, #[case] bytes: Value) {
     let mut call = call("customer-b-staging");
     call.composite["spec"]["storage"] = json!({ "ceph": { "volumePool": { "quotaGB": quota } } });
+    call.input.as_mut().unwrap()["sizes"]["small"]["storage"] = json!({});
     let outcome = call.run();
     assert_eq!(outcome.fatal, None);
     let pool = outcome.manifest("volumes-st-pool-a");
@@ -132,20 +136,35 @@ fn quota_up_to_the_largest_of_the_schema_is_composed(#[case] quota: u64, #[case]
     );
 }
 
-#[test]
-fn services_that_are_not_deployed_are_named_and_block_nothing() {
+#[rstest]
+#[case(json!({ "services": { "octavia": true } }), "spec.services.octavia: no operator deploys Octavia")]
+#[case(
+    json!({ "services": { "manila": true }, "cortex": { "enabled": true } }),
+    "spec.services.manila: no operator deploys Manila; spec.cortex.enabled: no operator deploys Cortex"
+)]
+#[case(
+    json!({ "storage": { "ceph": { "filesystem": { "enabled": true } } } }),
+    "spec.storage.ceph.filesystem.enabled: users of the cloud reach the filesystem by Manila only, which no operator deploys"
+)]
+#[case(
+    json!({ "storage": { "ceph": { "objectStore": { "enabled": true } } } }),
+    "spec.storage.ceph.objectStore.enabled: the object store has no users of Keystone and no entry in the catalogue"
+)]
+fn unsupported_requests_are_named_and_block_nothing(#[case] spec: Value, #[case] named: &str) {
     let mut call = call("customer-b-staging");
-    call.composite["spec"]["services"] = json!({ "octavia": true, "manila": true });
-    let outcome = call.run();
+    for (field, value) in spec.as_object().unwrap() {
+        call.composite["spec"][field] = value.clone();
+    }
+    let (_, outcome) = call.running();
     assert_eq!(
         outcome.conditions["ServicesSupported"],
         (
             "False".to_owned(),
             "Unsupported".to_owned(),
-            "this version does not deploy octavia and manila: set spec.services.octavia and spec.services.manila to false; \
-             all other services are deployed"
-                .to_owned()
+            format!(
+                "this version doesn't support {named}; set each to false; everything else is deployed"
+            )
         )
     );
-    assert!(outcome.desired.contains_key("control-plane"));
+    assert_eq!(outcome.status["phase"], "Ready");
 }

@@ -1,4 +1,6 @@
-//! Pools that are missing, unwell or somebody else's: what is made, and what stays.
+//! Pools that are missing, unhealthy or dedicated to others: what is created, and what stays.
+
+mod networks;
 
 use function_c5c3_fixtures::examples::{claim, pools};
 use function_c5c3_fixtures::{Call, Outcome, text, well};
@@ -90,7 +92,7 @@ fn a_pool_added_later_waits_alone() {
 
 #[rstest]
 #[case::dedicated_to_another(json!({"mode": "Dedicated"}), json!([{"namespace": "tenant-z", "name": "z"}]),
-    "PoolDedicated", "hypervisor pool hv-pool-a: it is dedicated to tenant-z/z; name another")]
+    "PoolDedicated", "hypervisor pool hv-pool-a: it is dedicated to another claim; name another pool")]
 #[case::namespace_not_allowed(json!({"allowedNamespaces": ["tenant-z"]}), json!([]),
     "PoolNotAllowed", "hypervisor pool hv-pool-a: it doesn't allow claims from namespace tenant-customer-b; \
      ask its owner to add it to sharing.allowedNamespaces")]
@@ -155,42 +157,25 @@ fn more_copies_than_zones_are_refused() {
         call.run().fatal.as_deref(),
         Some(
             "spec.storage.ceph.volumePool.replication is 4, and storage pool st-pool-a keeps each copy in a zone of its own \
-             and has 3; choose 1 to 3"
+             and has 3; choose 2 to 3"
         )
     );
 }
 
-#[rstest]
-#[case(
-    "hv-pool-a",
-    "hypervisor pool hv-pool-a: its nodes have 10.1.0.0/20, and control plane cluster eu-de-1-control-plane \
-     has 10.1.0.0/16; name another, or make one of them anew with other network.nodes"
-)]
-#[case(
-    "st-pool-a",
-    "storage pool st-pool-a: its nodes have 10.1.0.0/20, and control plane cluster eu-de-1-control-plane \
-     has 10.1.0.0/16; name another, or make one of them anew with other network.nodes"
-)]
-fn clusters_whose_nodes_have_the_same_addresses_are_refused(
-    #[case] other: &str,
-    #[case] sentence: &str,
-) {
-    let mut call = call("customer-b-staging");
-    for pool in &mut call.world {
-        if text(pool, "/spec/name") == other {
-            pool["status"]["network"] = json!({"nodes": "10.1.0.0/20"});
-        } else if text(pool, "/kind") == "XControlPlaneCluster" {
-            pool["status"]["network"] = json!({"nodes": "10.1.0.0/16"});
-        } else {
-            pool["status"]["network"] = json!({"nodes": "10.2.0.0/20"});
-        }
-    }
-    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
-    let outcome = call.run();
-    assert_eq!(outcome.desired.len(), 0);
-    let (_, reason, message) = &outcome.conditions["PoolsReady"];
-    assert_eq!(reason, "PoolNetworkTaken");
-    assert!(message.contains(sentence), "{message}");
+/// Claims of earlier versions could ask for one copy.
+#[test]
+fn running_claim_keeps_the_one_copy_that_it_has() {
+    let (mut call, before) = running("customer-b-staging");
+    let ceph = json!({"volumePool": {"replication": 1}, "filesystem": {"dataPoolReplication": 1}});
+    call.composite["spec"]["storage"] = json!({ "ceph": ceph });
+    let after = call.run();
+    assert_eq!(after.fatal, None);
+    assert_eq!(after.objects(), before.objects());
+    let replicated = &after.manifest("volumes-st-pool-a")["spec"]["replicated"];
+    assert_eq!(
+        *replicated,
+        json!({"size": 1, "requireSafeReplicaSize": false})
+    );
 }
 
 #[test]
@@ -222,98 +207,90 @@ fn with_networks(mut call: Call) -> Call {
     call
 }
 
-/// Neutron knows the networks that the nodes of all pools reach, with the VLANs that are this claim's in each of them. Agents have
-/// the settings of their pool.
 #[test]
-fn control_plane_has_the_physical_networks_of_its_shares() {
-    let mut call = with_networks(call("customer-a-prod"));
-    let wired = json!([{"name": "physnet1", "bridge": "br-ex", "vlanRange": "1000-1999"}]);
-    let hypervisors = |pool: &&mut Value| text(pool, "/kind").contains("Hypervisor");
-    for pool in call.world.iter_mut().filter(hypervisors) {
-        pool["spec"]["network"]["physicalNetworks"] = wired.clone();
-        pool["spec"]["agents"] = json!({"datapath": "netdev", "tunnelInterface": "bond0.10"});
-    }
-    let first = call.run();
-    let networks = |outcome: &Outcome| {
-        outcome.manifest("control-plane")["spec"]["global"]["network"]["physicalNetworks"].clone()
-    };
-    assert_eq!(networks(&first), Value::Null, "no share reports one yet");
-    assert_eq!(
-        first.manifest("share-hv-pool-a")["spec"]["agents"],
-        json!({"datapath": "netdev", "tunnelInterface": "bond0.10", "gateway": true})
-    );
-    let part = |vlans: &str| json!([{"name": "physnet1", "bridge": "br-ex", "vlanRange": vlans}]);
-    let reported = |name: &str, manifest: &Value| {
-        let mut status = well(name, manifest);
-        match name {
-            "share-hv-pool-a" => status["physicalNetworks"] = part("1000-1099"),
-            "share-hv-pool-b" => status["physicalNetworks"] = part("1050-1149"),
-            _ => {}
-        }
-        status
-    };
-    let mut call = call.applied(&first, reported);
-    let second = call.run();
-    assert_eq!(networks(&second), part("1050-1099"));
-    // Neutron would refuse the networks that exist.
-    call = call.applied(&second, well);
-    assert_eq!(
-        networks(&call.run()),
-        part("1050-1099"),
-        "shares don't report them"
-    );
-}
-
-#[test]
-fn hypervisors_reach_their_control_plane_even_while_pools_are_not_read() {
-    let call = with_networks(call("customer-a-prod"));
-    let endpoints = json!([{
-        "name": "keystone",
-        "hostnames": ["keystone.openstack-customer-a-prod.svc"],
-        "addresses": ["192.0.2.1"],
-    }]);
-    let reported = |name: &str, manifest: &Value| {
-        let mut status = well(name, manifest);
-        if name == "control-plane" {
-            status["agentEndpoints"] = endpoints.clone();
-        }
-        status
-    };
-    let first = call.run();
-    let network = &first.manifest("control-plane")["spec"]["global"]["network"];
-    assert_eq!(
-        network["hypervisorNetworks"],
-        json!(["10.180.0.0/16", "10.181.0.0/16"])
-    );
-    assert_eq!(network["hypervisorAccess"], json!({}));
-
-    let mut call = call.applied(&first, reported);
-    let second = call.run();
-    let share =
-        |outcome: &Outcome| outcome.manifest("share-hv-pool-a")["spec"]["endpoints"].clone();
-    assert_eq!(share(&second), endpoints);
-
-    call = call.applied(&second, well);
-    assert_eq!(share(&call.run()), endpoints, "the status lacks them");
-    call.world.clear();
-    let unread = call.run();
-    let kept = &unread.manifest("control-plane")["spec"]["global"]["network"];
-    assert_eq!(
-        kept,
-        &second.manifest("control-plane")["spec"]["global"]["network"]
-    );
-    assert_eq!(share(&unread), endpoints);
+fn claim_without_nova_has_no_shares() {
+    let mut call = call("customer-b-staging");
+    call.composite["spec"]["services"] = json!({ "nova": false });
+    let (_, outcome) = call.running();
+    let mut shares = outcome.desired.keys();
+    assert_eq!(shares.find(|name| name.starts_with("share-")), None);
+    assert_eq!(outcome.status["phase"], "Ready");
 }
 
 #[rstest]
-#[case::no_servers("/spec/services", json!({ "nova": false, "cinder": false }))]
-#[case::not_encrypted("/spec/tls", json!({ "enabled": false }))]
-fn no_load_balancers_without_agents_or_encryption(#[case] field: &str, #[case] value: Value) {
-    let mut call = with_networks(call("customer-a-prod"));
-    let (parent, key) = field.rsplit_once('/').unwrap();
-    call.composite.pointer_mut(parent).unwrap()[key] = value;
+#[case::without_labels(json!({}), json!(["CUSTOM_POOL_HV_POOL_A"]))]
+#[case::with_labels(
+    json!({"availability-zone": "zone-a", "dedicated": "false", "tier": "premium"}),
+    json!(["CUSTOM_POOL_HV_POOL_A", "CUSTOM_TIER_PREMIUM"])
+)]
+#[case::with_its_name(json!({"pool": "hv_pool_a"}), json!(["CUSTOM_POOL_HV_POOL_A"]))]
+fn nodes_have_traits_of_their_pool_and_its_labels(#[case] labels: Value, #[case] traits: Value) {
+    let mut call = call("customer-b-staging");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            pool["spec"]["labels"] = labels.clone();
+        }
+    }
     let outcome = call.run();
-    let network = &outcome.manifest("control-plane")["spec"]["global"]["network"];
-    assert!(network["mtu"].is_u64());
-    assert_eq!(network.get("hypervisorAccess"), None);
+    let share = outcome.manifest("share-hv-pool-a");
+    assert_eq!(share["spec"]["traits"], traits);
+}
+
+#[test]
+fn share_that_no_operator_has_reported_names_the_operator_to_install() {
+    let message = |share: Value| {
+        let (call, outcome) = running("customer-b-staging");
+        let status = |name: &str, manifest: &Value| match manifest["kind"] == "HypervisorShare" {
+            true => share.clone(),
+            false => well(name, manifest),
+        };
+        let outcome = call.applied(&outcome, status).run();
+        outcome.conditions["HypervisorsReady"].2.clone()
+    };
+    assert_eq!(
+        message(json!({})),
+        "waiting for HypervisorShare in hv-pool-a (the hypervisor-pool-operator of that cluster hasn't reported it: the \
+         platform team installs the chart hypervisor-pool-operator there)"
+    );
+    assert_eq!(
+        message(json!({ "conditions": [{ "type": "Ready", "status": "False" }] })),
+        "waiting for HypervisorShare in hv-pool-a"
+    );
+}
+
+#[test]
+fn aggregates_are_reported_as_their_shares_report_them() {
+    let (call, outcome) = running("customer-b-staging");
+    assert!(!outcome.conditions.contains_key("AggregatesReady"));
+    let reported = |aggregate: Value| {
+        let status = |name: &str, manifest: &Value| {
+            let mut status = well(name, manifest);
+            if manifest["kind"] == "HypervisorShare" {
+                status["conditions"]
+                    .as_array_mut()
+                    .unwrap()
+                    .push(aggregate.clone());
+            }
+            status
+        };
+        let outcome = call.clone().applied(&outcome, status).run();
+        outcome.conditions["AggregatesReady"].clone()
+    };
+    let texts = |[status, reason, message]: [&str; 3]| {
+        (status.to_owned(), reason.to_owned(), message.to_owned())
+    };
+    assert_eq!(
+        reported(json!({
+            "type": "AggregateReady", "status": "False", "reason": "ZoneInUse", "message": "node-a has 2 servers",
+        })),
+        texts([
+            "False",
+            "ZoneInUse",
+            "HypervisorShare in hv-pool-a: node-a has 2 servers"
+        ])
+    );
+    assert_eq!(
+        reported(json!({ "type": "AggregateReady", "status": "True", "reason": "Ready" })),
+        texts(["True", "Ready", ""])
+    );
 }

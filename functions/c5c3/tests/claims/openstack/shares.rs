@@ -1,6 +1,6 @@
 //! The part of a hypervisor pool that a claim asks for, within the site's limits.
 
-use function_c5c3_fixtures::{Call, Outcome};
+use function_c5c3_fixtures::{Call, Outcome, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -120,11 +120,25 @@ fn pools_hold_what_the_site_allows(
     assert_eq!(quotas.each_ref().map(Option::as_deref), expected);
 }
 
+/// Without limits one claim can fill the Ceph cluster of all others.
+#[rstest]
+#[case("openstack-production")]
+#[case("openstack-staging")]
+#[case("openstack-development")]
+fn every_shipped_size_limits_what_a_claim_stores(#[case] input: &str) {
+    let sizes = yaml(&format!("compositions/input/{input}.yaml"))[0]["sizes"].clone();
+    let limits = ["volumesGB", "imagesGB", "ephemeralGB"];
+    for size in ["small", "medium", "large", "xlarge"] {
+        let limited = limits.map(|limit| sizes[size]["storage"][limit].as_u64() > Some(0));
+        assert_eq!(limited, [true; 3], "{size}");
+    }
+}
+
 #[test]
 fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
-    let request = |shares: Value| {
+    let request = |field: &str, value: Value| {
         let mut call = call("customer-a-prod");
-        call.composite["spec"]["hypervisorShares"] = shares;
+        call.composite["spec"][field] = value;
         let outcome = call.admitted().run();
         let annotations = outcome.desired["namespace"]["metadata"]["annotations"].clone();
         let pools = annotations.as_object().unwrap().iter();
@@ -133,8 +147,12 @@ fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
         hosts.sort();
         hosts
     };
-    let all = request(json!([]));
+    let all = request("hypervisorShares", json!([]));
     assert_eq!(all.iter().filter(|hosts| *hosts == "\"3\"").count(), 3);
-    let fewer = request(json!([{"name": "hv-pool-b", "maxHosts": 2}]));
+    let fewer = json!([{"name": "hv-pool-b", "maxHosts": 2}]);
+    let fewer = request("hypervisorShares", fewer);
     assert_eq!(fewer.iter().filter(|hosts| *hosts == "\"2\"").count(), 1);
+    let without_servers = request("services", json!({"nova": false}));
+    let none = without_servers.iter().filter(|hosts| *hosts == "\"0\"");
+    assert_eq!(none.count(), 2);
 }

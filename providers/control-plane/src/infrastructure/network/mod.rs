@@ -15,11 +15,12 @@ use k8s_openapi::api::networking::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use provider_composer::DesiredState;
+use provider_openstack::pods_of;
 
 use super::placement;
 use crate::graph::Node;
 use crate::recipe::Recipe;
-use peers::{Allowed, address, block, dns, namespaces, peer, port, ports, public};
+use peers::{Allowed, address, block, dns, peer, port, ports, public};
 use pods::{Beyond, PODS, Pods};
 
 /// Label of pods that belong to one instance of a program.
@@ -32,14 +33,6 @@ const DEFAULT: &str = "default-deny";
 const SOLVERS: &str = "acme-solvers";
 /// Label of these pods.
 const SOLVER: &str = "acme.cert-manager.io/http01-solver";
-/// Where operators and Prometheus run if nothing is said: as their installation guides have it, or with these operators.
-const OPERATOR_NAMESPACES: [&str; 5] = [
-    "c5c3-system",
-    "infrastructure-operators",
-    "mariadb-system",
-    "monitoring",
-    "rabbitmq-system",
-];
 impl Recipe<'_> {
     /// Composes the NetworkPolicies of a control plane's namespace.
     pub(crate) fn network(&self, desired: &mut DesiredState) {
@@ -91,12 +84,10 @@ impl Recipe<'_> {
     }
 
     fn ingress(&self, pods: &Pods) -> Vec<Allowed> {
-        let operators = self.spec().global.network.operator_namespaces.clone();
-        let operators =
-            operators.unwrap_or_else(|| OPERATOR_NAMESPACES.map(str::to_owned).to_vec());
         let clients = self.pods(|node| node.step().connects().any(|server| server == pods.node));
         let clients = (clients.map(peer).collect(), pods.serves);
-        let operators = (namespaces(&operators), pods.managed);
+        let operators = pods_of(&self.spec().global.network.operator_namespaces.0);
+        let operators = (operators.into_iter().collect(), pods.managed);
         let listed = [clients, operators].into_iter();
         let listed = listed
             .filter(|(peers, allowed): &(Vec<_>, _)| !peers.is_empty() && !allowed.is_empty());

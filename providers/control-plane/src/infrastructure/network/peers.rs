@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::api::networking::v1::{IPBlock, NetworkPolicyPeer, NetworkPolicyPort};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use provider_openstack::pods_of;
 
 use super::super::placement;
 use super::pods::Pods;
 
-/// Label of a namespace: its name, which the API server sets.
-const NAMESPACE: &str = "kubernetes.io/metadata.name";
 /// Ports of DNS servers; Gardener's listen at 8053 behind port 53.
 const DNS: [u16; 2] = [53, 8053];
 /// Where a node's own DNS cache listens.
@@ -41,25 +39,6 @@ pub(super) fn peer(pods: &Pods) -> NetworkPolicyPeer {
     }
 }
 
-pub(super) fn namespaces(names: &[String]) -> Vec<NetworkPolicyPeer> {
-    let named = LabelSelectorRequirement {
-        key: NAMESPACE.to_owned(),
-        operator: "In".to_owned(),
-        values: Some(names.to_vec()),
-    };
-    let peer = NetworkPolicyPeer {
-        namespace_selector: Some(LabelSelector {
-            match_expressions: Some(vec![named]),
-            ..LabelSelector::default()
-        }),
-        ..NetworkPolicyPeer::default()
-    };
-    Some(peer)
-        .into_iter()
-        .filter(|_| !names.is_empty())
-        .collect()
-}
-
 pub(super) fn block(cidr: impl Into<String>, except: &[&str]) -> NetworkPolicyPeer {
     let except: Vec<String> = except.iter().map(|&cidr| cidr.to_owned()).collect();
     NetworkPolicyPeer {
@@ -85,7 +64,7 @@ pub(super) fn public() -> impl Iterator<Item = NetworkPolicyPeer> {
 
 /// The cluster's DNS.
 pub(super) fn dns() -> Allowed {
-    let servers = namespaces(&["kube-system".to_owned()]);
+    let servers = pods_of(&["kube-system".to_owned()]);
     let servers = servers.into_iter().chain([block(NODE_LOCAL_DNS, &[])]);
     let both = ["UDP", "TCP"].iter();
     let both = both.flat_map(|protocol| DNS.map(|number| port(protocol, number)));

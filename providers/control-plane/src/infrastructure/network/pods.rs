@@ -1,5 +1,7 @@
 //! The pods of a control plane, what they serve, and what they connect to beyond other parts.
 
+use provider_openstack::METRICS;
+
 use super::super::{MARIADB, MEMCACHED, RABBITMQ, VALKEY};
 use super::{INSTANCE, NAME};
 use crate::graph::Node;
@@ -50,7 +52,7 @@ pub(super) const fn service(name: &'static str, node: Node, serves: &'static [u1
         node,
         label: (NAME, name),
         serves,
-        managed: &[],
+        managed: &[METRICS],
         agents: &[],
         beyond: &[],
     }
@@ -125,8 +127,8 @@ pub(super) static PODS: [Pods; 15] = [
     service("placement", Node::Placement, &[8778]),
     Pods {
         agents: &[6642],
-        // OVN's operator asks both databases how their members are.
-        managed: &[6641, 6642],
+        // OVN's operator opens its databases for itself.
+        managed: &[],
         ..service("ovn", Node::Ovn, &[6641, 6642])
     },
     Pods {
@@ -139,8 +141,12 @@ pub(super) static PODS: [Pods; 15] = [
         ..service("cinder", Node::Cinder, &[8776])
     },
     Pods {
+        managed: &[],
         beyond: &[Beyond::PostgreSql],
         ..service("cortex", Node::Cortex, &[8080])
     },
-    service("tempest", Node::Tempest, &[]),
+    Pods {
+        managed: &[],
+        ..service("tempest", Node::Tempest, &[])
+    },
 ];

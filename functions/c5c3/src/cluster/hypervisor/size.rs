@@ -1,0 +1,212 @@
+//! How many machines a hypervisor pool has: never fewer than its consumers were promised, nor than are in use.
+
+use std::collections::BTreeMap;
+
+use c5c3_api::hypervisor::{HypervisorPoolStatus, NodeGroup};
+use c5c3_api::{Consumer, HypervisorClusterSpec};
+use function_protocol::{Fatal, Request, Response};
+
+use super::{HYPERVISOR, POOL};
+use crate::cluster::shoot::{LastSize, divided, last_size};
+use crate::cluster::size_accepted;
+use crate::composite::MACHINES_MARKED;
+use crate::observed::Observation;
+use crate::pools::{PoolComposite, promised};
+
+/// Annotation of a machine by which machine-controller-manager deletes it before others (gardener/machine-controller-manager,
+/// pkg/util/provider/machineutils: `MachinePriority`).
+const PRIORITY: &str = "machinepriority.machine.sapcloud.io";
+
+/// How many nodes a message names.
+const NAMED: usize = 10;
+
+/// The number of machines in a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Fewest.
+    pub minimum: u32,
+    /// Most.
+    pub maximum: u32,
+}
+
+/// A group of machines, and what a smaller pool does to it.
+struct Group<'a> {
+    name: &'a str,
+    in_use: u32,
+    /// The lower one of its new limits.
+    limit: u32,
+    /// Its nodes beyond the most machines that it may have, which Gardener deletes.
+    deleted: u32,
+}
+
+/// The size of a pool. A smaller one is refused while nodes beyond it are in use, or while it isn't known how many are. Where
+/// Gardener would delete machines, they must be marked: it deletes the oldest ones otherwise, with the servers on them.
+///
+/// # Errors
+/// The observed Shoot isn't one.
+pub fn accepted(
+    claim: &PoolComposite<HypervisorClusterSpec>,
+    consumers: &[Consumer],
+    request: &Request,
+    response: &mut Response,
+) -> Result<Size, Fatal> {
+    let spec = &claim.spec;
+    let last = last_size(request, HYPERVISOR)?.unwrap_or_default();
+    let promised = promised(consumers);
+    let needed = match consumers {
+        [] => 0,
+        _ => promised.saturating_add(spec.sharing.reserve),
+    };
+    let pool: Observation<HypervisorPoolStatus> = Observation::of(request.observed().get(POOL));
+    let pool = pool.synced.then_some(&pool.status);
+    let marked = claim.metadata.machines_marked();
+    let removable = pool.map_or(&[][..], |pool| &pool.removable);
+    let groups = pool.and_then(|pool| groups(spec, &last, pool));
+    let obstacle = match &groups {
+        _ if !is_smaller(spec, &last) => None,
+        Some(groups) => in_use(groups).or_else(|| unmarked(groups, removable, marked)),
+        None => Some(
+            "the HypervisorPool doesn't report how many nodes of each group of machines are in use"
+                .to_owned(),
+        ),
+    };
+    let is_refused = obstacle.is_some() || spec.max_workers < needed;
+    let keep = |wanted: u32, last: u32| match is_refused {
+        true => wanted.max(last),
+        false => wanted,
+    };
+    let maximum = keep(spec.max_workers, last.maximum);
+    let minimum = keep(spec.workers, last.minimum).max(needed).min(maximum);
+
+    let size = if spec.workers < needed {
+        Err(format!(
+            "spec.workers is {}, and the pool keeps {minimum}: its {} consumers were promised {promised} nodes, and {} are in reserve",
+            spec.workers,
+            consumers.len(),
+            spec.sharing.reserve
+        ))
+    } else if let Some(obstacle) = obstacle {
+        Err(format!(
+            "spec.workers is {} and spec.maxWorkers {}, and the pool keeps {minimum} to {maximum} machines: {obstacle}",
+            spec.workers, spec.max_workers
+        ))
+    } else {
+        Ok(outdated(marked, groups.as_deref()))
+    };
+    size_accepted(size, response);
+    Ok(Size { minimum, maximum })
+}
+
+/// Whether a limit becomes lower.
+fn is_smaller(spec: &HypervisorClusterSpec, last: &LastSize) -> bool {
+    spec.workers < last.minimum || spec.max_workers < last.maximum
+}
+
+/// The groups of the Shoot with their nodes; none while these aren't known.
+fn groups<'a>(
+    spec: &HypervisorClusterSpec,
+    last: &'a LastSize,
+    pool: &HypervisorPoolStatus,
+) -> Option<Vec<Group<'a>>> {
+    let nodes = pool.groups.iter().map(|group| group.nodes);
+    let reported = nodes.fold(0, u32::saturating_add);
+    // A node of unknown group may be in any.
+    pool.node_count.filter(|nodes| *nodes == reported)?;
+    let reported: BTreeMap<&str, &NodeGroup> = pool
+        .groups
+        .iter()
+        .map(|group| (group.name.as_str(), group))
+        .collect();
+    let number = last.groups.len();
+    let lower = |wanted: u32, last: u32| match wanted < last {
+        true => wanted,
+        false => u32::MAX,
+    };
+    let limit = lower(spec.workers, last.minimum).min(lower(spec.max_workers, last.maximum));
+    let limits = divided(limit, number);
+    let maxima = divided(spec.max_workers, number);
+    let groups = last.groups.iter().zip(limits.into_iter().zip(maxima));
+    let groups = groups.map(|(name, (limit, maximum))| {
+        let (nodes, in_use) = reported
+            .get(name.as_str())
+            .map_or((0, 0), |group| (group.nodes, group.in_use));
+        Group {
+            name,
+            in_use,
+            limit,
+            deleted: nodes.saturating_sub(maximum),
+        }
+    });
+    Some(groups.collect())
+}
+
+/// Why a smaller pool would be smaller than what is in use.
+fn in_use(groups: &[Group<'_>]) -> Option<String> {
+    let group = groups.iter().find(|group| group.in_use > group.limit)?;
+    let Group {
+        name,
+        in_use,
+        limit,
+        ..
+    } = group;
+    let nodes = match groups {
+        [_] => format!("{in_use} nodes are leased or drained"),
+        _ => format!(
+            "{in_use} nodes of its group {name} are leased or drained, and the group would have {limit} machines"
+        ),
+    };
+    Some(format!(
+        "{nodes}; lower the shares of its consumers first, or raise spec.workers and spec.maxWorkers"
+    ))
+}
+
+/// Why Gardener would delete machines that no person has chosen.
+fn unmarked(groups: &[Group<'_>], removable: &[String], marked: Option<&str>) -> Option<String> {
+    let deleted = groups.iter().map(|group| group.deleted);
+    let deleted = deleted.fold(0, u32::saturating_add);
+    if deleted == 0 || marked.and_then(|marked| marked.parse().ok()) == Some(deleted) {
+        return None;
+    }
+    let of_groups: Vec<String> = groups
+        .iter()
+        .filter(|group| group.deleted > 0)
+        .map(|group| format!("{} of the group {}", group.deleted, group.name))
+        .collect();
+    let of_groups = match groups {
+        [_] => String::new(),
+        _ => format!(" ({})", of_groups.join(", ")),
+    };
+    let now = marked.map_or_else(String::new, |marked| {
+        format!("; {MACHINES_MARKED} is {marked} now")
+    });
+    Some(format!(
+        "Gardener would delete {deleted} machines{of_groups}, the oldest first, whatever servers they have; annotate as many machines \
+         of nodes without a lease with {PRIORITY}=1, and then this resource with {MACHINES_MARKED}={deleted}{now}{}",
+        candidates(removable)
+    ))
+}
+
+/// The first nodes whose machines may be deleted.
+fn candidates(removable: &[String]) -> String {
+    let named = removable.iter().take(NAMED).map(String::as_str);
+    let named = named.collect::<Vec<&str>>().join(", ");
+    match removable.len() {
+        0 => String::new(),
+        1..=NAMED => format!("; these nodes have none: {named}"),
+        _ => format!(
+            "; these nodes have none: {named}, and others in status.removable of the HypervisorPool"
+        ),
+    }
+}
+
+/// A hint that the annotation counts machines which are deleted by now: it would let Gardener choose the machines of a later, smaller
+/// size.
+fn outdated(marked: Option<&str>, groups: Option<&[Group<'_>]>) -> String {
+    let marked = marked.filter(|marked| *marked != "0");
+    match (marked, groups) {
+        (Some(marked), Some(groups)) if groups.iter().all(|group| group.deleted == 0) => format!(
+            "{MACHINES_MARKED} is {marked}, and no machine is left to delete: remove the annotation"
+        ),
+        _ => String::new(),
+    }
+}

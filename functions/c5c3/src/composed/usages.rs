@@ -1,0 +1,112 @@
+//! Usages: what is kept until something else is gone.
+
+use c5c3_api::Kind;
+use function_protocol::Fatal;
+
+use super::Composed;
+use crate::composite::{Metadata, Scope};
+use crate::manifest::kubernetes::{ResourceRef, Usage, UsageRef, UsageSpec};
+use crate::observed::Identity;
+use crate::pools;
+
+impl Composed<'_> {
+    /// Keeps `of` until `by` is gone. Both are composed resources; wanted once both exist.
+    ///
+    /// # Errors
+    /// The name is taken by an earlier step of the pipeline.
+    pub fn order(&mut self, of: &str, by: &str, reason: &str) -> Result<(), Fatal> {
+        let (Some(used), Some(using)) = (self.reference(of), self.reference(by)) else {
+            return Ok(());
+        };
+        self.usage(&name(of, by), used, using, reason)
+    }
+
+    /// Keeps a composite resource, such as a pool, until the composed resource `by` is gone.
+    ///
+    /// # Errors
+    /// The name is taken by an earlier step of the pipeline.
+    pub fn hold<K: Kind>(
+        &mut self,
+        composite: &Metadata,
+        by: &str,
+        reason: &str,
+    ) -> Result<(), Fatal> {
+        let Some(using) = self.reference(by) else {
+            return Ok(());
+        };
+        let used = UsageRef {
+            api_version: K::api_version(),
+            kind: pools::kind::<K>(self.scope),
+            resource_ref: ResourceRef {
+                name: composite.name.clone(),
+                namespace: composite.namespace.clone(),
+            },
+        };
+        let name = name(composite.claim_name(), by);
+        self.usage(&name, used, using, reason)
+    }
+
+    /// Keeps an existing Usage when what it protects can't be read now.
+    ///
+    /// # Errors
+    /// The observed Usage isn't one, or the name is taken by an earlier step.
+    pub fn keep_hold(&mut self, composite: &str, by: &str) -> Result<(), Fatal> {
+        let name = name(composite, by);
+        let Some(document) = self.observed(&name) else {
+            return Ok(());
+        };
+        let usage: Usage = document
+            .parse()
+            .map_err(|error| Fatal::from(error).within(&name))?;
+        self.desire(&name, &usage, true)
+    }
+
+    fn usage(&mut self, name: &str, of: UsageRef, by: UsageRef, reason: &str) -> Result<(), Fatal> {
+        let usage = Usage {
+            api_version: api_version(self.scope).to_owned(),
+            kind: "Usage".to_owned(),
+            spec: UsageSpec {
+                of,
+                by,
+                reason: reason.to_owned(),
+                replay_deletion: true,
+            },
+        };
+        let exists = self.exists(name);
+        self.desire(name, &usage, exists)
+    }
+
+    /// A composed resource as a Usage refers to it; none while it doesn't exist.
+    fn reference(&self, name: &str) -> Option<UsageRef> {
+        let identity: Identity = self.observed(name)?.parse().ok()?;
+        Some(UsageRef {
+            api_version: identity.api_version,
+            kind: identity.kind,
+            resource_ref: ResourceRef {
+                name: identity.metadata.name,
+                namespace: None,
+            },
+        })
+    }
+}
+
+/// Group and version of Usages.
+pub(super) fn api_version(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Cluster => "apiextensions.crossplane.io/v1beta1",
+        Scope::Namespaced => "protection.crossplane.io/v1beta1",
+    }
+}
+
+/// Between the two sides in the name of a Usage.
+const UNTIL: &str = "-until-";
+
+/// The name of the Usage that protects `of` until `by` is gone.
+fn name(of: &str, by: &str) -> String {
+    format!("{of}{UNTIL}{by}")
+}
+
+/// What the Usage of a name protects, and until what is gone.
+pub(super) fn sides(name: &str) -> Option<(&str, &str)> {
+    name.split_once(UNTIL)
+}

@@ -1,0 +1,191 @@
+//! The Shoot of a cluster: its name, provider and networks.
+
+use super::*;
+
+#[test]
+fn a_shoot_whose_name_gardener_would_refuse_is_shortened() {
+    let outcome = pool("control-plane").run();
+    let metadata = &outcome.manifest("shoot")["metadata"];
+    assert_eq!(metadata["namespace"], "garden-c5c3");
+    assert_eq!(
+        text(metadata, "/name").len() + "c5c3".len(),
+        21,
+        "{metadata}"
+    );
+    assert_eq!(
+        outcome.desired["access"]["metadata"]["name"],
+        "eu-de-1-control-plane"
+    );
+    assert_eq!(
+        outcome.status["kubeconfig"],
+        "eu-de-1-control-plane-kubeconfig"
+    );
+    assert_eq!(
+        pool("hv-pool-a").run().manifest("shoot")["metadata"]["name"],
+        "hv-pool-a"
+    );
+}
+
+#[rstest]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn gardener_never_replaces_or_deletes_bare_metal_by_itself(#[case] file: &str) {
+    let outcome = pool(file).run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    let worker = &spec["provider"]["workers"][0];
+    assert_eq!(
+        json!([
+            spec["maintenance"]["autoUpdate"],
+            worker["machine"]["image"],
+            worker["updateStrategy"],
+            worker["maxSurge"],
+            worker["maxUnavailable"],
+            worker["annotations"]
+        ]),
+        json!([
+            {"kubernetesVersion": true, "machineImageVersion": false},
+            {"name": "gardenlinux", "version": "1877.0.0"},
+            "ManualInPlaceUpdate",
+            0,
+            1,
+            {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
+        ])
+    );
+}
+
+#[rstest]
+#[case("/gardener/maintenance/autoUpdate/machineImageVersion", json!(true),
+    "maintenance.autoUpdate.machineImageVersion is true; set it to false")]
+#[case("/gardener/machineImage", json!({"name": "gardenlinux"}),
+    "machineImage has no version; give the one that machines have")]
+fn an_input_that_lets_gardener_replace_bare_metal_is_refused(
+    #[case] field: &str,
+    #[case] value: Value,
+    #[case] problem: &str,
+) {
+    let mut call = pool("st-pool-a");
+    *call.input.as_mut().unwrap().pointer_mut(field).unwrap() = value;
+    let outcome = call.run();
+    assert_eq!(
+        outcome.fatal,
+        Some(format!(
+            "the Composition's input lets Gardener replace bare metal, with the servers and data on it: gardener.{problem}"
+        ))
+    );
+}
+
+#[test]
+fn control_plane_machines_are_replaced_one_by_one() {
+    let outcome = pool("control-plane").run();
+    let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+    assert_eq!(
+        json!([
+            worker["updateStrategy"],
+            worker["maxSurge"],
+            worker["maxUnavailable"],
+            worker["annotations"]
+        ]),
+        json!(["AutoRollingUpdate", 1, 0, null])
+    );
+}
+
+#[test]
+fn shoot_has_the_configuration_that_its_provider_needs() {
+    let outcome = pool("control-plane").run();
+    let provider = &outcome.manifest("shoot")["spec"]["provider"];
+    let api_version = "openstack.provider.extensions.gardener.cloud/v1alpha1";
+    assert_eq!(
+        json!([
+            provider["infrastructureConfig"],
+            provider["controlPlaneConfig"]
+        ]),
+        json!([
+            {"apiVersion": api_version, "kind": "InfrastructureConfig", "floatingPoolName": "FloatingIP-external",
+             "networks": {"workers": outcome.manifest("shoot")["spec"]["networking"]["nodes"]}},
+            {"apiVersion": api_version, "kind": "ControlPlaneConfig", "loadBalancerProvider": "amphora"},
+        ])
+    );
+}
+
+#[rstest]
+#[case("control-plane", "openstack", "infrastructureConfig")]
+#[case("control-plane", "openstack", "controlPlaneConfig")]
+#[case("hv-pool-a", "ironcore-metal", "infrastructureConfig")]
+fn shoot_without_the_configuration_that_its_provider_needs_is_refused(
+    #[case] file: &str,
+    #[case] provider: &str,
+    #[case] field: &str,
+) {
+    let mut call = pool(file);
+    let gardener = call.input.as_mut().unwrap()["gardener"]
+        .as_object_mut()
+        .unwrap();
+    gardener.remove(field);
+    assert_eq!(
+        call.run().fatal,
+        Some(format!(
+            "the Composition's input has no gardener.{field}, and Gardener refuses Shoots of provider {provider} without one"
+        ))
+    );
+}
+
+#[test]
+fn clusters_have_node_addresses_of_their_own() {
+    let files = [
+        "control-plane",
+        "hv-pool-a",
+        "hv-pool-b",
+        "hv-pool-compliance",
+        "st-pool-a",
+        "st-pool-b",
+        "st-pool-encrypted",
+    ];
+    let nodes = files.map(|file| text(&pool(file).run().status, "/network/nodes"));
+    assert_eq!(
+        nodes,
+        [
+            "10.229.192.0/20",
+            "10.180.160.0/20",
+            "10.153.112.0/20",
+            "10.188.64.0/20",
+            "10.202.144.0/20",
+            "10.217.0.0/20",
+            "10.216.160.0/20"
+        ]
+    );
+}
+
+#[rstest]
+#[case("control-plane")]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn shoot_has_the_networks_of_its_claim_for_good(#[case] file: &str) {
+    let network =
+        json!({"nodes": "10.20.0.0/24", "pods": "10.21.0.0/16", "services": "10.22.0.0/16"});
+    let mut call = pool(file);
+    call.composite["spec"]["network"] = network.clone();
+    let (mut call, outcome) = call.running();
+    let mut networking = network.clone();
+    networking["type"] = json!("calico");
+    assert_eq!(outcome.manifest("shoot")["spec"]["networking"], networking);
+    assert_eq!(outcome.status["network"], network);
+    call.composite["spec"]["network"] = json!({});
+    call.input.as_mut().unwrap()["gardener"]["networking"]["pods"] = json!("10.99.0.0/16");
+    assert_eq!(
+        call.run().manifest("shoot")["spec"]["networking"],
+        networking
+    );
+}
+
+#[test]
+fn what_gardener_says_reaches_the_claim() {
+    let call = pool("hv-pool-a");
+    let first = call.run();
+    let failed = |_: &str, _: &Value| json!({"lastOperation": {"type": "Create", "state": "Failed", "description": "no machines left"}});
+    let outcome = call.applied(&first, failed).run();
+    assert_eq!(outcome.status["phase"], "Failed");
+    assert_eq!(
+        outcome.conditions["ShootReady"].2,
+        "Gardener stopped retrying: no machines left"
+    );
+}

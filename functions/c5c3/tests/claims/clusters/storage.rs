@@ -1,0 +1,106 @@
+//! Ceph in a storage pool.
+
+use super::*;
+
+#[test]
+fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
+    let (_, outcome) = running("st-pool-encrypted");
+    let set = &outcome.manifest("ceph")["spec"]["storage"]["storageClassDeviceSets"][0];
+    assert_eq!(
+        (set["count"].as_u64(), set["encrypted"].as_bool()),
+        (Some(72), Some(true))
+    );
+    let template = &set["volumeClaimTemplates"][0];
+    assert_eq!(
+        template["metadata"]["annotations"]["crushDeviceClass"],
+        "nvme"
+    );
+    assert_eq!(outcome.status["health"], "HEALTH_OK");
+    assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
+}
+
+#[test]
+fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["arbiterCluster"] = json!("arbiter-eu-de-1");
+    let outcome = call.run();
+    let outcome = call.applied(&outcome, well).run();
+    let labels = |zone| server_labels("ironcore-baremetal-storage", zone);
+    assert_eq!(
+        groups(&outcome),
+        json!([
+            ["storage-az-1", ["eu-de-1a"], 5, 5, labels("eu-de-1a")],
+            ["storage-az-2", ["eu-de-1b"], 5, 5, labels("eu-de-1b")],
+            ["arbiter", ["eu-de-1c"], 1, 1, labels("eu-de-1c")],
+        ])
+    );
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["mon"],
+        json!({"count": 5, "allowMultiplePerNode": false, "stretchCluster": {
+            "failureDomainLabel": "topology.kubernetes.io/zone", "subFailureDomain": "host",
+            "zones": [{"name": "eu-de-1c", "arbiter": true}, {"name": "eu-de-1a"}, {"name": "eu-de-1b"}],
+        }})
+    );
+    assert_eq!(outcome.status["zones"], json!(["eu-de-1a", "eu-de-1b"]));
+}
+
+#[test]
+fn storage_over_three_zones_spreads_monitors_over_them() {
+    let (_, outcome) = running("st-pool-a");
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["mon"],
+        json!({"count": 3, "allowMultiplePerNode": false, "failureDomainLabel": "topology.kubernetes.io/zone",
+            "zones": [{"name": "eu-de-1a"}, {"name": "eu-de-1b"}, {"name": "eu-de-1c"}]})
+    );
+    assert_eq!(
+        outcome.status["zones"],
+        json!(["eu-de-1a", "eu-de-1b", "eu-de-1c"])
+    );
+}
+
+#[rstest]
+#[case::two_zones(json!({"az-1": "a", "az-2": "b"}), json!(null),
+    "the pool has two zones, and the loss of either could stop Ceph; label it availability-zone for one zone, or add a \
+     third zone to gardener.zones of the Composition's input")]
+#[case::stretched(json!({"az-1": "a", "az-2": "b"}), json!("arbiter"),
+    "spec.arbiterCluster stretches the pool over two zones, with a third for the monitor that breaks ties, and the pool has \
+     2; remove the label availability-zone, or add zones to gardener.zones of the Composition's input")]
+fn storage_over_two_zones_alone_is_refused(
+    #[case] zones: Value,
+    #[case] arbiter: Value,
+    #[case] sentence: &str,
+) {
+    let mut call = pool("st-pool-a");
+    call.input.as_mut().unwrap()["gardener"]["zones"]["eu-de-1"] = zones;
+    call.composite["spec"]["arbiterCluster"] = arbiter;
+    assert_eq!(call.run().fatal.as_deref(), Some(sentence));
+}
+
+#[rstest]
+#[case(false)]
+#[case(true)]
+fn ceph_is_reached_at_its_nodes_addresses(#[case] encrypted: bool) {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["ceph"]["encryptedInTransit"] = json!(encrypted);
+    let (_, outcome) = call.running();
+    assert_eq!(
+        outcome.manifest("ceph")["spec"]["network"],
+        json!({
+            "provider": "host",
+            "connections": {"requireMsgr2": true, "encryption": {"enabled": encrypted}},
+        })
+    );
+}
+
+#[test]
+fn a_target_that_the_disks_do_not_reach_is_said() {
+    let mut call = pool("st-pool-a");
+    call.composite["spec"]["ceph"]["targetCapacity"] = json!("2Pi");
+    let outcome = call.run();
+    let (status, reason, message) = &outcome.conditions["CapacityPlanned"];
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "TooFewDisks"));
+    assert_eq!(
+        message,
+        "2Pi take 1173 disks of 1788 GiB, and 10 nodes with 30 each have 300; raise spec.workers or spec.ceph.osdCount"
+    );
+}

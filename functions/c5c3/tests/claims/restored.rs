@@ -1,0 +1,134 @@
+//! What becomes of a consumer whose claim is restored from a backup, with another UID.
+
+use function_c5c3::Claims;
+use function_c5c3_fixtures::{Call, Outcome, composite, request, text};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::admission::{admitted, asked, asking};
+use super::openstack;
+
+/// A claim as it is after it was restored, in this pool and another.
+fn restored(claim: &str, pool: &str) -> Value {
+    let (namespace, name) = claim.split_once('/').unwrap_or_default();
+    composite(json!({
+        "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
+        "metadata": {"name": name, "namespace": namespace, "uid": "restored"},
+        "spec": {"region": "eu-de-1", "size": "small", "hypervisorClusters": [pool], "storageClusters": ["st-pool-a"]},
+    }))
+}
+
+/// The pool's call after it admitted these claims, which no longer ask for it.
+fn silent(file: &str, claims: &[(&str, &str, u32)]) -> Call {
+    let mut call = asking(file, claims);
+    call.composite["status"] = call.run().status;
+    call.world.clear();
+    call
+}
+
+#[rstest]
+#[case::without_a_namespace("hv-pool-compliance")]
+#[case::with_its_namespace("infrastructure/hv-pool-compliance")]
+fn dedicated_pool_keeps_a_restored_holder_until_it_asks_again(#[case] named: &str) {
+    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let consumers = call.composite["status"]["consumers"].clone();
+    let elder = asked(&call, "a/elder", "01", 1);
+    let claim = restored("b/holder", named);
+    let call = call.with([elder, claim.clone()]);
+    assert_eq!(call.run().status["consumers"], consumers);
+
+    let again = request(&claim, &call.composite, 1);
+    let readopted = call.with([again]).run();
+    assert_eq!(
+        readopted.status["consumers"],
+        json!([{"name": "holder", "namespace": "b", "uid": "restored", "minHosts": 1}])
+    );
+}
+
+#[test]
+fn pool_forgets_a_holder_whose_claim_is_gone_or_names_another_pool() {
+    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let elder = asked(&call, "a/elder", "01", 1);
+    let call = call.with([elder]);
+    assert_eq!(admitted(&call.run()), ["a/elder"]);
+    let moved = restored("b/holder", "hv-pool-a");
+    assert_eq!(admitted(&call.clone().with([moved]).run()), ["a/elder"]);
+    let mut withdrawn = restored("b/holder", "hv-pool-compliance");
+    withdrawn["metadata"]["uid"] = json!("uid-holder");
+    assert_eq!(admitted(&call.with([withdrawn]).run()), ["a/elder"]);
+}
+
+#[test]
+fn pool_keeps_a_holder_while_its_claim_is_not_read() {
+    let call = silent("hv-pool-compliance", &[("b/holder", "03", 1)]);
+    let elder = asked(&call, "a/elder", "01", 1);
+    let mut message = call.with([elder]).settled();
+    message.extra_resources.remove("claim/b/holder").unwrap();
+    let outcome = Outcome::of(function_protocol::run(&Claims, message));
+    assert_eq!(admitted(&outcome), ["b/holder"]);
+}
+
+/// A claim may have 1.4 MB. Many silent consumers would make the pool's call larger than it may be.
+#[test]
+fn claims_of_few_silent_consumers_are_looked_up() {
+    let claims: Vec<(String, String)> = (0..60)
+        .map(|number| match number {
+            0..30 => ("evil".to_owned(), format!("claim-{number:02}")),
+            _ => (format!("tenant-{number}"), "prod".to_owned()),
+        })
+        .collect();
+    let consumers = claims.iter().map(|(namespace, name)| {
+        json!({"namespace": namespace, "name": name, "uid": format!("former-{namespace}-{name}")})
+    });
+    let mut call = asking("hv-pool-b", &[]);
+    call.composite["status"]["consumers"] = consumers.collect();
+    let message = call.settled();
+    let required = message.extra_resources.keys();
+    let looked_up: Vec<_> = required
+        .filter_map(|key| key.strip_prefix("claim/"))
+        .collect();
+    let evil = looked_up.iter().filter(|claim| claim.starts_with("evil/"));
+    assert_eq!((evil.count(), looked_up.len()), (4, 24));
+    let outcome = Outcome::of(function_protocol::run(&Claims, message.clone()));
+    let silent = claims
+        .iter()
+        .map(|(namespace, name)| format!("{namespace}/{name}"));
+    let kept: Vec<String> = silent
+        .filter(|claim| !looked_up.contains(&&**claim))
+        .collect();
+    assert_eq!(admitted(&outcome), kept);
+}
+
+/// Another tenant has neither the place nor the nodes of a restored consumer, whatever its claim is called.
+#[test]
+fn nodes_of_a_restored_consumer_stay_promised() {
+    let mut call = silent("hv-pool-b", &[("b/prod", "03", 4)]);
+    call.composite["spec"]["workers"] = json!(5);
+    call.composite["spec"]["maxWorkers"] = json!(5);
+    call.composite["spec"]["sharing"] = json!({});
+    let namesake = asked(&call, "evil/prod", "01", 4);
+    let small = asked(&call, "c/small", "01", 1);
+    let call = call.with([namesake, small, restored("b/prod", "hv-pool-b")]);
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome), ["b/prod", "c/small"]);
+    assert_eq!(outcome.status["consumers"][0]["minHosts"], 4);
+}
+
+#[test]
+fn restored_claim_uses_the_pools_that_admitted_it() {
+    let (mut call, _) = openstack::call("customer-b-staging").running();
+    for pool in &mut call.world {
+        pool["status"]["consumers"] = json!([{
+            "namespace": "tenant-customer-b", "name": "customer-b-staging", "uid": "former", "minHosts": 7,
+        }]);
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            pool["spec"]["sharing"] = json!({"mode": "Dedicated"});
+        }
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.conditions["PoolsReady"].0, "True");
+    assert_eq!(
+        outcome.manifest("share-hv-pool-a")["spec"]["minHosts"],
+        json!(7)
+    );
+}

@@ -1,0 +1,136 @@
+//! What derives from the registry of services, and the places that docs/contributing/add-a-service.md has to name.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use provider_openstack::{KEYSTONE, SERVICES};
+
+use crate::given::{assuming_ready, planned, root};
+
+#[test]
+fn registry_of_services_determines_credentials_catalogue_and_network_policies() {
+    let plan = planned(
+        &["examples/control-planes/production.yaml"],
+        &assuming_ready(),
+    );
+    let composed: BTreeSet<(&str, &str, &str)> = plan
+        .applied
+        .iter()
+        .map(|applied| &applied.manifest)
+        .map(|manifest| (manifest.group(), manifest.kind(), manifest.name()))
+        .collect();
+    let mut missing = Vec::new();
+    for service in SERVICES {
+        let name = service.name;
+        let mut expected = vec![
+            ("apps", "Deployment", name.to_owned()),
+            ("", "Service", name.to_owned()),
+            ("networking.k8s.io", "NetworkPolicy", name.to_owned()),
+            (
+                "networking.k8s.io",
+                "NetworkPolicy",
+                format!("connections-{name}"),
+            ),
+        ];
+        let databases = service.databases.iter();
+        expected
+            .extend(databases.map(|suffix| ("", "Secret", service.database_credentials(suffix))));
+        let buses = service.buses.iter();
+        expected.extend(buses.map(|suffix| ("", "Secret", service.bus_credentials(suffix))));
+        // Keystone's bootstrap creates its own entries.
+        if *service != KEYSTONE {
+            expected.extend([
+                ("", "Secret", service.keystone_credentials()),
+                ("openstack.k-orc.cloud", "User", name.to_owned()),
+                ("openstack.k-orc.cloud", "Service", name.to_owned()),
+                (
+                    "openstack.k-orc.cloud",
+                    "Endpoint",
+                    format!("{name}-internal"),
+                ),
+                (
+                    "openstack.k-orc.cloud",
+                    "Endpoint",
+                    format!("{name}-public"),
+                ),
+            ]);
+        }
+        missing.extend(
+            expected
+                .into_iter()
+                .filter(|(group, kind, name)| !composed.contains(&(*group, *kind, name.as_str()))),
+        );
+    }
+    assert_eq!(missing, Vec::<(&str, &str, String)>::new());
+}
+
+/// Placement is the smallest service. The code that names it, besides its own files and those of services that use it, is what
+/// one more service has to change.
+#[test]
+fn add_a_service_names_every_file_that_names_placement() {
+    let page = fs::read_to_string(root("docs/contributing/add-a-service.md")).unwrap();
+    let mut places = Vec::new();
+    for folder in ["functions", "plan", "providers", "src", "xtask"] {
+        collect(&root(folder), &mut places);
+    }
+    let top = root("");
+    let unnamed: Vec<String> = places
+        .iter()
+        .filter_map(|place| {
+            Some(
+                Path::new(place)
+                    .strip_prefix(&top)
+                    .ok()?
+                    .display()
+                    .to_string(),
+            )
+        })
+        .filter(|place| !page.contains(&format!("`{place}`")))
+        .collect();
+    assert_eq!(unnamed, Vec::<String>::new());
+}
+
+/// Adds the files of code under a path that name Placement.
+fn collect(path: &Path, places: &mut Vec<String>) {
+    const OTHERS: [&str; 8] = [
+        "tests",
+        "fixtures",
+        "testing",
+        "benches",
+        "target",
+        "placement",
+        "nova",
+        "neutron",
+    ];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.trim_end_matches(".rs");
+    if OTHERS.contains(&name) {
+        return;
+    }
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            collect(&entry.unwrap().path(), places);
+        }
+    } else if path
+        .extension()
+        .is_some_and(|extension| extension == "rs" || extension == "toml")
+    {
+        let code = fs::read_to_string(path).unwrap();
+        let mut lines = code
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| !line.starts_with("//"));
+        let names = [
+            "Placement",
+            "PLACEMENT",
+            "\"placement\"",
+            ".placement",
+            "(placement)",
+            "provider-placement",
+        ];
+        if lines.any(|line| names.iter().any(|name| line.contains(name))) {
+            places.push(path.display().to_string());
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Reconciles objects in memory as the controller does on an API server.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{Event, Existing, Reconcile, Start, Write, events, refused};
+use crate::composed::Composed;
+use crate::failure::Failure;
+use crate::key::Key;
+use crate::kind::ResourceKind;
+use crate::observed::{Dependency, ExternalRequest, Lookup, ObservedState, Source};
+use crate::owner::Owner;
+
+/// The objects of a cluster that is in memory.
+pub trait Objects: Source {
+    /// The moment.
+    fn now(&self) -> Timestamp;
+
+    /// What is known of one object.
+    fn existing(&self, reconcile: Reconcile<'_>, key: &Key) -> Lookup<Existing>;
+
+    /// The objects whose controller is the subject.
+    fn controlled(&self, reconcile: Reconcile<'_>) -> Vec<(Key, Existing)>;
+
+    /// Whether a kind can be read in a namespace.
+    fn is_readable(&self, kind: ResourceKind, namespace: &str) -> bool;
+
+    /// Writes a part of the desired state, where it differs from what exists.
+    fn write(&mut self, reconcile: Reconcile<'_>, owner: &Owner, key: &Key, write: Write<'_>);
+
+    /// Deletes an object.
+    fn delete(&mut self, key: &Key);
+
+    /// Calls an external system.
+    ///
+    /// # Errors
+    /// The system refuses the call, or can't be reached.
+    fn call(&mut self, subject: &Key, call: &ExternalRequest) -> Result<(), Failure>;
+
+    /// Adds a finalizer to the subject, or removes it.
+    fn set_finalizer(&mut self, subject: &Key, finalizer: &str, wanted: bool);
+
+    /// Writes the subject's status and, where it changed, the events.
+    fn report(&mut self, subject: &Key, status: Value, events: Vec<Event>);
+}
+
+/// What a reconcile in memory did.
+pub struct Outcome {
+    /// What was composed and applied.
+    ///
+    /// # Errors
+    /// It can't be composed, or not be applied; the status has the failure.
+    pub result: Result<Composed, Failure>,
+    /// What was looked up.
+    pub dependencies: BTreeSet<Dependency>,
+}
+
+/// Reconciles a subject once. Returns none if it doesn't exist, or if nothing is composed for it any more.
+pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option<Outcome> {
+    let subject = reconcile.subject;
+    let resource = objects.object(subject).found()?;
+    let finalizer = reconcile.finalizer();
+    let is_deleted = resource.pointer("/metadata/deletionTimestamp").is_some();
+    let finalizers = resource.pointer("/metadata/finalizers");
+    let is_finalized = finalizers
+        .and_then(Value::as_array)
+        .is_some_and(|finalizers| finalizers.iter().any(|other| *other == finalizer));
+    match reconcile.start(is_deleted, is_finalized) {
+        Start::Leave => return None,
+        Start::Release => {
+            objects.set_finalizer(subject, &finalizer, false);
+            return None;
+        }
+        Start::Compose => {}
+    }
+    let now = objects.now();
+    let observed = ObservedState::new(objects, now);
+    let composed = reconcile.operator.composed(&resource, &observed);
+    let composed = composed.and_then(|composed| {
+        reconcile.check_places(&composed.desired)?;
+        Ok(composed)
+    });
+    let unknown = observed.unknown_kinds();
+    let dependencies = observed.into_dependencies();
+    let report = |objects: &mut _, status: Value, failed: &BTreeSet<String>| {
+        let events = events(&resource["status"], &status, failed);
+        Objects::report(objects, subject, status, events);
+    };
+    let refuse = |objects: &mut _, composed: Option<&Composed>, failure: &Failure| {
+        let (status, failed) = refused(&resource, composed, failure, now);
+        report(objects, status, &failed);
+    };
+    let result = composed.inspect_err(|failure| refuse(objects, None, failure));
+    let result = result.and_then(|composed| {
+        if !is_finalized && reconcile.operator.ordered_deletion() {
+            objects.set_finalizer(subject, &finalizer, true);
+        }
+        apply(objects, reconcile, &composed, &unknown)
+            .inspect_err(|failure| refuse(objects, Some(&composed), failure))?;
+        if is_deleted && composed.desired.is_empty() && is_all_gone(objects, reconcile) {
+            objects.set_finalizer(subject, &finalizer, false);
+        } else {
+            report(objects, composed.status.clone(), &composed.failed);
+        }
+        Ok(composed)
+    });
+    Some(Outcome {
+        result,
+        dependencies,
+    })
+}
+
+/// Writes the desired state. Nothing is deleted and no external system is called unless everything is written.
+fn apply(
+    objects: &mut impl Objects,
+    reconcile: Reconcile<'_>,
+    composed: &Composed,
+    unknown: &BTreeSet<ResourceKind>,
+) -> Result<(), Failure> {
+    let desired = &composed.desired;
+    let mut problem = None;
+    for (key, write) in desired.writes().into_iter().flatten() {
+        match write.is_due(key, &objects.existing(reconcile, key)) {
+            Ok(true) => objects.write(reconcile, &composed.owner, key, write),
+            Ok(false) => {}
+            Err(failure) => drop(problem.get_or_insert(failure)),
+        }
+    }
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    for (key, existing) in owned(objects, reconcile) {
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        let is_known = !unknown.contains(&key.kind) && objects.is_readable(key.kind, namespace);
+        if is_known && desired.prunes(&key, &existing) {
+            objects.delete(&key);
+        }
+    }
+    // Another call may be about something else.
+    let calls = desired.calls.iter();
+    let results: Vec<_> = calls
+        .map(|call| objects.call(reconcile.subject, call))
+        .collect();
+    results.into_iter().collect()
+}
+
+/// The subject's own objects.
+fn owned(objects: &impl Objects, reconcile: Reconcile<'_>) -> Vec<(Key, Existing)> {
+    let kinds = reconcile.pruned_kinds();
+    let mut owned = objects.controlled(reconcile);
+    owned.retain(|(key, _)| kinds.contains(&key.kind) && reconcile.may_own(key));
+    owned
+}
+
+/// Whether no object of the subject is left, except those that are kept.
+fn is_all_gone(objects: &impl Objects, reconcile: Reconcile<'_>) -> bool {
+    let namespace = reconcile.subject.namespace.as_deref().unwrap_or_default();
+    let uses = reconcile.operator.uses().into_iter();
+    let mut kinds = uses.map(|used| used.kind);
+    kinds.all(|kind| objects.is_readable(kind, namespace))
+        && !owned(objects, reconcile)
+            .iter()
+            .any(|(_, existing)| existing.is_pruned())
+}
+
+/// Sets labels on an object, and removes those without a value.
+pub fn set_labels(object: &mut Value, labels: &Value) {
+    let live = &mut object["metadata"]["labels"];
+    for (label, value) in labels.as_object().into_iter().flatten() {
+        match (value.is_null(), live.as_object_mut()) {
+            (true, Some(live)) => drop(live.shift_remove(label)),
+            (true, None) => {}
+            (false, _) => live[label] = value.clone(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The cluster in memory reconciles as the suite says.
+
+use provider_composer::{Key, ResourceKind};
+use provider_composer_testing::Cluster;
+use provider_composer_testing::conformance::{CASES, Runtime, Script, subject};
+use serde_json::Value;
+
+struct InMemory(Cluster);
+
+impl Runtime for InMemory {
+    fn put(&mut self, key: &Key, object: Value) {
+        self.0.put(key, &object);
+    }
+
+    fn get(&self, key: &Key) -> Option<Value> {
+        self.0.get(key).cloned()
+    }
+
+    fn delete(&mut self, key: &Key) {
+        self.0.delete(key);
+    }
+
+    fn set_readable(&mut self, kind: ResourceKind, readable: bool) {
+        self.0.set_kind_readable(kind, readable);
+    }
+
+    fn reconcile(&mut self) {
+        self.0.settle(&Script, &subject());
+    }
+
+    fn writes(&self) -> usize {
+        self.0.writes()
+    }
+
+    fn events(&self) -> Vec<[String; 3]> {
+        let events = self.0.events().iter();
+        let shown = events.map(|event| {
+            let type_ = if event.is_warning {
+                "Warning"
+            } else {
+                "Normal"
+            };
+            [type_.to_owned(), event.reason.clone(), event.note.clone()]
+        });
+        shown.collect()
+    }
+}
+
+#[test]
+fn cluster_in_memory_conforms() {
+    for (name, case) in CASES {
+        println!("{name}");
+        case(&mut InMemory(Cluster::default()));
+    }
+}

@@ -1,0 +1,339 @@
+//! The external network, and a network in the tenant's first project. Neither is ever deleted: servers and floating IPs may be on them.
+
+use c5c3_api::PhysicalNetwork;
+use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::NEUTRON;
+use serde::Deserialize;
+
+use super::korc::Korc;
+use super::tenant::TENANT;
+use crate::Recipe;
+use crate::credentials::neutron::{Access, Answer, Call, Change, Network, Query, Question};
+use crate::graph::Node;
+use crate::manifest::korc::{Made, Project};
+use crate::survey::Survey;
+
+/// What the network, subnet and router in the tenant's first project are called.
+const FIRST: &str = "default";
+
+/// What a step of Neutron is to change, and how far that is.
+type Step = (Option<Change>, Progress);
+
+/// Composes the networks once Neutron is ready, and from then on.
+///
+/// # Errors
+/// A call can't be written.
+pub fn compose(
+    recipe: &Recipe<'_>,
+    survey: &Survey,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<(), Failure> {
+    let spec = recipe.spec();
+    let name = spec.global.network.external_network.as_deref();
+    let first = spec.bootstrap.network.as_ref();
+    if name.is_none() && first.is_none() {
+        return Ok(());
+    }
+    let korc = Korc::new(recipe, observed, desired);
+    let (steps, conditions) = match reach(&korc, survey) {
+        Ok(neutron) => {
+            let external = name.map(|name| neutron.external(&korc, name));
+            let first = first.map(|first| neutron.first(&korc, name, first));
+            let steps = external.iter().chain(&first);
+            let changes = steps.filter_map(|(change, _)| change.clone());
+            let calls = changes.map(|change| neutron.call(change).stated());
+            let calls: Vec<_> = calls.collect::<Result<_, Failure>>()?;
+            (calls, [external, first].map(|step| step.map(|(_, it)| it)))
+        }
+        Err(progress) => {
+            let external = name.map(|_| progress.clone());
+            (Vec::new(), [external, first.map(|_| progress)])
+        }
+    };
+    for call in steps {
+        desired.call(call);
+    }
+    for (type_, progress) in ["ExternalNetworkReady", "FirstNetworkReady"]
+        .into_iter()
+        .zip(conditions)
+    {
+        if let Some(progress) = progress {
+            desired.conditions.set(type_, &progress);
+        }
+    }
+    Ok(())
+}
+
+/// A Neutron that serves.
+struct Neutron(Access);
+
+fn reach(korc: &Korc<'_>, survey: &Survey) -> Result<Neutron, Progress> {
+    let recipe = korc.recipe;
+    if !recipe.korc.enabled || !recipe.graph.contains(Node::Neutron) {
+        return Err(Progress::failed(
+            Reason::Unsupported,
+            "networks need Neutron and K-ORC: set services.neutron.enabled and korc.enabled to true, or remove \
+             global.network.externalNetwork and bootstrap.network",
+        ));
+    }
+    let sight = survey.get(&Node::Neutron);
+    if !sight.is_some_and(|sight| sight.progress.is_ready()) {
+        return Err(waiting("waits for Neutron".to_owned()));
+    }
+    Ok(Neutron(Access {
+        keystone: korc.access()?,
+        url: recipe.endpoint(&NEUTRON),
+    }))
+}
+
+impl Neutron {
+    fn call(&self, change: Change) -> Call {
+        let access = self.0.clone();
+        Call { access, change }
+    }
+
+    fn answer(&self, korc: &Korc<'_>, question: Question) -> Result<Answer, Progress> {
+        let access = self.0.clone();
+        let unknown = |message| Progress::Unknown { message };
+        let query = Query { access, question }.request();
+        let query = query.map_err(|failure| unknown(failure.to_string()))?;
+        match korc.observed.external(query) {
+            Lookup::Found(answer) => Answer::deserialize(answer.as_ref())
+                .map_err(|_| unknown("Neutron's answer can't be understood".to_owned())),
+            Lookup::Missing => Ok(Answer::default()),
+            Lookup::Unknown(message) => Err(unknown(message)),
+        }
+    }
+
+    fn externals(&self, korc: &Korc<'_>, name: &str) -> Result<Vec<Network>, Progress> {
+        let name = name.to_owned();
+        let answer = self.answer(korc, Question::External { name });
+        answer.map(|answer| answer.networks)
+    }
+
+    fn external(&self, korc: &Korc<'_>, name: &str) -> Step {
+        let spec = korc.recipe.spec();
+        let wanted = spec.bootstrap.external_network.as_ref();
+        match self.externals(korc, name) {
+            Ok(found) => external(name, wanted, &spec.global.network.physical_networks, &found),
+            Err(progress) => (None, progress),
+        }
+    }
+
+    fn first(&self, korc: &Korc<'_>, outside: Option<&str>, wanted: &FirstNetwork) -> Step {
+        if korc.recipe.spec().access.is_none() {
+            let message = "bootstrap.network is in the project of the tenant's first user: set access, for a claim tenantAccess in the \
+                 Composition's input, or remove bootstrap.network";
+            return (None, Progress::failed(Reason::Unsupported, message));
+        }
+        let Some(project) = korc.id::<Made<Project>>(TENANT) else {
+            return (None, waiting(format!("waits for project {TENANT}")));
+        };
+        let question = Question::Project {
+            project: project.clone(),
+            name: FIRST.to_owned(),
+        };
+        let externals = outside.map(|name| self.externals(korc, name)).transpose();
+        match (self.answer(korc, question), externals) {
+            (Ok(found), Ok(externals)) => first(project, wanted, &found, externals.as_deref()),
+            (Err(progress), _) | (_, Err(progress)) => (None, progress),
+        }
+    }
+}
+
+/// Returns the next change for an external network of this name, and how far it is.
+fn external(
+    name: &str,
+    wanted: Option<&ExternalNetwork>,
+    physical: &[PhysicalNetwork],
+    found: &[Network],
+) -> Step {
+    let failed = |reason, message: String| (None, Progress::failed(reason, message));
+    match (found, wanted) {
+        ([], None) => failed(
+            Reason::NetworkMissing,
+            format!(
+                "Neutron has no external network {name}: set bootstrap.externalNetwork, for a claim \
+                 bootstrap.externalNetworks.{name}.allocationPools in the Composition's input, or create it by `openstack network create \
+                 --external {name}`"
+            ),
+        ),
+        ([network], None) if network.subnets.is_empty() => failed(
+            Reason::NetworkMissing,
+            format!(
+                "external network {name} has no addresses: create a subnet by `openstack subnet create --network {name}`"
+            ),
+        ),
+        ([_], None) => (None, Progress::Ready),
+        ([], Some(wanted)) => match invalid(wanted, physical) {
+            Some(progress) => (None, progress),
+            None => {
+                let change = Change::CreateExternalNetwork {
+                    name: name.to_owned(),
+                    network: wanted.clone(),
+                };
+                (Some(change), waiting(format!("waits for network {name}")))
+            }
+        },
+        ([network], Some(wanted)) => existing(name, network, wanted, physical),
+        (_, _) => failed(
+            Reason::Ambiguous,
+            format!("Neutron has several external networks {name}: rename all but one"),
+        ),
+    }
+}
+
+fn existing(
+    name: &str,
+    network: &Network,
+    wanted: &ExternalNetwork,
+    physical: &[PhysicalNetwork],
+) -> Step {
+    let on = |physical: Option<&str>, vlan: Option<u16>| {
+        let physical = physical.unwrap_or("no physical network");
+        vlan.map_or_else(
+            || format!("{physical} without a VLAN"),
+            |vlan| format!("{physical} with VLAN {vlan}"),
+        )
+    };
+    let is = on(network.physical_network.as_deref(), network.vlan);
+    let should = on(Some(&wanted.physical_network), wanted.vlan);
+    if is != should {
+        let message = format!(
+            "external network {name} is on {is}, and bootstrap.externalNetwork says {should}: Neutron can't change it, so set what \
+             is, or another name as global.network.externalNetwork"
+        );
+        return (None, Progress::failed(Reason::NameTaken, message));
+    }
+    if let Some(progress) = invalid(wanted, physical) {
+        return (None, progress);
+    }
+    let cidr = wanted.subnet.cidr.to_string();
+    let mut pools = wanted.subnet.allocation_pools.clone();
+    pools.sort();
+    let change = match network.subnets.iter().find(|subnet| subnet.cidr == cidr) {
+        None => Change::CreateExternalSubnet {
+            network: network.id.clone(),
+            name: name.to_owned(),
+            subnet: wanted.subnet.clone(),
+            dhcp: wanted.shared,
+        },
+        Some(subnet) => {
+            let mut assigned = subnet.pools.clone();
+            assigned.sort();
+            if assigned == pools {
+                return (None, Progress::Ready);
+            }
+            Change::SetPools {
+                subnet: subnet.id.clone(),
+                pools,
+            }
+        }
+    };
+    let message = format!("waits for the addresses of network {name}");
+    (Some(change), waiting(message))
+}
+
+/// Why Neutron would refuse an external network.
+fn invalid(wanted: &ExternalNetwork, physical: &[PhysicalNetwork]) -> Option<Progress> {
+    let name = &wanted.physical_network;
+    if physical.is_empty() {
+        return Some(waiting(format!(
+            "no hypervisor is wired to physical network {name} yet: set global.network.physicalNetworks, for a claim \
+             network.physicalNetworks of its HypervisorClusters"
+        )));
+    }
+    if !physical.iter().any(|one| one.name == *name) {
+        let names: Vec<&str> = physical.iter().map(|one| one.name.as_str()).collect();
+        let message = format!(
+            "bootstrap.externalNetwork is on physical network {name}, and hypervisors are wired to {}: name one of these, or add \
+             {name} to global.network.physicalNetworks",
+            names.join(", ")
+        );
+        return Some(Progress::failed(Reason::NetworkMissing, message));
+    }
+    addresses(&wanted.subnet).map(|message| Progress::failed(Reason::Invalid, message))
+}
+
+fn addresses(subnet: &ExternalSubnet) -> Option<String> {
+    let (cidr, gateway, pools) = (subnet.cidr, subnet.gateway, &subnet.allocation_pools);
+    if !cidr.contains(gateway) {
+        return Some(format!(
+            "the gateway {gateway} of bootstrap.externalNetwork is not in {cidr}: correct one of them"
+        ));
+    }
+    let is_valid = |index: usize| {
+        let pool = pools[index];
+        let overlaps = pools[..index].iter().any(|other| other.overlaps(pool));
+        let has_gateway = pool.start <= gateway && gateway <= pool.end;
+        let within = cidr.contains(pool.start) && cidr.contains(pool.end);
+        within && pool.start <= pool.end && !has_gateway && !overlaps
+    };
+    let wrong = (0..pools.len()).find(|index| !is_valid(*index))?;
+    Some(format!(
+        "the range {} to {} of bootstrap.externalNetwork must be in {cidr}, without the gateway and addresses of another range: \
+         correct it",
+        pools[wrong].start, pools[wrong].end
+    ))
+}
+
+/// Returns the next change for the network in the tenant's first project, and how far it is.
+fn first(
+    project: String,
+    wanted: &FirstNetwork,
+    found: &Answer,
+    externals: Option<&[Network]>,
+) -> Step {
+    let next = |change, what: &str| {
+        let message = format!("waits for {what} {FIRST} of project {TENANT}");
+        (Some(change), waiting(message))
+    };
+    let name = FIRST.to_owned();
+    let [network, ..] = found.networks.as_slice() else {
+        return next(Change::CreateNetwork { project, name }, "network");
+    };
+    let [subnet, ..] = network.subnets.as_slice() else {
+        let change = Change::CreateSubnet {
+            project,
+            network: network.id.clone(),
+            name,
+            cidr: wanted.cidr,
+        };
+        return next(change, "subnet");
+    };
+    let Some(externals) = externals else {
+        return (None, Progress::Ready);
+    };
+    let [router, ..] = found.routers.as_slice() else {
+        let [external] = externals else {
+            let message = "waits for the external network: see the condition ExternalNetworkReady";
+            return (None, waiting(message.to_owned()));
+        };
+        // A router without an address of the outside is of no use.
+        if external.subnets.is_empty() {
+            let message = "waits for the addresses of the external network";
+            return (None, waiting(message.to_owned()));
+        }
+        let external = external.id.clone();
+        let change = Change::CreateRouter {
+            project,
+            name,
+            external,
+        };
+        return next(change, "router");
+    };
+    if router.subnets.contains(&subnet.id) {
+        return (None, Progress::Ready);
+    }
+    let change = Change::Connect {
+        router: router.id.clone(),
+        subnet: subnet.id.clone(),
+    };
+    next(change, "the connection of router")
+}
+
+fn waiting(message: String) -> Progress {
+    Progress::waiting(Reason::WaitingFor(Node::Neutron.step().word), message)
+}

@@ -1,0 +1,141 @@
+//! What K-ORC keeps in services other than Keystone: a volume type in Cinder for each storage pool, which selects its backend, and flavors
+//! in Nova.
+//!
+//! K-ORC asks a service even to let a resource go, so the service and its endpoints stay until all objects are gone. Volume types stay in
+//! Cinder: volumes may have them. Flavors are deleted: servers keep a copy.
+
+use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, ResourceKind};
+use provider_openstack::{CINDER, NOVA, ServiceDefinition};
+
+use super::first_unready;
+use super::korc::Korc;
+use crate::Recipe;
+use crate::graph::Node;
+use crate::manifest::korc::{Endpoint, ExtraSpec, Flavor, Made, Managed, Service, VolumeType};
+use crate::survey::Survey;
+
+/// The kinds that are composed here.
+pub const KINDS: [ResourceKind; 2] = [VolumeType::KIND, Flavor::KIND];
+
+/// A kind of K-ORC, and the service that has its resources.
+struct Offer {
+    kind: ResourceKind,
+    node: Node,
+    service: &'static ServiceDefinition,
+}
+
+const VOLUME_TYPES: Offer = Offer {
+    kind: VolumeType::KIND,
+    node: Node::Cinder,
+    service: &CINDER,
+};
+
+const FLAVORS: Offer = Offer {
+    kind: Flavor::KIND,
+    node: Node::Nova,
+    service: &NOVA,
+};
+
+/// Composes volume types and flavors once their services are ready, and from then on.
+///
+/// # Errors
+/// An object can't be written.
+pub fn compose(
+    recipe: &Recipe<'_>,
+    survey: &Survey,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<(), Failure> {
+    let types = recipe.storage_clusters().iter().map(|pool| {
+        let type_ = VolumeType {
+            description: format!("Volumes in storage pool {pool}"),
+            extra_specs: vec![ExtraSpec {
+                name: "volume_backend_name",
+                value: pool.clone(),
+            }],
+            is_public: true,
+        };
+        (pool.as_str(), type_)
+    });
+    let types = VOLUME_TYPES.compose(types, Made::detached, recipe, survey, observed, desired)?;
+    if let Some(progress) = types {
+        desired.conditions.note("VolumeTypesReady", &progress);
+    }
+    let flavors = recipe.spec().bootstrap.flavors.iter().map(|flavor| {
+        let resource = Flavor {
+            vcpus: flavor.vcpus,
+            ram: flavor.ram,
+            disk: flavor.disk,
+            is_public: flavor.public,
+        };
+        (flavor.name.as_str(), resource)
+    });
+    let flavors = FLAVORS.compose(flavors, |made| made, recipe, survey, observed, desired)?;
+    if let Some(progress) = flavors {
+        desired.conditions.set("FlavorsReady", &progress);
+    }
+    Ok(())
+}
+
+/// The services in which K-ORC may still have something.
+pub fn remain(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Vec<Node> {
+    let remaining = [VOLUME_TYPES, FLAVORS];
+    let remaining = remaining
+        .iter()
+        .filter(|offer| offer.remains(recipe, observed));
+    remaining.map(|offer| offer.node).collect()
+}
+
+impl Offer {
+    /// Composes all of a kind. Returns how far they are, or nothing where none is wanted.
+    fn compose<'a, R: Managed>(
+        &self,
+        wanted: impl Iterator<Item = (&'a str, R)>,
+        options: impl Fn(Made<R>) -> Made<R>,
+        recipe: &Recipe<'_>,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Result<Option<Progress>, Failure> {
+        let runs = recipe.graph.contains(self.node);
+        if !runs || !recipe.korc.enabled {
+            if runs && let Ok(objects) = recipe.composed(observed, [self.kind]) {
+                for key in objects {
+                    desired.keep(key);
+                }
+            } else if self.remains(recipe, observed) {
+                self.keep_service(recipe, desired);
+            }
+            return Ok(None);
+        }
+        let service = survey.get(&self.node).map(|sight| &sight.progress);
+        let turn = service.is_some_and(Progress::is_ready);
+        let mut korc = Korc::new(recipe, observed, desired);
+        let cloud = korc.services();
+        let mut all = Vec::new();
+        for (name, resource) in wanted {
+            let body = options(Made::new(&cloud, resource));
+            all.push(korc.want(name, &body, turn)?.progress);
+        }
+        Ok((!all.is_empty()).then(|| first_unready(all)))
+    }
+
+    /// Keeps what K-ORC lets resources go by.
+    fn keep_service(&self, recipe: &Recipe<'_>, desired: &mut DesiredState) {
+        let namespace = recipe.namespace();
+        let endpoints = ["public", "internal"].map(|interface| {
+            Key::of::<Made<Endpoint>>(namespace, &format!("{}-{interface}", self.service.name))
+        });
+        let service = Key::of::<Made<Service>>(namespace, self.service.name);
+        let node = self.node.step().keys(namespace);
+        for key in node.chain(endpoints).chain([service]) {
+            desired.keep(key);
+        }
+    }
+
+    /// Whether K-ORC may still have an object.
+    fn remains(&self, recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> bool {
+        let objects = recipe.composed(observed, [self.kind]);
+        objects.map_or(true, |objects| !objects.is_empty())
+    }
+}

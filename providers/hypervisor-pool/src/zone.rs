@@ -1,0 +1,110 @@
+//! Availability zones of hosts. Nova moves no host with servers to another one (nova/compute/api.py, AggregateAPI), so it isn't asked to.
+
+use std::collections::BTreeSet;
+
+use provider_composer::{Lookup, Progress, Reason};
+
+use crate::named;
+use crate::nova::{Aggregate, Occupants};
+
+/// Returns what is on a host.
+pub type OccupantsOf<'a> = &'a dyn Fn(&str) -> Lookup<Occupants>;
+
+/// How many hosts are asked about first: where servers run, one of them has some.
+const FIRST: usize = 8;
+
+/// Returns why an aggregate keeps its zone; none if Nova would set the given one.
+pub fn kept(own: &Aggregate, zone: Option<&str>, occupants: OccupantsOf<'_>) -> Option<Progress> {
+    if own.zone.as_deref() == zone {
+        return None;
+    }
+    let mut hosts = own.hosts.iter();
+    let first: Vec<&String> = hosts.by_ref().take(FIRST).collect();
+    for hosts in [first, hosts.collect()] {
+        let answers = Answers::of(hosts, occupants);
+        if let Some(advice) = answers.advice() {
+            let message = format!(
+                "the availability zone of the aggregate {} stays {} instead of {}, because Nova moves no host with servers: {advice}, or set \
+                 availabilityZone back",
+                own.name,
+                shown(own.zone.as_deref()),
+                shown(zone)
+            );
+            return Some(Progress::failed(Reason::ZoneInUse, message));
+        }
+        if answers.unknown.is_some() {
+            return answers.unknown;
+        }
+    }
+    None
+}
+
+/// Returns those of some hosts that Nova would add to an aggregate with a zone, and why not all of them.
+pub fn joining<'a>(
+    hosts: BTreeSet<&'a String>,
+    aggregate: &str,
+    zone: Option<&str>,
+    occupants: OccupantsOf<'_>,
+) -> (BTreeSet<&'a String>, Option<Progress>) {
+    if zone.is_none() {
+        return (hosts, None);
+    }
+    let answers = Answers::of(hosts, occupants);
+    let refused = answers.advice().map(|advice| {
+        let message = format!(
+            "hosts with servers aren't added to the aggregate {aggregate}, because Nova moves them to no other availability zone, here {}: \
+             {advice}",
+            shown(zone)
+        );
+        Progress::failed(Reason::ZoneInUse, message)
+    });
+    (answers.empty, refused.or(answers.unknown))
+}
+
+/// What is on some hosts.
+#[derive(Default)]
+struct Answers<'a> {
+    empty: BTreeSet<&'a String>,
+    occupied: Vec<(&'a String, u32)>,
+    /// Why some answer is missing.
+    unknown: Option<Progress>,
+}
+
+impl<'a> Answers<'a> {
+    /// Asks about all hosts at once, though one with servers may be enough.
+    fn of(hosts: impl IntoIterator<Item = &'a String>, occupants: OccupantsOf<'_>) -> Self {
+        let mut answers = Self::default();
+        for host in hosts {
+            match occupants(host) {
+                Lookup::Found(found) if found.count() == 0 => drop(answers.empty.insert(host)),
+                Lookup::Found(found) => answers.occupied.push((host, found.count())),
+                other => {
+                    let why = match other {
+                        Lookup::Unknown(why) => why,
+                        _ => "it has no answer".to_owned(),
+                    };
+                    let message = format!("Nova can't be asked what is on {host}: {why}");
+                    answers.unknown.get_or_insert(Progress::Unknown { message });
+                }
+            }
+        }
+        answers
+    }
+
+    /// Returns which hosts have servers, and what to do; none if no host has some.
+    fn advice(&self) -> Option<String> {
+        let (first, _) = self.occupied.first()?;
+        let counts = self.occupied.iter();
+        let counts = counts.map(|(host, count)| format!("{host} has {count}"));
+        let counts: Vec<String> = counts.collect();
+        Some(format!(
+            "{} (migrations counted too); delete these servers or shelve them with --offload (`openstack server list --all-projects --host \
+             {first}`)",
+            named(&counts, ", ")
+        ))
+    }
+}
+
+fn shown(zone: Option<&str>) -> &str {
+    zone.unwrap_or("(none)")
+}

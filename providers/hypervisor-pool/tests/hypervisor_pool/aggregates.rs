@@ -1,0 +1,353 @@
+//! Aggregates of shares in Nova.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::nova::{Aggregate, Service};
+use serde_json::{Value, json};
+
+use crate::drain::pod;
+use crate::fixture::*;
+use crate::nova::{Nova, later, started};
+
+fn set(cluster: &mut Cluster, field: &str, value: Value) {
+    cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
+}
+
+fn aggregates(nova: &Nova) -> Value {
+    nova.change(|state| {
+        let all = state.aggregates.iter();
+        let all = all.map(|one| json!([one.name, one.zone, one.metadata, one.hosts]));
+        json!(all.collect::<Vec<_>>())
+    })
+}
+
+#[test]
+fn aggregate_of_a_share_has_its_nodes_zone_and_metadata() {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "hv-pool-a", "metadata": { "tier": "premium" } }),
+    );
+    settle(&mut cluster, "prod");
+    later(&mut cluster);
+    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
+    let marked = |metadata: Value| {
+        let mut metadata = metadata;
+        metadata["c5c3.hypervisor-share"] = json!(uid);
+        metadata
+    };
+    let both = json!(["node-a", "node-b"]);
+    assert_eq!(
+        aggregates(&nova),
+        json!([[
+            "hv-pool-a",
+            "zone-a",
+            marked(json!({ "tier": "premium" })),
+            both
+        ]])
+    );
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "it stays as it is");
+
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "renamed", "metadata": { "example.com/rack": "1", "a+b": "c" } }),
+    );
+    later(&mut cluster);
+    assert_eq!(
+        aggregates(&nova),
+        json!([[
+            "renamed",
+            "zone-a",
+            marked(json!({ "example.com:rack": "1" })),
+            both
+        ]])
+    );
+    let [status, reason, message] = condition(&cluster, "prod", "AggregateReady");
+    assert_eq!([status, reason], ["False", "Invalid"]);
+    assert!(message.contains("lacks the metadata a+b"), "{message}");
+
+    let mut remove = |field: &str| {
+        cluster.edit(&share_key("prod"), |share| {
+            share["spec"].as_object_mut().unwrap().remove(field);
+        });
+        later(&mut cluster);
+        later(&mut cluster);
+    };
+    remove("availabilityZone");
+    let made = json!([[
+        "renamed",
+        null,
+        marked(json!({ "example.com:rack": "1" })),
+        both
+    ]]);
+    assert_eq!(
+        aggregates(&nova),
+        made,
+        "Nova removes no zone, so it is made again"
+    );
+    remove("aggregate");
+    assert_eq!(aggregates(&nova), json!([]));
+}
+
+#[test]
+fn aggregate_that_somebody_made_is_not_changed() {
+    let (mut cluster, nova) = started();
+    let made = Aggregate {
+        id: 1,
+        name: "hv-pool-a".to_owned(),
+        hosts: BTreeSet::from(["node-a".to_owned()]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(made.clone()));
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.aggregates.clone()), [made]);
+    let [_, reason, message] = condition(&cluster, "prod", "AggregateReady");
+    assert_eq!(reason, "NameTaken");
+    let uid = cluster.get(&share_key("prod")).unwrap()["metadata"]["uid"].clone();
+    assert_eq!(
+        message,
+        format!(
+            "Nova has an aggregate hv-pool-a that isn't of this share: delete it, or hand it over by `openstack aggregate set \
+             --property c5c3.hypervisor-share={} hv-pool-a`",
+            uid.as_str().unwrap()
+        )
+    );
+}
+
+#[test]
+fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
+    let (mut cluster, nova) = started();
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova)[0][3], json!(["node-a", "node-b"]));
+    cluster.delete(&share_key("prod"));
+    nova.occupy("node-a", 1, 0);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    later(&mut cluster);
+    pod(&mut cluster, "drain", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(
+        aggregates(&nova)[0][3],
+        json!(["node-a"]),
+        "its server keeps its zone"
+    );
+    nova.occupy("node-a", 0, 0);
+    pod(&mut cluster, "drain", "node-a", Some(true));
+    later(&mut cluster);
+    pod(&mut cluster, "drain", "node-a", None);
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova), json!([]));
+}
+
+/// The shares of a control plane have one name in all clusters.
+#[test]
+fn aggregate_of_another_pool_stays_as_it_is() {
+    let (mut cluster, nova) = started();
+    let other = Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "another UID".to_owned())]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(other.clone()));
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    let all = nova.change(|state| state.aggregates.clone());
+    assert_eq!(all[0], other);
+    assert_eq!((all.len(), all[1].name.as_str()), (2, "hv-pool-a"));
+}
+
+/// The condition, once the operator has reconciled without a call of Nova.
+fn refusal(cluster: &mut Cluster, nova: &Nova) -> [String; 3] {
+    later(cluster);
+    let calls = nova.change(|state| state.calls);
+    later(cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
+    condition(cluster, "prod", "AggregateReady")
+}
+
+fn zone_in_use(message: &str) -> [String; 3] {
+    ["False", "ZoneInUse", message].map(str::to_owned)
+}
+
+fn in_zone_a() -> (Cluster, Nova) {
+    let (mut cluster, nova) = started();
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    (cluster, nova)
+}
+
+#[test]
+fn aggregate_stays_in_its_zone_while_its_hosts_have_servers() {
+    let (mut cluster, nova) = in_zone_a();
+    nova.occupy("node-a", 2, 1);
+    nova.occupy("node-b", 0, 1);
+    set(&mut cluster, "availabilityZone", json!("zone-b"));
+    assert_eq!(
+        refusal(&mut cluster, &nova),
+        zone_in_use(
+            "the availability zone of the aggregate prod stays zone-a instead of zone-b, because Nova moves no host with servers: node-a has \
+             3, node-b has 1 (migrations counted too); delete these servers or shelve them with --offload (`openstack server list \
+             --all-projects --host node-a`), or set availabilityZone back"
+        )
+    );
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "ZoneInUse");
+    let both = json!(["node-a", "node-b"]);
+    let is = |nova: &Nova, name: &str, zone: &str| {
+        let aggregates = aggregates(nova);
+        assert_eq!(
+            [&aggregates[0][0], &aggregates[0][1], &aggregates[0][3]],
+            [&json!(name), &json!(zone), &both]
+        );
+    };
+    is(&nova, "prod", "zone-a");
+
+    set(&mut cluster, "aggregate", json!({ "name": "renamed" }));
+    assert_eq!(refusal(&mut cluster, &nova)[1], "ZoneInUse");
+    is(&nova, "renamed", "zone-a");
+
+    nova.occupy("node-a", 0, 0);
+    nova.occupy("node-b", 0, 0);
+    later(&mut cluster);
+    is(&nova, "renamed", "zone-b");
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
+#[test]
+fn aggregate_without_a_zone_gets_none_while_its_hosts_have_servers() {
+    let (mut cluster, nova) = started();
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    nova.occupy("node-b", 1, 0);
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    let [_, reason, message] = refusal(&mut cluster, &nova);
+    assert_eq!(reason, "ZoneInUse");
+    assert!(
+        message.starts_with("the availability zone of the aggregate hv-pool-a stays (none) instead of zone-a, because"),
+        "{message}"
+    );
+}
+
+#[rstest::rstest]
+#[case::another_aggregate_remains(json!({ "name": "prod" }))]
+#[case::none_remains(json!(null))]
+fn zone_is_not_removed_from_hosts_with_servers(#[case] aggregate: Value) {
+    let (mut cluster, nova) = in_zone_a();
+    nova.occupy("node-b", 1, 0);
+    set(&mut cluster, "aggregate", aggregate);
+    set(&mut cluster, "availabilityZone", json!(null));
+    let before = aggregates(&nova);
+    let [_, reason, message] = refusal(&mut cluster, &nova);
+    assert_eq!(reason, "ZoneInUse");
+    assert!(
+        message.starts_with(
+            "the availability zone of the aggregate prod stays zone-a instead of (none), because"
+        ),
+        "{message}"
+    );
+    assert_eq!(aggregates(&nova)[0][3], before[0][3]);
+}
+
+#[test]
+fn host_with_servers_does_not_enter_a_zone_and_others_do() {
+    let (mut cluster, nova) = started();
+    nova.occupy("node-b", 1, 0);
+    set(&mut cluster, "availabilityZone", json!("zone-a"));
+    assert_eq!(
+        refusal(&mut cluster, &nova),
+        zone_in_use(
+            "hosts with servers aren't added to the aggregate prod, because Nova moves them to no other availability zone, here zone-a: \
+             node-b has 1 (migrations counted too); delete these servers or shelve them with --offload (`openstack server list \
+             --all-projects --host node-b`)"
+        )
+    );
+    assert_eq!(aggregates(&nova)[0][3], json!(["node-a"]));
+    nova.occupy("node-b", 0, 0);
+    later(&mut cluster);
+    assert_eq!(aggregates(&nova)[0][3], json!(["node-a", "node-b"]));
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
+/// A Nova that doesn't say whether a host has servers may have some there.
+#[test]
+fn zone_stays_while_nova_does_not_say_what_is_on_a_host() {
+    let (mut cluster, nova) = in_zone_a();
+    nova.change(|state| state.silent.insert("node-b".to_owned()));
+    set(&mut cluster, "availabilityZone", json!("zone-b"));
+    assert_eq!(
+        refusal(&mut cluster, &nova),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Nova can't be asked what is on node-b: nova doesn't answer"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(aggregates(&nova)[0][1], "zone-a");
+}
+
+#[test]
+fn few_hosts_of_a_large_aggregate_are_asked_about_where_they_have_servers_and_else_all() {
+    let (mut cluster, nova) = in_zone_a();
+    for number in 10..50 {
+        let node = format!("node-{number}");
+        put_node(&mut cluster, &node, "10.0.1.1");
+        let service = Service {
+            id: format!("id-{node}"),
+            is_up: true,
+            disabled: None,
+        };
+        nova.change(|state| state.services.insert(node, service));
+    }
+    for _ in 0..3 {
+        later(&mut cluster);
+    }
+    assert_eq!(aggregates(&nova)[0][3].as_array().unwrap().len(), 42);
+    let asked = |cluster: &mut Cluster| {
+        nova.change(|state| state.asked.clear());
+        assert_eq!(refusal(cluster, &nova)[1], "ZoneInUse");
+        nova.change(|state| state.asked.len())
+    };
+    nova.occupy("node-b", 1, 0);
+    set(&mut cluster, "availabilityZone", json!("zone-b"));
+    assert_eq!(asked(&mut cluster), 42);
+    nova.occupy("node-12", 1, 0);
+    assert_eq!(asked(&mut cluster), 8);
+}
+
+#[test]
+fn aggregate_is_not_renamed_to_a_name_that_another_has() {
+    let (mut cluster, nova) = in_zone_a();
+    let other = Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(other));
+    set(
+        &mut cluster,
+        "aggregate",
+        json!({ "name": "hv-pool-b", "metadata": { "tier": "premium" } }),
+    );
+    let [_, reason, message] = refusal(&mut cluster, &nova);
+    assert_eq!(reason, "NameTaken");
+    assert!(
+        message.starts_with("Nova has an aggregate hv-pool-b that isn't of this share:"),
+        "{message}"
+    );
+    let aggregates = aggregates(&nova);
+    assert_eq!(
+        (&aggregates[0][0], &aggregates[0][2]["tier"]),
+        (&json!("prod"), &json!("premium"))
+    );
+}

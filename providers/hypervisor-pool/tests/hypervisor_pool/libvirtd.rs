@@ -1,0 +1,263 @@
+//! What libvirt's container does beside libvirt, as a script: keys of Ceph, certificates, and logs of consoles.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::root::Root;
+
+const SCRIPT: &str = include_str!("../../src/scripts/libvirtd.sh");
+/// Paths of the container that are in the temporary folder.
+const PATHS: [&str; 7] = [
+    "/var/lib/",
+    "/etc/libvirt",
+    "/run/libvirt",
+    "/sys/fs/cgroup",
+    "/proc/self/",
+    "/dev/ptmx",
+    "/dev/kvm",
+];
+/// How long something may take that happens within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const FIRST: &str = "11111111-aaaa-bbbb-cccc-000000000001";
+const SECOND: &str = "22222222-aaaa-bbbb-cccc-000000000002";
+const DEFINED: &str = "run/libvirt/ceph-keys-defined";
+const CERTIFICATE: &str = "etc/libvirt/tls/tls.crt";
+
+/// Fails while libvirt is down, and else writes what it is told.
+const VIRSH: &str = r#"
+[ ! -e "$ROOT/down" ] || exit 1
+while [ "${1#secret-}" = "$1" ]; do shift; done
+case $1 in
+    secret-define) echo "define $(cat "$2")" ;;
+    secret-set-value) echo "set $2 $(cat "$4")" ;;
+esac >> "$ROOT/virsh"
+"#;
+const VIRT_ADMIN: &str = r#"
+[ ! -e "$ROOT/down" ] || exit 1
+echo "$@" >> "$ROOT/virt-admin"
+"#;
+/// Counts how often each loop waits.
+const SLEEP: &str = r#"
+echo >> "$ROOT/slept-$1"
+PATH=${PATH#*:} exec sleep 0.02
+"#;
+
+/// The container.
+struct Pod {
+    root: Root,
+    process: Child,
+}
+
+impl Pod {
+    /// Starts it on a node that `prepare` makes.
+    fn start(prepare: impl FnOnce(&Root)) -> Self {
+        let root = Root::new();
+        for (name, program) in [
+            ("virsh", VIRSH),
+            ("virt-admin", VIRT_ADMIN),
+            ("sleep", SLEEP),
+            ("mknod", ""),
+            (
+                "libvirtd",
+                "touch \"$ROOT/started\"\nPATH=${PATH#*:} exec sleep 600\n",
+            ),
+        ] {
+            root.program(name, program);
+        }
+        for file in [
+            "etc/libvirt/config/libvirtd.conf",
+            "etc/libvirt/config/qemu.conf",
+            "sys/fs/cgroup/cgroup.controllers",
+        ] {
+            root.write(file, "");
+        }
+        root.write("proc/self/cgroup", "0::/kubepods.slice/pod1/libvirtd\n");
+        for folder in [
+            "etc/libvirt/keys/ceph",
+            "run/libvirt",
+            "var/lib/nova/instances",
+        ] {
+            fs::create_dir_all(root.path(folder)).unwrap();
+        }
+        prepare(&root);
+        let mut command = root.script(SCRIPT, &PATHS);
+        command
+            .env("VIRTUALIZATION", "qemu")
+            .process_group(0)
+            .stdout(Stdio::null());
+        let process = command.spawn().unwrap();
+        Self { root, process }
+    }
+
+    fn exists(&self, file: &str) -> bool {
+        self.root.path(file).exists()
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.root.path(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < PATIENCE, "{what}");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until each loop has seen everything that is so now.
+    fn rounds(&self) {
+        for loop_ in ["slept-2", "slept-10"] {
+            let before = self.lines(loop_).len();
+            self.until(loop_, |pod| pod.lines(loop_).len() >= before + 3);
+        }
+    }
+
+    /// Replaces a file as the kubelet does: at once.
+    fn replace(&self, file: &str, text: &str) {
+        self.root.write("new", text);
+        fs::rename(self.root.path("new"), self.root.path(file)).unwrap();
+    }
+}
+
+impl Drop for Pod {
+    fn drop(&mut self) {
+        let end = format!("kill -9 -{}", self.process.id());
+        let _ = Command::new("sh").args(["-c", &end]).status();
+        let _ = self.process.wait();
+    }
+}
+
+fn key(uuid: &str) -> String {
+    format!("etc/libvirt/keys/ceph/ceph-key-{uuid}")
+}
+
+/// What libvirt is told of a key.
+fn definition(uuid: &str, value: &str) -> [String; 2] {
+    [
+        format!(
+            "define <secret ephemeral=\"yes\" private=\"yes\"><uuid>{uuid}</uuid><usage type=\"ceph\"><name>{uuid}</name></usage></secret>"
+        ),
+        format!("set {uuid} {value}"),
+    ]
+}
+
+#[test]
+fn keys_of_ceph_are_defined_when_libvirt_starts_and_again_when_one_changes() {
+    let pod = Pod::start(|root| {
+        root.write(&key(FIRST), "old");
+        root.write(&key(SECOND), "other");
+        root.write(&key("..data"), "of the kubelet");
+        // What the pod before has left.
+        root.write(DEFINED, "");
+        root.write("down", "");
+    });
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    pod.rounds();
+    assert!(!pod.exists(DEFINED), "nova-compute waits for the keys");
+    fs::remove_file(pod.root.path("down")).unwrap();
+    pod.until("the keys are defined", |pod| pod.exists(DEFINED));
+    let both = |value| [definition(FIRST, value), definition(SECOND, "other")].concat();
+    assert_eq!(pod.lines("virsh"), both("old"));
+    pod.rounds();
+    assert_eq!(pod.lines("virsh"), both("old"), "once is enough");
+    pod.replace(&key(FIRST), "new");
+    pod.rounds();
+    assert_eq!(pod.lines("virsh"), [both("old"), both("new")].concat());
+    assert!(pod.exists(DEFINED));
+}
+
+/// libvirt was killed between two keys, or is restarted.
+#[test]
+fn changed_key_is_defined_once_libvirt_answers() {
+    let pod = Pod::start(|root| root.write(&key(FIRST), "old"));
+    pod.until("the key is defined", |pod| pod.exists(DEFINED));
+    pod.root.write("down", "");
+    pod.replace(&key(FIRST), "new");
+    pod.rounds();
+    assert_eq!(pod.lines("virsh"), definition(FIRST, "old"));
+    fs::remove_file(pod.root.path("down")).unwrap();
+    pod.rounds();
+    let expected = [definition(FIRST, "old"), definition(FIRST, "new")].concat();
+    assert_eq!(pod.lines("virsh"), expected);
+}
+
+#[test]
+fn node_without_ceph_waits_for_no_key_and_without_tls_loads_no_certificate() {
+    let pod = Pod::start(|_| ());
+    pod.until("nova-compute may start", |pod| pod.exists(DEFINED));
+    pod.rounds();
+    assert_eq!(pod.lines("virsh"), Vec::<String>::new());
+    assert_eq!(pod.lines("virt-admin"), Vec::<String>::new());
+}
+
+#[test]
+fn renewed_certificate_is_loaded_once_and_again_if_libvirt_did_not_answer() {
+    let pod = Pod::start(|root| root.write(CERTIFICATE, "first"));
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    pod.rounds();
+    assert_eq!(
+        pod.lines("virt-admin"),
+        Vec::<String>::new(),
+        "libvirt has read it"
+    );
+    pod.replace(CERTIFICATE, "second");
+    pod.rounds();
+    let reload = "--quiet server-update-tls libvirtd";
+    assert_eq!(pod.lines("virt-admin"), [reload]);
+    pod.root.write("down", "");
+    pod.replace(CERTIFICATE, "third");
+    pod.rounds();
+    assert_eq!(pod.lines("virt-admin"), [reload]);
+    fs::remove_file(pod.root.path("down")).unwrap();
+    pod.rounds();
+    assert_eq!(pod.lines("virt-admin"), [reload, reload]);
+}
+
+/// QEMU continues at its offset, so that the size of a log says nothing.
+#[test]
+fn log_of_a_console_begins_anew_once_it_takes_16_mib_of_the_disk() {
+    let file = |name: &str| format!("var/lib/nova/instances/{name}");
+    let large = "x".repeat(17 << 20);
+    let pod = Pod::start(|root| {
+        root.write(&file("uuid-1/console.log"), &large);
+        root.write(&file("uuid-2/console.log"), "small");
+        root.write(&file("uuid-1/disk"), &large);
+        root.write(&file("uuid-3/console.log"), "");
+        let sparse = fs::OpenOptions::new()
+            .write(true)
+            .open(root.path(&file("uuid-3/console.log")));
+        sparse.unwrap().set_len(1 << 30).unwrap();
+    });
+    pod.rounds();
+    let sizes = [
+        "uuid-1/console.log",
+        "uuid-2/console.log",
+        "uuid-1/disk",
+        "uuid-3/console.log",
+    ];
+    let sizes = sizes.map(|name| fs::metadata(pod.root.path(&file(name))).unwrap().len());
+    assert_eq!(sizes, [0, 5, 17 << 20, 1 << 30]);
+}
+
+#[test]
+fn libvirt_leaves_the_control_groups_of_its_pod_before_it_starts_a_server() {
+    let pod = Pod::start(|_| ());
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    let processes = pod
+        .root
+        .path("sys/fs/cgroup/openstack-servers/cgroup.procs");
+    assert_eq!(fs::read_to_string(processes).unwrap(), "0\n");
+}
+
+#[test]
+fn libvirt_does_not_start_where_servers_would_end_with_its_pod() {
+    let mut pod = Pod::start(|root| root.write("proc/self/cgroup", "0::/elsewhere\n"));
+    assert!(!pod.process.wait().unwrap().success());
+    assert!(!pod.exists("started"));
+}

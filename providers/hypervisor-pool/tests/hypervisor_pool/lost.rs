@@ -1,0 +1,235 @@
+//! Nodes whose Node or label a person deleted: what is left of them in Nova.
+
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Node;
+use provider_composer::Resource;
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::nova::{Aggregate, Service};
+use serde_json::json;
+
+use crate::drain::{node_key, pod};
+use crate::fixture::*;
+use crate::nova::{Nova, later, started};
+
+const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
+
+/// Both nodes are in the share's aggregate, and node-b is dead.
+fn with_dead_node() -> (Cluster, Nova) {
+    let (mut cluster, nova) = started();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["availabilityZone"] = json!("zone-a");
+    });
+    later(&mut cluster);
+    assert_eq!(members(&nova), ["node-a", "node-b"]);
+    nova.change(|state| state.services.get_mut("node-b").unwrap().is_up = false);
+    (cluster, nova)
+}
+
+fn members(nova: &Nova) -> Vec<String> {
+    nova.change(|state| state.aggregates[0].hosts.iter().cloned().collect())
+}
+
+fn services(nova: &Nova) -> Vec<String> {
+    nova.change(|state| state.services.keys().cloned().collect())
+}
+
+/// The condition, which is only there while something is left.
+fn removed(cluster: &Cluster) -> Option<[String; 3]> {
+    let share = cluster.get(&share_key("prod")).unwrap();
+    let mut conditions = share["status"]["conditions"].as_array().unwrap().iter();
+    let has = conditions.any(|one| one["type"] == "LostNodesRemoved");
+    has.then(|| condition(cluster, "prod", "LostNodesRemoved"))
+}
+
+fn node_lost(servers: &str) -> Option<[String; 3]> {
+    let message = format!(
+        "this share leases these nodes no longer, and Nova has servers or migrations there: {servers}. Make sure that the machines are off, \
+         then evacuate or delete what `openstack server list --all-projects --host NODE` lists"
+    );
+    Some(["False".to_owned(), "NodeLost".to_owned(), message])
+}
+
+#[test]
+fn compute_service_of_a_deleted_node_is_deleted_with_it() {
+    let (mut cluster, nova) = with_dead_node();
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a", "node-b"], "it may come back");
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a"]);
+    assert_eq!(members(&nova), ["node-a"]);
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
+#[test]
+fn servers_of_a_deleted_node_are_reported_until_they_are_evacuated() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 2, 1);
+    cluster.delete(&node_key("node-b"));
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (3)"));
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "NodeLost");
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    assert_eq!(
+        members(&nova),
+        ["node-a", "node-b"],
+        "its servers keep their zone"
+    );
+    assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
+
+    nova.occupy("node-b", 0, 0);
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a"]);
+    assert_eq!(removed(&cluster), None);
+}
+
+/// The labels are the lease: a person who removes them by hand ends it as one does who deletes the Node.
+#[test]
+fn node_that_lost_its_label_is_lost_to_the_share() {
+    let (mut cluster, nova) = with_dead_node();
+    cluster.edit(&node_key("node-b"), |node| {
+        node["spec"] = json!({ "unschedulable": true });
+        let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+        labels.remove(LEASE).unwrap();
+    });
+    later(&mut cluster);
+    assert_eq!(lease(&cluster, "node-b"), None);
+    assert_eq!(services(&nova), ["node-a"]);
+}
+
+#[test]
+fn compute_service_stays_while_it_reports() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| state.services.get_mut("node-b").unwrap().is_up = true);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a", "node-b"]);
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "False",
+            "WaitingForNova",
+            "waits for Nova to report that nova-compute is down on node-b, which this share leases no longer"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+#[test]
+fn nothing_is_deleted_while_something_can_not_be_read() {
+    let (mut cluster, nova) = with_dead_node();
+    let calls = nova.change(|state| state.calls);
+    let stays = |cluster: &mut Cluster| {
+        for _ in 0..3 {
+            cluster.wait(SignedDuration::from_secs(15));
+            reconcile(cluster, "prod");
+        }
+        assert_eq!(services(&nova), ["node-a", "node-b"]);
+        assert_eq!(nova.change(|state| state.calls), calls);
+    };
+    nova.change(|state| state.silent.insert("node-b".to_owned()));
+    let node = cluster.get(&node_key("node-b")).unwrap().clone();
+    cluster.delete(&node_key("node-b"));
+    stays(&mut cluster);
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Nova can't be asked what is on node-b, which this share leases no longer"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.silent.clear());
+    for key in [node_key("node-b"), node_key("node-a")] {
+        cluster.set_readable(&key, false);
+        stays(&mut cluster);
+        cluster.set_readable(&key, true);
+    }
+    cluster.set_kind_readable(Node::KIND, false);
+    stays(&mut cluster);
+    cluster.set_kind_readable(Node::KIND, true);
+    nova.change(|state| state.is_unreachable = true);
+    stays(&mut cluster);
+    nova.change(|state| state.is_unreachable = false);
+    cluster.put(&node_key("node-b"), &node);
+    stays(&mut cluster);
+}
+
+/// Hosts of other pools, and those that an administrator runs, aren't in the aggregate of this share.
+#[test]
+fn compute_services_outside_of_the_aggregate_stay() {
+    let (mut cluster, nova) = with_dead_node();
+    let service = Service {
+        id: "id-other".to_owned(),
+        is_up: false,
+        disabled: None,
+    };
+    let aggregate = Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        hosts: BTreeSet::from(["other".to_owned()]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| {
+        state.services.insert("other".to_owned(), service);
+        state.aggregates.push(aggregate);
+    });
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a", "other"]);
+}
+
+#[test]
+fn few_of_many_lost_nodes_are_asked_about_at_once_and_all_in_the_end() {
+    let (mut cluster, nova) = with_dead_node();
+    let lost: Vec<String> = (10..40).map(|number| format!("node-{number}")).collect();
+    for node in &lost {
+        let service = Service {
+            id: format!("id-{node}"),
+            is_up: false,
+            disabled: None,
+        };
+        nova.change(|state| {
+            state.services.insert(node.clone(), service);
+            state.aggregates[0].hosts.insert(node.clone());
+        });
+        nova.occupy(node, 1, 0);
+    }
+    later(&mut cluster);
+    nova.change(|state| state.asked.clear());
+    cluster.wait(SignedDuration::from_secs(15));
+    reconcile(&mut cluster, "prod");
+    assert_eq!(nova.change(|state| state.asked.len()), 8);
+    nova.occupy("node-39", 0, 0);
+    for _ in 0..20 {
+        later(&mut cluster);
+    }
+    assert_eq!(nova.change(|state| state.asked.len()), lost.len());
+    assert!(!services(&nova).contains(&"node-39".to_owned()));
+    assert_eq!(services(&nova).len(), 2 + lost.len() - 1);
+}
+
+#[test]
+fn deleted_share_does_not_wait_for_servers_of_lost_nodes() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    cluster.delete(&node_key("node-b"));
+    cluster.delete(&share_key("prod"));
+    pod(&mut cluster, "drain", "node-a", Some(true));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "Draining");
+    pod(&mut cluster, "drain", "node-a", None);
+    for _ in 0..2 {
+        cluster.wait(SignedDuration::from_secs(15));
+        reconcile(&mut cluster, "prod");
+    }
+    pod(&mut cluster, "wipe", "node-a", Some(true));
+    reconcile(&mut cluster, "prod");
+    assert_eq!(cluster.get(&share_key("prod")), None);
+}

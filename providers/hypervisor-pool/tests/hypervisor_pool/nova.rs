@@ -1,0 +1,210 @@
+//! A simulated Nova.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use jiff::SignedDuration;
+use provider_composer_testing::{Cluster, System};
+use provider_hypervisor_pool::nova::{
+    Access, Aggregate, Call, Change, Occupants, Query, Question, SYSTEM, Service,
+};
+use serde_json::{Value, json};
+
+use crate::drain::drained;
+use crate::fixture::*;
+
+/// What a Nova has.
+#[derive(Default)]
+pub struct State {
+    pub services: BTreeMap<String, Service>,
+    pub occupants: BTreeMap<String, Occupants>,
+    pub is_unreachable: bool,
+    /// The hosts of which it doesn't say what is on them.
+    pub silent: BTreeSet<String>,
+    pub aggregates: Vec<Aggregate>,
+    pub access: Option<Access>,
+    pub asked: BTreeSet<String>,
+    pub calls: usize,
+}
+
+impl State {
+    /// Changes something, unless Nova would refuse it.
+    fn change(&mut self, change: Change) -> Result<(), String> {
+        match change {
+            Change::Disable { service, reason } => self.service(&service).1.disabled = Some(reason),
+            Change::Enable { service } => self.service(&service).1.disabled = None,
+            Change::Delete { service, host } => {
+                assert_eq!(*self.service(&service).0, host);
+                let found = self.occupants.get(&host).copied().unwrap_or_default();
+                refuse(found != Occupants::default(), "servers are there")?;
+                self.services.remove(&host);
+                for aggregate in &mut self.aggregates {
+                    aggregate.hosts.remove(&host);
+                }
+            }
+            Change::CreateAggregate { name, zone } => {
+                self.refuse_name(&name, None)?;
+                self.aggregates.push(Aggregate {
+                    id: self.calls as u64,
+                    name,
+                    zone,
+                    ..Aggregate::default()
+                });
+            }
+            Change::UpdateAggregate { id, name, zone } => {
+                self.refuse_name(&name, Some(id))?;
+                let own = self.aggregate(id).clone();
+                self.refuse_move(&own.hosts, own.zone.as_deref(), zone.as_deref())?;
+                (self.aggregate(id).name, self.aggregate(id).zone) = (name, zone);
+            }
+            Change::SetMetadata { id, metadata } => {
+                let own = &mut self.aggregate(id).metadata;
+                for (key, value) in metadata {
+                    match value {
+                        Some(value) => own.insert(key, value),
+                        None => own.remove(&key),
+                    };
+                }
+            }
+            Change::AddHost { id, host } => {
+                let zone = self.aggregate(id).zone.clone();
+                refuse(!self.services.contains_key(&host), "no such host")?;
+                self.refuse_move(&BTreeSet::from([host.clone()]), None, zone.as_deref())?;
+                self.aggregate(id).hosts.insert(host);
+            }
+            Change::RemoveHost { id, host } => {
+                let zone = self.aggregate(id).zone.clone();
+                self.refuse_move(&BTreeSet::from([host.clone()]), zone.as_deref(), None)?;
+                self.aggregate(id).hosts.remove(&host);
+            }
+            Change::DeleteAggregate { id } => {
+                refuse(!self.aggregate(id).hosts.is_empty(), "it has hosts")?;
+                self.aggregates.retain(|one| one.id != id);
+            }
+        }
+        Ok(())
+    }
+
+    fn service(&mut self, id: &str) -> (&String, &mut Service) {
+        let mut services = self.services.iter_mut();
+        services.find(|(_, service)| service.id == id).unwrap()
+    }
+
+    fn aggregate(&mut self, id: u64) -> &mut Aggregate {
+        let mut aggregates = self.aggregates.iter_mut();
+        aggregates.find(|one| one.id == id).unwrap()
+    }
+
+    fn refuse_name(&self, name: &str, own: Option<u64>) -> Result<(), String> {
+        let mut others = self.aggregates.iter().filter(|one| Some(one.id) != own);
+        refuse(others.any(|one| one.name == name), "another has this name")
+    }
+
+    fn refuse_move(
+        &self,
+        hosts: &BTreeSet<String>,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<(), String> {
+        let servers = |host| self.occupants.get(host).map_or(0, |found| found.servers);
+        let has_servers = hosts.iter().any(|host| servers(host) > 0);
+        refuse(from != to && has_servers, "servers stay in their zone")
+    }
+}
+
+fn refuse(is_refused: bool, why: &str) -> Result<(), String> {
+    match is_refused {
+        true => Err(why.to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// A Nova.
+#[derive(Clone, Default)]
+pub struct Nova(Arc<Mutex<State>>);
+
+impl Nova {
+    /// Adds one to a cluster in which nova-compute of both nodes has registered.
+    pub fn connect(cluster: &mut Cluster) -> Self {
+        let nova = Self::default();
+        for node in ["node-a", "node-b"] {
+            nova.change(|state| {
+                let service = Service {
+                    id: format!("id-{node}"),
+                    is_up: true,
+                    disabled: None,
+                };
+                state.services.insert(node.to_owned(), service);
+            });
+        }
+        cluster.join(SYSTEM, nova.clone());
+        put_clouds(cluster);
+        nova
+    }
+
+    pub fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.0.lock().unwrap())
+    }
+
+    pub fn disabled(&self, node: &str) -> Option<String> {
+        self.change(|state| state.services[node].disabled.clone())
+    }
+
+    pub fn occupy(&self, node: &str, servers: u32, migrations: u32) {
+        let occupants = Occupants {
+            servers,
+            migrations,
+        };
+        self.change(|state| state.occupants.insert(node.to_owned(), occupants));
+    }
+}
+
+impl System for Nova {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let query: Query = serde_json::from_str(query).unwrap();
+        self.change(|state| {
+            state.access = Some(query.access);
+            if state.is_unreachable {
+                return None;
+            }
+            Some(match query.question {
+                Question::Services => json!(state.services),
+                Question::Aggregates => json!(state.aggregates),
+                Question::Occupants { host } => {
+                    state.asked.insert(host.clone());
+                    if state.silent.contains(&host) {
+                        return None;
+                    }
+                    json!(state.occupants.get(&host).copied().unwrap_or_default())
+                }
+            })
+        })
+    }
+
+    fn call(&mut self, call: &str) -> Result<(), String> {
+        let call: Call = serde_json::from_str(call).unwrap();
+        self.change(|state| {
+            state.calls += 1;
+            match state.is_unreachable {
+                true => Err("nova can't be reached".to_owned()),
+                false => state.change(call.change),
+            }
+        })
+    }
+}
+
+pub fn started() -> (Cluster, Nova) {
+    let mut cluster = cluster();
+    let nova = Nova::connect(&mut cluster);
+    settle(&mut cluster, "prod");
+    (cluster, nova)
+}
+
+/// Lets both controllers run, each after the other, until Nova's answers are old.
+pub fn later(cluster: &mut Cluster) -> [String; 3] {
+    for _ in 0..3 {
+        cluster.wait(SignedDuration::from_secs(15));
+        reconcile(cluster, "prod");
+    }
+    drained(cluster)
+}

@@ -1,0 +1,187 @@
+//! What hypervisors run, and which options reach them.
+
+use c5c3_api::neutron::NeutronSpec;
+use c5c3_api::nova::NovaSpec;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{Custom, Reason};
+use provider_openstack_fixtures::Cluster;
+use serde_json::{Value, json};
+
+use crate::{NOVA, change, running};
+
+/// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
+#[test]
+fn hypervisor_pool_operator_learns_where_neutron_is() {
+    let mut cluster = running();
+    let clouds = |cluster: &Cluster| {
+        let text = cluster.value("nova-cell1-compute", "clouds.yaml").unwrap();
+        let clouds: Value = serde_json::from_str(&text).unwrap();
+        clouds["clouds"]["nova"]["network_endpoint_override"].clone()
+    };
+    assert_eq!(clouds(&cluster), Value::Null);
+    let neutron = json!({
+        "apiVersion": "neutron.openstack.c5c3.io/v1alpha1",
+        "kind": "Neutron",
+        "metadata": { "name": "neutron", "namespace": "openstack" },
+        "spec": { "release": "2025.2", "ovn": {}, "tls": { "issuerRef": { "name": "ca" } } },
+    });
+    cluster.put_document::<Custom<NeutronSpec>>(&neutron.to_string());
+    let url = json!("https://neutron.openstack.svc.cluster.local:9696");
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["status"]["endpoint"] = url.clone();
+    });
+    let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    cluster.secret("neutron-tls", &[("ca.crt", "another authority")]);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(clouds(&cluster), url);
+    let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    assert_eq!(after, format!("another authority\n{before}"));
+}
+
+#[test]
+fn disks_of_servers_are_in_a_pool_in_ceph() {
+    let mut cluster = running();
+    let before = cluster.get::<Secret>("nova-cell1-compute").cloned();
+    change(&mut cluster, |spec| {
+        spec["ephemeral"] =
+            json!({ "pool": "prod-ephemeral", "cephSecretRef": { "name": "ceph" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    let reason = cluster.condition(&NOVA, "nova", "EphemeralStorageReady").1;
+    assert_eq!(reason, "Unsupported", "servers have disks on the hosts");
+    let compute = |cluster: &Cluster| cluster.get::<Secret>("nova-cell1-compute").cloned();
+    assert_eq!(compute(&cluster), before);
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+    cluster.change::<Custom<NovaSpec>>("nova", |nova| {
+        nova["status"]["disks"] = json!("Ceph");
+    });
+    cluster.settle(&NOVA, "nova");
+    let condition = cluster.condition(&NOVA, "nova", "EphemeralStorageReady");
+    assert_eq!(
+        condition.2,
+        "waits for Secret ceph with Ceph's configuration and key"
+    );
+    assert_eq!(
+        cluster.get::<Secret>("nova-cell1-compute").cloned(),
+        before,
+        "nova-compute keeps its configuration until the pool is known"
+    );
+    // nova-compute is root on nodes: it loads nothing that the Secret names.
+    let conf = "[global]\nmon host = [v2:192.0.2.1:3300,v1:192.0.2.1:6789]\nms_client_mode = secure\nlog_file = /etc/evil\n\
+                plugin_dir = /var/lib/nova/instances\nms_mon_client_mode = secure;include /etc/shadow`\n";
+    cluster.secret(
+        "ceph",
+        &[
+            ("userID", "prod-nova"),
+            (
+                "keyring",
+                "[client.other]\nkey = other\n[client.prod-nova]\n\tkey = AQ==\n",
+            ),
+            ("ceph.conf", conf),
+        ],
+    );
+    cluster.settle(&NOVA, "nova");
+    let file = |name: &str| cluster.value("nova-cell1-compute", name);
+    let uuid = "4a893e2d-2b0e-8be5-b6c8-6993ad907170";
+    let config = file("nova.conf").unwrap();
+    for line in [
+        "images_type = rbd",
+        "images_rbd_pool = prod-ephemeral",
+        "images_rbd_ceph_conf = /etc/nova/config/ceph.conf",
+        "rbd_user = prod-nova",
+        &format!("rbd_secret_uuid = {uuid}"),
+    ] {
+        assert!(config.lines().any(|own| own == line), "{line}: {config}");
+    }
+    assert_eq!(file(&format!("ceph-key-{uuid}")).as_deref(), Some("AQ=="));
+    assert_eq!(
+        file("ceph.keyring").as_deref(),
+        Some("[client.prod-nova]\nkey = AQ==\n")
+    );
+    assert_eq!(
+        file("ceph.conf").as_deref(),
+        Some(
+            "[global]\nmon_host = [v2:192.0.2.1:3300,v1:192.0.2.1:6789]\nms_client_mode = secure\n\n[client.prod-nova]\n\
+             keyring = /etc/nova/config/ceph.keyring\n"
+        )
+    );
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+/// Whoever writes a Nova must not become root on hypervisors.
+#[rstest::rstest]
+#[case("nova_sys_admin", "helper_command", "sh -c evil")]
+#[case("privsep_osbrick", "helper_command", "sh -c evil")]
+#[case("vif_plug_ovs_privileged", "user", "root")]
+#[case("privsep", "capabilities", "CAP_SYS_ADMIN")]
+#[case("DEFAULT", "instances_path", "/etc")]
+#[case("DEFAULT", "virt_mkfs", "default=sh -c evil")]
+#[case("DEFAULT", "mkisofs_cmd", "evil")]
+#[case("DEFAULT", "rootwrap_config", "/tmp/rootwrap.conf")]
+#[case("DEFAULT", "compute_driver", "evil.Driver")]
+#[case("DEFAULT", "resize_fs_using_block_device", "true")]
+#[case("libvirt", "connection_uri", "qemu+ssh://evil/system")]
+#[case("libvirt", "snapshots_directory", "/etc")]
+#[case("libvirt", "rng_dev_path", "/dev/sda")]
+#[case("libvirt", "inject_partition", "-1")]
+#[case("libvirt", "live_migration_with_native_tls", "false")]
+#[case("libvirt", "cpu_mode", "$my_ip")]
+#[case("pci", "device_spec", "{\"address\": \"*\"}")]
+#[case("pci", "passthrough_whitelist", "{\"address\": \"*\"}")]
+#[case("os_vif_ovs", "ovsdb_connection", "tcp:192.0.2.1:6640")]
+#[case("workarounds", "disable_deep_image_inspection", "true")]
+#[case("DEFAULT", "reserved_host_memory_mb", "0")]
+fn extra_config_refuses_what_is_dangerous_on_hypervisors(
+    #[case] section: &str,
+    #[case] option: &str,
+    #[case] value: &str,
+) {
+    let mut cluster = running();
+    let before = cluster.value("nova-cell1-compute", "nova.conf");
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({ section: { option: value } })
+    });
+    let Err(failure) = cluster.compose(&NOVA, "nova") else {
+        panic!("[{section}] {option} is accepted");
+    };
+    assert_eq!(failure.reason(), Reason::OwnedByOperator);
+    let message = failure.to_string();
+    assert!(message.contains("as root on hypervisors"), "{message}");
+    assert_eq!(cluster.value("nova-cell1-compute", "nova.conf"), before);
+}
+
+#[test]
+fn hypervisors_take_harmless_options_alone() {
+    let mut cluster = running();
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({
+            "DEFAULT": { "cpu_allocation_ratio": "4.0", "default_availability_zone": "here" },
+            "api": { "max_limit": "10" },
+            "compute": { "cpu_shared_set": "0-7" },
+            "glance": { "api_servers": "http://192.0.2.1", "insecure": "true", "num_retries": "5" },
+            "key_manager": { "backend": "evil.Manager" },
+            "libvirt": { "cpu_mode": "none", "hw_machine_type": "x86_64=pc" },
+        })
+    });
+    cluster.settle(&NOVA, "nova");
+    let file = cluster.value("nova-cell1-compute", "nova.conf").unwrap();
+    let has = |text: &str| file.lines().any(|line| line == text);
+    for taken in [
+        "cpu_allocation_ratio = 4.0",
+        "cpu_shared_set = 0-7",
+        "num_retries = 5",
+        "cpu_mode = none",
+        "hw_machine_type = x86_64=pc",
+    ] {
+        assert!(has(taken), "{taken}");
+    }
+    for left in [
+        "default_availability_zone",
+        "max_limit",
+        "api_servers",
+        "insecure",
+        "evil",
+    ] {
+        assert!(!file.contains(left), "{left}");
+    }
+}

@@ -1,0 +1,243 @@
+//! The driver of Neutron, against a server that answers as Keystone and Neutron do.
+
+#![cfg(test)]
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use c5c3_api::control_plane::ExternalNetwork;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use provider_control_plane::credentials::keystone;
+use provider_control_plane::credentials::neutron::{Access, Call, Change, Query, Question};
+use provider_openstack_driver::Neutron;
+use provider_runtime::{Driver, DriverError};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+type Test = Result<(), Box<dyn Error>>;
+
+/// What the server was asked to change, one line each.
+type Log = Arc<Mutex<Vec<String>>>;
+
+fn answer(request: &str) -> (u16, Value) {
+    match request {
+        "POST /v3/auth/tokens" => (
+            201,
+            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
+        ),
+        "GET /v2.0/networks?router:external=true&name=internet" => (
+            200,
+            json!({ "networks": [{
+                "id": "n1", "name": "internet", "provider:network_type": "vlan",
+                "provider:physical_network": "physnet1", "provider:segmentation_id": 100,
+            }] }),
+        ),
+        "GET /v2.0/networks?project_id=p1&name=default" => (
+            200,
+            json!({ "networks": [{
+                "id": "n2", "name": "default", "provider:network_type": "geneve",
+                "provider:physical_network": null, "provider:segmentation_id": 16_000_000,
+            }] }),
+        ),
+        "GET /v2.0/subnets?network_id=n1" => (
+            200,
+            json!({ "subnets": [
+                { "id": "s1", "cidr": "203.0.113.0/24", "allocation_pools": [
+                    { "start": "203.0.113.10", "end": "203.0.113.19" },
+                ] },
+                { "id": "s6", "cidr": "2001:db8::/64", "allocation_pools": [
+                    { "start": "2001:db8::2", "end": "2001:db8::9" },
+                ] },
+            ] }),
+        ),
+        "GET /v2.0/subnets?network_id=n2" => (200, json!({ "subnets": [] })),
+        "GET /v2.0/routers?project_id=p1&name=default" => {
+            (200, json!({ "routers": [{ "id": "r1" }] }))
+        }
+        "GET /v2.0/ports?device_id=r1" => (
+            200,
+            json!({ "ports": [
+                { "fixed_ips": [{ "subnet_id": "s1", "ip_address": "203.0.113.10" }] },
+                { "fixed_ips": [{ "subnet_id": "s2", "ip_address": "192.168.0.1" }] },
+            ] }),
+        ),
+        "POST /v2.0/networks" | "POST /v2.0/subnets" | "POST /v2.0/routers" => (201, json!({})),
+        "PUT /v2.0/subnets/s1" | "PUT /v2.0/routers/r1/add_router_interface" => (200, json!({})),
+        _ => (404, json!({})),
+    }
+}
+
+async fn respond(
+    log: Log,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let line = format!("{} {}", request.method(), request.uri());
+    let (status, body) = answer(&line);
+    let content = request.into_body().collect().await;
+    let content = content.map(|body| body.to_bytes()).unwrap_or_default();
+    if !line.starts_with("GET") && !line.ends_with("/auth/tokens") {
+        // In the order of the names.
+        let content: BTreeMap<String, Value> = serde_json::from_slice(&content).unwrap();
+        log.lock()
+            .unwrap()
+            .push(format!("{line} {}", json!(content)));
+    }
+    let response = Response::builder()
+        .status(status)
+        .header("x-subject-token", "token");
+    Ok(response.body(Full::from(body.to_string())).unwrap())
+}
+
+/// A server, and how it is reached.
+async fn server() -> Result<(Access, Log), Box<dyn Error>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let log = Log::default();
+    let logged = Arc::clone(&log);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let log = Arc::clone(&logged);
+            let service = service_fn(move |request| respond(Arc::clone(&log), request));
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    let clouds = json!({ "clouds": { "openstack": { "auth": {
+        "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret",
+    } } } });
+    let keystone = keystone::Access {
+        clouds: clouds.to_string(),
+        cloud: "openstack".to_owned(),
+        ca: None,
+    };
+    Ok((Access { keystone, url }, log))
+}
+
+async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
+    let access = access.clone();
+    let query = json!(Query { access, question }).to_string();
+    Neutron::default().observe(&query).await
+}
+
+#[tokio::test]
+async fn external_networks_are_read_with_their_vlan_and_addresses() -> Test {
+    let (access, _) = server().await?;
+    let name = "internet".to_owned();
+    assert_eq!(
+        observe(&access, Question::External { name }).await?,
+        json!({
+            "networks": [{
+                "id": "n1", "physical_network": "physnet1", "vlan": 100, "subnets": [
+                    { "id": "s1", "cidr": "203.0.113.0/24", "pools": [
+                        { "start": "203.0.113.10", "end": "203.0.113.19" },
+                    ] },
+                    { "id": "s6", "cidr": "2001:db8::/64", "pools": [] },
+                ],
+            }],
+            "routers": [],
+        })
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn networks_and_routers_of_a_project_are_read() -> Test {
+    let (access, _) = server().await?;
+    let (project, name) = ("p1".to_owned(), "default".to_owned());
+    assert_eq!(
+        observe(&access, Question::Project { project, name }).await?,
+        json!({
+            "networks": [{ "id": "n2", "physical_network": null, "vlan": null, "subnets": [] }],
+            "routers": [{ "id": "r1", "subnets": ["s1", "s2"] }],
+        })
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn networks_are_created_as_the_control_plane_says() -> Test {
+    let (access, log) = server().await?;
+    let network: ExternalNetwork = serde_json::from_value(json!({
+        "physicalNetwork": "physnet1",
+        "vlan": 100,
+        "subnet": {
+            "cidr": "203.0.113.0/24", "gateway": "203.0.113.1",
+            "allocationPools": [{ "start": "203.0.113.10", "end": "203.0.113.19" }],
+        },
+    }))?;
+    let flat = ExternalNetwork {
+        vlan: None,
+        ..network.clone()
+    };
+    let (name, project) = ("internet".to_owned(), "p1".to_owned());
+    let default = "default".to_owned();
+    let (subnet, pools) = (
+        network.subnet.clone(),
+        network.subnet.allocation_pools.clone(),
+    );
+    let changes = [
+        Change::CreateExternalNetwork {
+            name: name.clone(),
+            network,
+        },
+        Change::CreateExternalNetwork {
+            name: name.clone(),
+            network: flat,
+        },
+        Change::CreateExternalSubnet {
+            network: "n1".to_owned(),
+            name,
+            subnet,
+            dhcp: false,
+        },
+        Change::SetPools {
+            subnet: "s1".to_owned(),
+            pools,
+        },
+        Change::CreateNetwork {
+            project: project.clone(),
+            name: default.clone(),
+        },
+        Change::CreateSubnet {
+            project: project.clone(),
+            network: "n2".to_owned(),
+            name: default.clone(),
+            cidr: "192.168.0.0/24".parse()?,
+        },
+        Change::CreateRouter {
+            project,
+            name: default,
+            external: "n1".to_owned(),
+        },
+        Change::Connect {
+            router: "r1".to_owned(),
+            subnet: "s2".to_owned(),
+        },
+    ];
+    for change in changes {
+        let access = access.clone();
+        let call = json!(Call { access, change }).to_string();
+        Neutron::default().call(&call).await?;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            r#"POST /v2.0/networks {"network":{"name":"internet","router:external":true,"shared":false,"provider:network_type":"vlan","provider:physical_network":"physnet1","provider:segmentation_id":100}}"#,
+            r#"POST /v2.0/networks {"network":{"name":"internet","router:external":true,"shared":false,"provider:network_type":"flat","provider:physical_network":"physnet1"}}"#,
+            r#"POST /v2.0/subnets {"subnet":{"name":"internet","network_id":"n1","ip_version":4,"cidr":"203.0.113.0/24","gateway_ip":"203.0.113.1","allocation_pools":[{"start":"203.0.113.10","end":"203.0.113.19"}],"enable_dhcp":false}}"#,
+            r#"PUT /v2.0/subnets/s1 {"subnet":{"allocation_pools":[{"start":"203.0.113.10","end":"203.0.113.19"}]}}"#,
+            r#"POST /v2.0/networks {"network":{"project_id":"p1","name":"default"}}"#,
+            r#"POST /v2.0/subnets {"subnet":{"project_id":"p1","name":"default","network_id":"n2","ip_version":4,"cidr":"192.168.0.0/24"}}"#,
+            r#"POST /v2.0/routers {"router":{"project_id":"p1","name":"default","external_gateway_info":{"network_id":"n1"}}}"#,
+            r#"PUT /v2.0/routers/r1/add_router_interface {"subnet_id":"s2"}"#,
+        ]
+    );
+    Ok(())
+}

@@ -1,0 +1,316 @@
+//! Users of databases and message buses, and how one replaces another while pods use both.
+//!
+//! The first user's Secret is, for instance, `glance-db-credentials`, the second's `glance-db-credentials-2`. A Secret is generated
+//! when a CredentialRotation asks for it, and never changes. Pods get the newest user that can log in. An older one is deleted once
+//! no pod or Job can have its password. All of it is read from the observed state, so a restart forgets nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use c5c3_api::credential_rotation::RotationType;
+use c5c3_api::parts;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use provider_composer::{
+    DesiredState, Generated, Key, Live, Lookup, ObservedState, Progress, Reason, Resource,
+    ResourceKind, Retention,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::awaited::Awaited;
+use crate::manifest::{Kind, Manifest, mariadb, rabbitmq};
+use crate::rotations::{Rotations, number, numbered};
+use crate::service::{INSTANCE, Service};
+use crate::succession::Succession;
+
+/// What the objects of a user are called besides the first, before its number.
+const SUFFIX: &str = "credentials";
+
+/// A user, by its number.
+pub(crate) struct User {
+    pub(crate) number: u32,
+    /// The Secret with its name and password.
+    pub(crate) secret: String,
+    /// The name of its objects in this cluster.
+    pub(crate) object: String,
+}
+
+/// The users of one database or message bus.
+pub(crate) struct Users<'a> {
+    service: &'a Service<'a>,
+    type_: RotationType,
+    object: &'a str,
+    secrets: Succession<'a>,
+}
+
+impl<'a> Users<'a> {
+    /// Observes the users whose first has this Secret and these objects. An older Secret is kept as long as its user exists.
+    ///
+    /// # Errors
+    /// The Secrets can't be read.
+    pub(crate) fn of(
+        (service, type_): (&'a Service<'a>, RotationType),
+        (secret, object): (&'a str, &'a str),
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Awaited<Self> {
+        let users = Self {
+            service,
+            type_,
+            object,
+            secrets: Succession::of(observed, service.namespace, secret)?,
+        };
+        let newest = users.secrets.newest();
+        for number in users.secrets.generated() {
+            let user = users.user(number);
+            if number == newest || !observed.object(&users.key(&user)).is_missing() {
+                users.secrets.keep(number, desired);
+            }
+        }
+        Ok(users)
+    }
+
+    /// The newest user, which pods have or get.
+    pub(crate) fn newest(&self) -> User {
+        self.user(self.secrets.newest())
+    }
+
+    /// The user that pods get for now: the newest that is ready. Where none is, the newest.
+    pub(crate) fn in_use(&self, is_ready: impl Fn(&User) -> bool) -> User {
+        let newest = self.newest();
+        if newest.number == 1 || is_ready(&newest) {
+            return newest;
+        }
+        let older: Vec<User> = self.older().filter(is_ready).collect();
+        let best = older.into_iter().max_by_key(|user| user.number);
+        best.unwrap_or(newest)
+    }
+
+    /// The users that the newest replaces.
+    pub(crate) fn older(&self) -> impl Iterator<Item = User> + '_ {
+        self.secrets.older().map(|number| self.user(number))
+    }
+
+    /// Generates the Secret of the next user if a rotation asks for it, and no other service has the `present` user: it would lose it.
+    /// A condition says why it isn't generated. `usual` is the first user's usual name, and `key` that of the password in its Secret.
+    pub(crate) fn generate(
+        &self,
+        (usual, key, present): (&str, &str, &str),
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        let next = match self.next(present, observed) {
+            Ok(Some(next)) => next,
+            Ok(None) => return,
+            Err(awaited) => return desired.conditions.note(exclusive(self.type_), &awaited),
+        };
+        // No database and no cell has a name with a dot.
+        let mut generated = Generated::credentials(&format!("{usual}.{next}"));
+        if let Some(password) = generated.values.remove("password") {
+            generated.values.insert(key.to_owned(), password);
+        }
+        if self.type_ == RotationType::DatabaseUser {
+            let watch = mariadb::WATCH.to_owned();
+            generated.labels.insert(watch, String::new());
+        }
+        generated.retention = Retention::WhileWanted;
+        self.secrets.generate(next, generated, desired);
+    }
+
+    /// The number of the user that a rotation asks for.
+    ///
+    /// # Errors
+    /// Another service has the `present` user too, or it isn't known whether one has.
+    fn next(&self, present: &str, observed: &ObservedState<'_>) -> Awaited<Option<u32>> {
+        let Service {
+            namespace, name, ..
+        } = *self.service;
+        let unknown = |message| Progress::Unknown { message };
+        let rotations = Rotations::of(observed, namespace, name, self.type_);
+        let next = rotations.map_err(unknown)?.next();
+        let Some(next) = next.filter(|next| *next > self.newest().number) else {
+            return Ok(None);
+        };
+        let other = match self.type_ {
+            RotationType::MessagingUser => self.other(present, observed, |live| {
+                let grantee: rabbitmq::Grantee = live.body.spec;
+                grantee.name(namespace, observed)
+            }),
+            _ => self.other(present, observed, |live| {
+                let account: mariadb::Account = live.body.spec;
+                Ok(account.name.or(Some(live.metadata.name)))
+            }),
+        };
+        match other.map_err(unknown)? {
+            None => Ok(Some(next)),
+            Some(other) => Err(Progress::failed(
+                Reason::UserShared,
+                format!(
+                    "{other} is of the user {present} too, which a rotation of {name} deletes: give it another user, and the \
+                     rotation goes on; until then the present user stays in use"
+                ),
+            )),
+        }
+    }
+
+    /// An object that isn't of this service, and is of the `present` user. `named` says which user an object is of.
+    fn other<S: Kind + DeserializeOwned>(
+        &self,
+        present: &str,
+        observed: &ObservedState<'_>,
+        named: impl Fn(Live<Manifest<S>>) -> Result<Option<String>, String>,
+    ) -> Result<Option<Key>, String> {
+        let service = self.service;
+        let all = match observed.list::<Manifest<S>>(service.namespace, &[]) {
+            Lookup::Found(all) => all,
+            Lookup::Missing => Vec::new(),
+            Lookup::Unknown(why) => return Err(why),
+        };
+        for live in all {
+            let instance = live.metadata.labels.get(INSTANCE);
+            let is_other = instance.map(String::as_str) != Some(service.name);
+            let key = Key::of::<Manifest<S>>(service.namespace, &live.metadata.name);
+            if is_other && named(live)?.as_deref() == Some(present) {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    fn user(&self, number: u32) -> User {
+        User {
+            number,
+            secret: self.secrets.secret(number),
+            object: match number {
+                1 => self.object.to_owned(),
+                _ => numbered(&format!("{}-{SUFFIX}", self.object), number),
+            },
+        }
+    }
+
+    fn key(&self, user: &User) -> Key {
+        let [kind, _] = kinds(self.type_);
+        Key::new(kind, self.service.namespace, &user.object)
+    }
+}
+
+/// The condition of a service that says why a rotation of this type doesn't begin: another service may have its users.
+pub const fn exclusive(type_: RotationType) -> &'static str {
+    match type_ {
+        RotationType::MessagingUser => "MessagingUsersExclusive",
+        _ => "DatabaseUsersExclusive",
+    }
+}
+
+/// The kinds that a user consists of in its server, first the user itself.
+const fn kinds(type_: RotationType) -> [ResourceKind; 2] {
+    match type_ {
+        RotationType::MessagingUser => [
+            Manifest::<rabbitmq::User>::KIND,
+            Manifest::<rabbitmq::Permission>::KIND,
+        ],
+        _ => [
+            Manifest::<mariadb::User>::KIND,
+            Manifest::<mariadb::Grant>::KIND,
+        ],
+    }
+}
+
+/// Whether a Job is created now, or a CronJob has started one that runs.
+pub(crate) fn are_used_by_jobs(observed: &ObservedState<'_>, desired: &DesiredState) -> bool {
+    let mut composed = desired.objects.keys();
+    composed.any(|key| {
+        key.kind == Job::KIND || (key.kind == CronJob::KIND && !is_idle(&observed.object(key)))
+    })
+}
+
+fn is_idle(job: &Lookup<Arc<Value>>) -> bool {
+    match job {
+        Lookup::Found(job) => {
+            let active = job.pointer("/status/active").and_then(Value::as_array);
+            active.is_none_or(Vec::is_empty)
+        }
+        Lookup::Missing => true,
+        Lookup::Unknown(_) => false,
+    }
+}
+
+/// Whether a user is kept: pods get another one than the newest, or it isn't known which one they have.
+pub(crate) fn are_kept(desired: &DesiredState) -> bool {
+    let all = [RotationType::DatabaseUser, RotationType::MessagingUser];
+    let all = all.map(|type_| kinds(type_)[0]);
+    desired.kept.iter().any(|key| all.contains(&key.kind))
+}
+
+/// Keeps the users that pods may need, and reports all. Unless it is `settled` that pods have the newest ones, all are kept; and then
+/// those that a rotation still names. The others are deleted.
+pub(crate) fn retire(
+    service: &Service<'_>,
+    type_: RotationType,
+    settled: bool,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Option<parts::Users> {
+    let suffixes = match type_ {
+        RotationType::MessagingUser => service.definition.buses,
+        _ => service.definition.databases,
+    };
+    if suffixes.is_empty() {
+        return None;
+    }
+    let [user, _] = kinds(type_);
+    let composed = desired.objects.keys().filter(|key| key.kind == user);
+    let composed: BTreeSet<u32> = composed.map(|key| number_of(&key.name)).collect();
+    let newest = composed.last().copied();
+    let is_named = || {
+        let rotations = Rotations::of(observed, service.namespace, service.name, type_);
+        rotations.map_or(true, |rotations| {
+            rotations.named().any(|number| Some(number) < newest)
+        })
+    };
+    // A database or bus that was added after a rotation has a first user, which isn't one that another replaces.
+    let mut numbers: BTreeSet<u32> = match settled {
+        true => newest.into_iter().collect(),
+        false => composed,
+    };
+    if !settled || is_named() {
+        let labels = service.labels();
+        let labels: Vec<(&str, &str)> = labels
+            .iter()
+            .map(|(label, value)| (label.as_str(), value.as_str()))
+            .collect();
+        for kind in kinds(type_) {
+            let found = observed.keys(kind, service.namespace, &labels).found();
+            for key in found.into_iter().flatten() {
+                if !settled || !desired.objects.contains_key(&key) {
+                    numbers.insert(number_of(&key.name));
+                }
+                desired.keep(key);
+            }
+        }
+    }
+    let newest = newest.filter(|_| settled);
+    (!numbers.is_empty()).then(|| parts::Users {
+        numbers: numbers.into_iter().collect(),
+        in_use: newest,
+    })
+}
+
+/// The number of the user whose objects have this name.
+fn number_of(object: &str) -> u32 {
+    let last = object.rsplit_once('-');
+    let first = last.and_then(|(first, _)| first.strip_suffix(SUFFIX));
+    let number = first.and_then(|first| number(&format!("{first}{SUFFIX}"), object));
+    number.unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_a_user_is_that_in_the_name_of_its_objects() {
+        let numbers = ["glance", "nova-cell-2", "nova-cell-2-credentials-13"].map(number_of);
+        assert_eq!(numbers, [1, 1, 13]);
+    }
+}

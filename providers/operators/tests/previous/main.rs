@@ -1,0 +1,88 @@
+//! Operators that take over a control plane of the previous version, and give it back.
+//!
+//! `control-plane.jsonl` is a running control plane with everything in it, as the operators of the commit in its first line left it. It
+//! stands for the control planes that users have. Write it again when a version is released, or when a change needs a step that
+//! docs/upgrade.md asks of users:
+//!
+//! ```sh
+//! DUMP_OF=$(git rev-parse --short HEAD) cargo test -p provider-operators --test previous
+//! ```
+
+#![cfg(test)]
+
+mod older;
+mod scene;
+mod witness;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use provider_composer::Key;
+use provider_composer_testing::Cluster;
+use provider_composer_testing::dump::Dump;
+use provider_composer_testing::stored::composed;
+use provider_operators::control_plane_operators;
+use serde_json::Value;
+
+use scene::{Scene, problems};
+use witness::Witness;
+
+/// The previous control plane, written by today's operators first if that is asked for.
+static PREVIOUS: LazyLock<Arc<Dump>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/previous");
+    let file = folder.join("control-plane.jsonl");
+    if let Ok(commit) = std::env::var("DUMP_OF") {
+        let documents = fs::read_to_string(folder.join("control-plane.yaml"));
+        let scene = Scene::running(&documents.unwrap());
+        assert_ready(&scene.cluster);
+        let lines = Dump::of(&scene.cluster, &commit).lines();
+        fs::write(&file, lines.unwrap()).unwrap();
+    }
+    let lines = fs::read_to_string(&file).unwrap();
+    Arc::new(Dump::read(&lines).unwrap())
+});
+
+fn assert_ready(cluster: &Cluster) {
+    assert_eq!(problems(cluster), Vec::<String>::new());
+}
+
+/// What is wanted of each object.
+fn wanted(cluster: &Cluster) -> BTreeMap<Key, Value> {
+    let objects = cluster.objects().iter();
+    objects
+        .map(|(key, object)| (key.clone(), composed(object)))
+        .collect()
+}
+
+#[test]
+fn previous_control_plane_stays_ready_and_loses_nothing() {
+    let dump = &PREVIOUS;
+    let (mut scene, witness) = (Scene::restored(dump), Witness::of(dump));
+    assert_ready(&scene.cluster);
+    scene.settle(&control_plane_operators(), &mut |cluster| {
+        assert_ready(cluster);
+        witness.check(cluster);
+    });
+}
+
+#[test]
+fn control_plane_loses_nothing_to_the_previous_version_and_comes_back() {
+    let dump = &PREVIOUS;
+    let (mut scene, witness) = (Scene::restored(dump), Witness::of(dump));
+    scene.settle(&control_plane_operators(), &mut |_| ());
+    let upgraded = wanted(&scene.cluster);
+
+    let data = Witness::of_data(&scene.cluster);
+    scene.settle(&older::operators(dump), &mut |cluster| {
+        witness.check(cluster);
+        data.check(cluster);
+    });
+
+    scene.settle(&control_plane_operators(), &mut |cluster| {
+        assert_ready(cluster);
+        witness.check(cluster);
+    });
+    assert_eq!(wanted(&scene.cluster), upgraded);
+}

@@ -1,0 +1,360 @@
+//! An OVNCluster and its OVNChassis in a cluster in memory.
+
+#![cfg(test)]
+
+mod chassis;
+mod killed;
+mod members;
+
+use std::sync::{Arc, Mutex};
+
+use provider_composer::{Custom, Key, Resource, ResourceKind, Subject};
+use provider_composer_testing::{Cluster, System};
+use provider_ovn::{OvnCluster, ovsdb};
+use serde_json::{Value, json};
+
+use c5c3_api::ovn_chassis::OvnChassisSpec;
+use c5c3_api::ovn_cluster::OvnClusterSpec;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
+
+const NAMESPACE: &str = "openstack";
+
+/// A southbound database that notes which nodes are removed from it.
+#[derive(Clone, Default)]
+struct Southbound {
+    chassis: Value,
+    removed: Arc<Mutex<Vec<String>>>,
+}
+
+impl System for Southbound {
+    fn answer(&self, query: &str) -> Option<Value> {
+        let query: ovsdb::Query = serde_json::from_str(query).ok()?;
+        let members = query.access.members.keys().map(|pod| {
+            let is_first = pod.ends_with("-0");
+            let index = if is_first { 12 } else { 10 };
+            let member = json!({ "connected": true, "leader": is_first, "index": index });
+            (pod.clone(), member)
+        });
+        let removed = self.removed.lock().ok()?;
+        let mut chassis = self.chassis.clone();
+        if let Some(chassis) = chassis.as_object_mut() {
+            chassis.retain(|name, _| query.chassis && !removed.contains(name));
+        }
+        Some(json!({
+            "members": members.collect::<serde_json::Map<_, _>>(),
+            "sequence": 7,
+            "chassis": chassis,
+        }))
+    }
+
+    fn call(&mut self, call: &str) -> Result<(), String> {
+        let removal: ovsdb::Removal = serde_json::from_str(call).unwrap();
+        self.removed.lock().unwrap().push(removal.system_id);
+        Ok(())
+    }
+}
+
+/// A cluster with an OVNCluster `ovn`, and certificates in the Secret `ovn-tls`.
+struct Stage {
+    cluster: Cluster,
+    southbound: Southbound,
+}
+
+impl Stage {
+    fn new(spec: Value) -> Self {
+        let mut cluster = Cluster::default();
+        let southbound = Southbound {
+            chassis: json!({ "node-1": {
+                "hostname": "node-1", "address": "192.0.2.9", "options": "enable-chassis-as-gw",
+                "mappings": "physnet1:br-ex", "sequence": 7, "timestamp": 1_769_903_940_000_i64,
+            } }),
+            ..Southbound::default()
+        };
+        cluster.join(ovsdb::SYSTEM, southbound.clone());
+        let keys = json!({ "ca.crt": "Y2E=", "tls.crt": "Y3J0", "tls.key": "a2V5" });
+        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": keys });
+        for name in ["ovn-tls", "ovn-chassis-tls"] {
+            cluster.put(&key::<Secret>(name), &secret);
+        }
+        let mut stage = Self {
+            cluster,
+            southbound,
+        };
+        stage.change(spec);
+        stage
+    }
+
+    fn change(&mut self, spec: Value) {
+        let resource = json!({
+            "metadata": { "name": "ovn", "namespace": NAMESPACE },
+            "spec": spec,
+        });
+        self.cluster.put(&subject(), &resource);
+    }
+
+    fn node(&mut self, name: &str, labels: Value) {
+        let node = json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": { "name": name, "labels": labels },
+            "status": { "addresses": [{ "type": "InternalIP", "address": "192.0.2.1" }] },
+        });
+        self.cluster.put(&Key::of::<Node>("", name), &node);
+        self.cluster
+            .set_status(&Key::of::<Node>("", name), node["status"].clone());
+    }
+
+    fn reconcile(&mut self) {
+        self.cluster.settle(&OvnCluster, &subject());
+    }
+
+    /// Lets these members of a database be ready, and no others.
+    fn ready(&mut self, database: &str, ready: &[usize]) {
+        let set = key::<StatefulSet>(&format!("ovn-{database}"));
+        let spec = self.cluster.get(&set).unwrap()["spec"].clone();
+        let generation = self.cluster.get(&set).unwrap()["metadata"]["generation"].clone();
+        for ordinal in 0..9 {
+            let pod = key::<Pod>(&format!("ovn-{database}-{ordinal}"));
+            let object = json!({
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": { "labels": spec["template"]["metadata"]["labels"] },
+            });
+            self.cluster.delete(&pod);
+            if ready.contains(&ordinal) {
+                self.cluster.put(&pod, &object);
+                let ready = json!([{ "type": "Ready", "status": "True" }]);
+                self.cluster
+                    .set_status(&pod, json!({ "conditions": ready }));
+            }
+        }
+        let status = json!({
+            "observedGeneration": generation,
+            "replicas": spec["replicas"],
+            "updatedReplicas": spec["replicas"],
+            "readyReplicas": ready.len(),
+        });
+        self.cluster.set_status(&set, status);
+    }
+
+    fn northd_is_available(&mut self) {
+        let northd = key::<Deployment>("ovn-northd");
+        let live = self.cluster.get(&northd).unwrap();
+        let status = json!({
+            "observedGeneration": live["metadata"]["generation"],
+            "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+        });
+        self.cluster.set_status(&northd, status);
+    }
+
+    /// Three members of each database and northd.
+    fn serve(&mut self) {
+        self.reconcile();
+        self.ready("nb", &[0, 1, 2]);
+        self.ready("sb", &[0, 1, 2]);
+        self.northd_is_available();
+        self.reconcile();
+    }
+
+    fn field(&self, key: &Key, pointer: &str) -> Value {
+        let object = self.cluster.get(key);
+        object
+            .and_then(|object| object.pointer(pointer))
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    /// Pods of the northbound database, and members that stay.
+    fn scale(&self) -> (Value, Value) {
+        let set = key::<StatefulSet>("ovn-nb");
+        let settings = key::<ConfigMap>("ovn-nb-cluster");
+        (
+            self.field(&set, "/spec/replicas"),
+            self.field(&settings, "/data/replicas"),
+        )
+    }
+
+    /// Each condition's status, reason and message.
+    fn conditions(&self) -> Vec<String> {
+        let conditions = self.field(&subject(), "/status/conditions");
+        let conditions = conditions.as_array().cloned().unwrap_or_default();
+        let line = |condition: &Value| {
+            let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}", text("type"), text("reason"), text("message"))
+        };
+        conditions.iter().map(line).collect()
+    }
+}
+
+fn key<T: Resource>(name: &str) -> Key {
+    Key::of::<T>(NAMESPACE, name)
+}
+
+fn subject() -> Key {
+    key::<Subject<OvnClusterSpec>>("ovn")
+}
+
+fn chassis(name: &str) -> Key {
+    key::<Custom<OvnChassisSpec>>(name)
+}
+
+fn hypervisor() -> Value {
+    json!({ "node-role.kubernetes.io/hypervisor": "", "zone": "a" })
+}
+
+#[test]
+fn ovn_cluster_is_composed() {
+    let mut stage = Stage::new(json!({
+        "relay": { "replicas": 2 },
+        "backup": {},
+        "chassis": {
+            "bridgeMappings": [{ "physicalNetwork": "external", "bridge": "br-ex" }],
+            "gatewayNodeSelector": { "zone": "a" },
+        },
+    }));
+    stage.node("node-1", hypervisor());
+    stage.node("node-2", json!({}));
+    stage.serve();
+    let given = [
+        subject(),
+        key::<Secret>("ovn-tls"),
+        Key::of::<Node>("", "node-1"),
+    ];
+    let pods = |kind: ResourceKind| [Pod::KIND, Node::KIND].contains(&kind);
+    let objects = stage.cluster.objects().iter();
+    let objects = objects.filter(|(key, _)| !given.contains(key) && !pods(key.kind));
+    let objects: serde_json::Map<_, _> = objects
+        .map(|(key, object)| {
+            let mut object = Value::clone(object);
+            for field in ["metadata", "status"] {
+                object.as_object_mut().unwrap().remove(field);
+            }
+            if let Some(Value::Object(data)) = object.get_mut("data") {
+                data.retain(|name, _| !name.ends_with(".sh"));
+            }
+            (key.to_string(), object)
+        })
+        .collect();
+    insta::assert_yaml_snapshot!(objects);
+    insta::assert_yaml_snapshot!(stage.field(&subject(), "/status"));
+}
+
+#[test]
+fn cert_manager_issues_certificates_of_servers_clients_and_nodes() {
+    let issuer = json!({ "name": "internal", "kind": "ClusterIssuer" });
+    let mut stage = Stage::new(json!({ "tls": { "issuerRef": issuer } }));
+    stage.reconcile();
+    let objects = stage.cluster.objects().iter();
+    let certificates = objects.filter(|(key, _)| key.kind.kind == "Certificate");
+    let certificates: Vec<_> = certificates.map(|(_, object)| &object["spec"]).collect();
+    insta::assert_yaml_snapshot!(certificates);
+}
+
+#[test]
+fn missing_certificate_is_named_and_nothing_runs_without_it() {
+    let mut stage = Stage::new(json!({ "tls": { "certSecretRef": { "name": "other" } } }));
+    stage.reconcile();
+    let waits = "WaitingForSecret waits for Secret other with certificate, key and ca.crt of OVN: create it, or set \
+                 tls.issuerRef (of a ControlPlane: global.tls.internalIssuerRef)";
+    let expected = [
+        "NorthboundReady",
+        "SouthboundReady",
+        "ControllersReady",
+        "Ready",
+        "Reconciling",
+    ];
+    let expected = expected.map(|type_| format!("{type_} {waits}"));
+    assert_eq!(stage.conditions(), expected);
+    assert_eq!(stage.cluster.get(&key::<StatefulSet>("ovn-nb")), None);
+}
+
+/// A node that is taken over must not be able to pose as the databases.
+#[test]
+fn nodes_never_get_the_key_of_the_servers() {
+    let mut stage = Stage::new(json!({}));
+    stage.cluster.delete(&key::<Secret>("ovn-chassis-tls"));
+    stage.serve();
+    assert_eq!(stage.cluster.get(&key::<Secret>("ovn-chassis")), None);
+    let waits = "AgentsConfigured WaitingForSecret waits for Secret ovn-chassis-tls with certificate, key and ca.crt of the \
+                 nodes: create it, or set tls.issuerRef (of a ControlPlane: global.tls.internalIssuerRef)";
+    assert!(
+        stage.conditions().contains(&waits.to_owned()),
+        "{:?}",
+        stage.conditions()
+    );
+}
+
+#[test]
+fn settings_of_agents_are_reported_as_unsupported() {
+    let mut stage = Stage::new(json!({
+        "ovs": { "nodeSelector": { "role": "switch" } },
+        "controller": { "resources": { "requests": { "cpu": "1" } } },
+    }));
+    stage.reconcile();
+    let reported = stage.conditions().into_iter();
+    let reported = reported.filter(|condition| condition.starts_with("AgentSettingsApplied"));
+    assert_eq!(
+        reported.collect::<Vec<_>>(),
+        [
+            "AgentSettingsApplied Unsupported HypervisorPool and HypervisorShare say how nodes run agents, and ovs, \
+             controller.resources has no effect: remove it"
+        ]
+    );
+}
+
+#[test]
+fn lost_certificate_deletes_nothing() {
+    let mut stage = Stage::new(json!({}));
+    stage.serve();
+    let before: Vec<Key> = stage.cluster.objects().keys().cloned().collect();
+    stage.cluster.delete(&key::<Secret>("ovn-tls"));
+    stage.reconcile();
+    let before = before.into_iter();
+    let before: Vec<Key> = before
+        .filter(|one| *one != key::<Secret>("ovn-tls"))
+        .collect();
+    let after: Vec<Key> = stage.cluster.objects().keys().cloned().collect();
+    assert_eq!(after, before);
+}
+
+#[test]
+fn new_image_reaches_the_databases_then_northd_then_nodes() {
+    let image = |tag: &str| json!({ "ovnImage": { "repository": "ovn", "tag": tag } });
+    let mut stage = Stage::new(image("1"));
+    stage.serve();
+    stage.northd_is_available();
+    stage.change(image("2"));
+    let images = |stage: &Stage| {
+        let container = "/spec/template/spec/containers/0/image";
+        let node: k8s_openapi::ByteString =
+            serde_json::from_value(stage.field(&key::<Secret>("ovn-chassis"), "/data/release"))
+                .unwrap();
+        [
+            stage.field(&key::<StatefulSet>("ovn-nb"), container),
+            stage.field(&key::<Deployment>("ovn-northd"), container),
+            json!(String::from_utf8(node.0).unwrap()),
+        ]
+        .map(|image| image.as_str().unwrap().to_owned())
+    };
+    stage.reconcile();
+    let mut seen = vec![images(&stage)];
+    stage.ready("nb", &[0, 1, 2]);
+    stage.reconcile();
+    seen.push(images(&stage));
+    stage.ready("sb", &[0, 1, 2]);
+    stage.reconcile();
+    seen.push(images(&stage));
+    stage.northd_is_available();
+    stage.reconcile();
+    seen.push(images(&stage));
+    assert_eq!(
+        seen,
+        [
+            ["ovn:2", "ovn:1", "1"],
+            ["ovn:2", "ovn:1", "1"],
+            ["ovn:2", "ovn:2", "1"],
+            ["ovn:2", "ovn:2", "2"],
+        ]
+    );
+}

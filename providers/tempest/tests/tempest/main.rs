@@ -1,0 +1,228 @@
+//! A Tempest from its resource to results, in a small cluster in memory.
+
+mod results;
+mod schedule;
+
+use c5c3_api::tempest::TempestSpec;
+use jiff::SignedDuration;
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+use provider_composer::{Custom, Operator, Resource};
+use provider_openstack_fixtures::{Cluster, assert_recovers, shown};
+use provider_tempest::Tempest;
+use serde_json::{Value, json};
+
+const TEMPEST: Tempest = Tempest;
+
+const DOCUMENT: &str = r#"
+kind: Tempest
+metadata: { name: tempest, namespace: openstack, uid: "1234" }
+spec:
+  release: "2025.2"
+  schedule: "0 2 * * *"
+  keystone:
+    authUrl: https://keystone.openstack.svc.cluster.local:5000/v3
+    appCredentialRef: { name: tempest-app-credential-secret }
+  tests:
+    services: [compute, image]
+    includeRegex: "tempest\\.(api|scenario)"
+    excludeRegex: "\n$(touch /tmp/a)'\"; [auth]\nuse_dynamic_credentials = false #$$"
+  resources: { limits: { memory: 4Gi } }
+  dependsOn:
+    - { kind: Keystone, name: keystone, condition: Ready }
+"#;
+
+fn given() -> Cluster {
+    let mut cluster = Cluster::with_infrastructure();
+    credential(&mut cluster, "1f2e");
+    cluster.put_document::<Custom<TempestSpec>>(DOCUMENT);
+    cluster.keystone(true);
+    cluster
+}
+
+fn credential(cluster: &mut Cluster, id: &str) {
+    cluster.secret(
+        "tempest-app-credential-secret",
+        &[
+            ("application_credential_id", id),
+            ("application_credential_secret", "app-s3cret"),
+        ],
+    );
+}
+
+fn change(cluster: &mut Cluster, spec: &Value) {
+    cluster.change::<Custom<TempestSpec>>("tempest", |tempest| {
+        for (field, value) in spec.as_object().into_iter().flatten() {
+            tempest["spec"][field] = value.clone();
+        }
+    });
+}
+
+fn passed(cluster: &Cluster) -> (String, String, String) {
+    cluster.condition(&TEMPEST, "tempest", "TestsPassed")
+}
+
+fn scheduled(cluster: &Cluster) -> &Value {
+    cluster.all::<CronJob>()["tempest-scheduled"]
+}
+
+fn status(cluster: &Cluster) -> &Value {
+    &cluster.all::<Custom<TempestSpec>>()["tempest"]["status"]
+}
+
+/// The names of the Jobs that run the tests once.
+fn jobs(cluster: &Cluster) -> Vec<String> {
+    cluster
+        .all::<Job>()
+        .into_keys()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A pod of the CronJob, with this state of its container.
+fn pod(cluster: &mut Cluster, name: &str, phase: &str, state: &Value) {
+    let labels =
+        &scheduled(cluster)["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["labels"];
+    let pod = json!({
+        "metadata": { "labels": labels },
+        "status": { "phase": phase, "containerStatuses": [{
+            "name": "tempest", "image": "a", "imageID": "", "ready": false, "restartCount": 0, "state": state,
+        }] },
+    });
+    cluster.put::<Pod>(name, pod);
+}
+
+/// A run that ends now with this termination message.
+fn ends(cluster: &mut Cluster, name: &str, message: &str) {
+    cluster.wait(SignedDuration::from_mins(1));
+    let finished = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let state = json!({ "terminated": { "exitCode": 0, "reason": "Completed", "finishedAt": finished, "message": message } });
+    pod(cluster, name, "Succeeded", &state);
+    cluster.settle(&TEMPEST, "tempest");
+}
+
+#[test]
+fn all_that_tempest_is_made_of() {
+    let mut cluster = given();
+    let answer = cluster.settle(&TEMPEST, "tempest");
+    let ready = cluster.condition(&TEMPEST, "tempest", "Ready");
+    assert_eq!(ready.0, "True", "{ready:?}");
+    insta::assert_yaml_snapshot!(shown(&answer));
+}
+
+#[test]
+fn tempest_recovers_from_kills_of_its_operator() {
+    assert_recovers(&TEMPEST, "tempest", given);
+}
+
+#[test]
+fn no_secret_is_in_a_config_map_and_no_pod_has_a_token() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    for (name, map) in cluster.all::<ConfigMap>() {
+        assert!(!map.to_string().contains("s3cret"), "{name}");
+    }
+    let pods = cluster.all::<Job>().into_values();
+    let pods = pods.map(|job| &job["spec"]["template"]["spec"]);
+    let scheduled = &scheduled(&cluster)["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    for pod in pods.chain([scheduled]) {
+        assert_eq!(pod["automountServiceAccountToken"], false);
+        assert!(!pod.to_string().contains("touch"), "nor what a user writes");
+    }
+}
+
+#[test]
+fn extra_configuration_with_a_secret_is_in_a_secret() {
+    let mut cluster = given();
+    change(
+        &mut cluster,
+        &json!({ "extraConfig": { "identity": { "admin_password": "user-s3cret" } } }),
+    );
+    cluster.settle(&TEMPEST, "tempest");
+    let of = |name: &&str| name.starts_with("tempest-config-");
+    assert_eq!(cluster.all::<ConfigMap>().into_keys().filter(of).count(), 0);
+    assert_eq!(cluster.all::<Secret>().into_keys().filter(of).count(), 1);
+}
+
+#[test]
+fn application_credential_is_in_use_until_no_pod_has_it() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(status(&cluster)["applicationCredential"], "1f2e");
+    pod(
+        &mut cluster,
+        "tempest-scheduled-1-a",
+        "Running",
+        &json!({ "running": {} }),
+    );
+    credential(&mut cluster, "3d4c");
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(status(&cluster)["applicationCredential"], "1f2e");
+    cluster.delete::<Pod>("tempest-scheduled-1-a");
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(status(&cluster)["applicationCredential"], "3d4c");
+}
+
+#[rstest::rstest]
+#[case(json!({ "schedule": "0 0 30 2 *" }), "Invalid", "schedule \"0 0 30 2 *\" is never due: write minute")]
+#[case(
+    json!({ "release": null, "image": { "tag": "main" } }),
+    "ReleaseUnknown",
+    "the image's tag main doesn't say which OpenStack release it is: give release, for instance 2025.2"
+)]
+#[case(
+    json!({ "extraConfig": { "auth": { "use_dynamic_credentials": "false" } } }),
+    "OwnedByOperator",
+    "extraConfig sets [auth] use_dynamic_credentials, and the operator owns it: use nothing: each run has an administrator"
+)]
+#[case(
+    json!({ "extraConfig": { "service_available": { "nova": "false" } } }),
+    "OwnedByOperator",
+    "use tests.services, and leave it out of extraConfig"
+)]
+#[case(
+    json!({ "extraConfig": { "compute": { "image_ref": "a\u{7}" } } }),
+    "InvalidConfiguration",
+    "extraConfig gives [compute] image_ref a value with a control character: leave it out"
+)]
+fn a_mistake_is_told_with_what_to_do(
+    #[case] mistake: Value,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
+    let mut cluster = given();
+    change(&mut cluster, &mistake);
+    let failure = cluster.compose(&TEMPEST, "tempest").err().unwrap();
+    assert_eq!(failure.reason().to_string(), reason);
+    assert!(failure.to_string().contains(message), "{failure}");
+}
+
+/// A newer Tempest tests an older release.
+#[test]
+fn any_version_of_tempest_tests_any_release() {
+    let mut cluster = given();
+    change(
+        &mut cluster,
+        &json!({ "release": "2025.2", "image": { "tag": "47.0.0" } }),
+    );
+    let answer = cluster.settle(&TEMPEST, "tempest");
+    let labels = answer
+        .desired
+        .objects
+        .values()
+        .map(|object| &object["metadata"]["labels"]);
+    assert!(labels.clone().count() > 1);
+    for labels in labels {
+        assert_eq!(labels["app.kubernetes.io/version"], "2025.2");
+    }
+}
+
+#[test]
+fn operator_reads_pods_and_changes_none() {
+    let pods = TEMPEST
+        .uses()
+        .into_iter()
+        .filter(|used| used.kind == Pod::KIND);
+    let access: Vec<_> = pods.map(|used| used.access).collect();
+    assert_eq!(access, [provider_composer::Access::Reads]);
+}

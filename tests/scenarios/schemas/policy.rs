@@ -1,0 +1,105 @@
+//! The policy that keeps tenants from fields of Crossplane, decided by a real API server.
+
+use c5c3_api::Generation;
+use lab::claims::{OPENSTACK, tenant};
+use lab::{Cluster, Result, bail, ensure, eventually, minutes};
+use serde_json::{Value, json};
+
+const TENANT: &str = "tenant-customer-a";
+const PLACE: &str = "tenant-customer-a/policed";
+
+/// Fine when a tenant can neither set, change nor remove any of the fields, and keeps all its other rights.
+pub async fn is_enforced(management: &Cluster, generation: Generation) -> Result<()> {
+    management.apply_files("package/policies").await?;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TENANT}});
+    management.apply(&namespace.to_string()).await?;
+    let tenant = tenant(management, TENANT).await?;
+    let fields = fields(generation);
+    for (field, value) in &fields {
+        let chosen = serde_json::from_value(claim(generation, &json!({(*field): value})))?;
+        // The API server learns of a policy a moment later.
+        eventually("the policy is in effect", minutes(1), async || {
+            refused(field, tenant.would_apply(&chosen).await)
+        })
+        .await?;
+    }
+    let plain = claim(generation, &json!({"compositionUpdatePolicy": "Automatic"}));
+    tenant.apply(&plain.to_string()).await?;
+
+    let all: Value = fields.iter().cloned().collect();
+    let all = json!({"spec": machinery(generation, &all)});
+    management.edit(OPENSTACK, PLACE, all).await?;
+    let label = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"size": "medium"}});
+    tenant.edit(OPENSTACK, PLACE, label).await?;
+    for (field, _) in &fields {
+        for value in [other(field), Value::Null] {
+            let change = json!({"spec": machinery(generation, &json!({(*field): value}))});
+            refused(field, tenant.edit(OPENSTACK, PLACE, change).await)?;
+        }
+    }
+    tenant.delete(OPENSTACK, PLACE).await
+}
+
+fn refused<T>(field: &str, response: Result<T>) -> Result<()> {
+    let expected = format!("sets or changes {field}: remove it");
+    match response {
+        Ok(_) => bail!("a tenant may choose {field}"),
+        Err(error) => ensure!(error.to_string().contains(&expected), "{field}: {error}"),
+    }
+    Ok(())
+}
+
+/// The fields, each with a value.
+fn fields(generation: Generation) -> Vec<(&'static str, Value)> {
+    let labels = json!({"matchLabels": {"c5c3.io/environment": "staging"}});
+    let reference =
+        json!({"apiVersion": "c5c3.io/v1alpha1", "kind": "XOpenStackCluster", "name": "a"});
+    let composed = match generation {
+        Generation::V1 => ("resourceRef", reference),
+        Generation::V2 => ("resourceRefs", json!([reference])),
+    };
+    vec![
+        ("compositionRef", json!({"name": "openstack-development"})),
+        ("compositionSelector", labels.clone()),
+        (
+            "compositionRevisionRef",
+            json!({"name": "openstack-production-1"}),
+        ),
+        ("compositionRevisionSelector", labels),
+        ("compositionUpdatePolicy", json!("Manual")),
+        composed,
+    ]
+}
+
+/// Another value than that of the fields above.
+fn other(field: &str) -> Value {
+    match field {
+        "compositionUpdatePolicy" => json!("Automatic"),
+        "resourceRefs" => json!([]),
+        "compositionSelector" | "compositionRevisionSelector" => {
+            json!({"matchLabels": {"c5c3.io/environment": "production"}})
+        }
+        _ => json!({"name": "another"}),
+    }
+}
+
+/// Where the fields are in a spec.
+fn machinery(generation: Generation, fields: &Value) -> Value {
+    match generation {
+        Generation::V1 => fields.clone(),
+        Generation::V2 => json!({"crossplane": fields}),
+    }
+}
+
+fn claim(generation: Generation, fields: &Value) -> Value {
+    let (namespace, name) = PLACE.split_once('/').unwrap_or_default();
+    let mut spec = machinery(generation, fields);
+    spec["region"] = json!("eu-de-1");
+    spec["size"] = json!("small");
+    spec["hypervisorClusters"] = json!(["hv-pool-a"]);
+    spec["storageClusters"] = json!(["st-pool-a"]);
+    json!({
+        "apiVersion": OPENSTACK.api_version, "kind": OPENSTACK.kind,
+        "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+    })
+}
