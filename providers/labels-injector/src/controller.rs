@@ -8,7 +8,7 @@ use futures::StreamExt;
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{info, warn};
 
@@ -33,16 +33,7 @@ const WAITING: usize = 256;
 pub async fn follow(shared: &Shared) {
     let (send, changes) = mpsc::channel::<Change>(WAITING);
     let work = ReceiverStream::new(changes).for_each_concurrent(AT_ONCE, |change| async move {
-        if timeout(PATIENCE, shared.apply(Source::Controller, &change))
-            .await
-            .is_err()
-        {
-            let (namespace, pod) = (&change.pod.namespace, &change.pod.name);
-            warn!(
-                namespace,
-                pod, "the API server doesn't answer; the pod is labelled later"
-            );
-        }
+        shared.apply(Source::Controller, &change, PATIENCE).await;
     });
     let watch = async {
         let mut seen = pin!(cluster::watch(&shared.client));

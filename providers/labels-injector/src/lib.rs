@@ -16,6 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use c5c3_process::tls::{Clients, Connections, Credentials, TlsError};
 use c5c3_process::{Answer, ListenError, listen, pages, serve, stop_signal};
@@ -23,6 +24,7 @@ use kube::Client;
 use prometheus_client::registry::Registry;
 use provider_runtime::RunError;
 use tokio::runtime;
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::metrics::{Metrics, Source};
@@ -82,13 +84,20 @@ impl Shared {
         self.is_ready.store(is_ready, Ordering::Relaxed);
     }
 
-    /// Gives a pod its labels. A failure is logged; the controller tries again.
-    async fn apply(&self, source: Source, change: &Change) {
-        let applied = cluster::apply(&self.client, change).await;
-        self.metrics.count(source, applied.is_ok());
-        if let Err(error) = applied {
-            let (namespace, pod) = (&change.pod.namespace, &change.pod.name);
-            warn!(namespace, pod, %error, "the pod cannot be labelled; it is tried again");
+    /// Gives a pod its labels within a time limit. A failure is counted and logged; the controller tries again.
+    async fn apply(&self, source: Source, change: &Change, limit: Duration) {
+        let applied = timeout(limit, cluster::apply(&self.client, change)).await;
+        self.metrics.count(source, matches!(applied, Ok(Ok(()))));
+        let (namespace, pod) = (&change.pod.namespace, &change.pod.name);
+        match applied {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                warn!(namespace, pod, %error, "the pod cannot be labelled; it is tried again");
+            }
+            Err(_) => warn!(
+                namespace,
+                pod, "the API server doesn't answer in time; the pod is labelled later"
+            ),
         }
     }
 }

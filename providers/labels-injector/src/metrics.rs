@@ -41,4 +41,12 @@ impl Metrics {
         let patch = Patch { source, succeeded };
         self.patches.get_or_create(&patch).inc();
     }
+
+    /// How many changes of a source have failed.
+    #[cfg(test)]
+    pub fn failures(&self, source: Source) -> u64 {
+        let succeeded = false.to_string();
+        let patch = Patch { source, succeeded };
+        self.patches.get_or_create(&patch).get()
+    }
 }

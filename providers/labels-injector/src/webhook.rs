@@ -8,8 +8,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use tokio::time::timeout;
-use tracing::warn;
 
 use crate::Shared;
 use crate::metrics::Source;
@@ -44,14 +42,7 @@ async fn review(State(shared): State<Shared>, body: Bytes) -> Response {
         }
     };
     if let Some(change) = review.bound().and_then(|bound| change(&shared, bound)) {
-        let applied = timeout(PATIENCE, shared.apply(Source::Webhook, &change)).await;
-        if applied.is_err() {
-            warn!(
-                namespace = change.pod.namespace,
-                pod = change.pod.name,
-                "the pod could not be labelled in time; the controller labels it"
-            );
-        }
+        shared.apply(Source::Webhook, &change, PATIENCE).await;
     }
     Json(review.allow()).into_response()
 }
@@ -79,9 +70,12 @@ mod tests {
     use crate::labels::KEYS;
     use crate::metrics::Metrics;
 
-    /// An injector that knows a node in a zone, and whose API server answers every request with a status.
-    fn shared(status: u16) -> Shared {
+    /// An injector that knows a node in a zone, and whose API server answers every request with a status, or not at all.
+    fn shared(status: Option<u16>) -> Shared {
         let answer = move |_: Request<Sent>| async move {
+            let Some(status) = status else {
+                return std::future::pending().await;
+            };
             let body = json!({"kind": "Status", "code": status, "message": "refused", "reason": "Forbidden"});
             let response = axum::http::Response::builder().status(status);
             response.body(Sent::from(body.to_string().into_bytes()))
@@ -107,7 +101,13 @@ mod tests {
 
     #[tokio::test]
     async fn binding_is_allowed_when_the_pod_cannot_be_labelled() {
-        for (node, status) in [("n1", 403), ("n1", 404), ("unknown", 200)] {
+        let answers = [
+            ("n1", Some(403), 1),
+            ("n1", Some(404), 0),
+            ("n1", None, 1),
+            ("unknown", Some(200), 0),
+        ];
+        for (node, status, failures) in answers {
             let review = json!({
                 "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
                 "request": {
@@ -116,8 +116,10 @@ mod tests {
                 },
             });
             let review = review.to_string().into_bytes();
-            let (code, body) = ask(shared(status), PATH, review).await;
+            let shared = shared(status);
+            let (code, body) = ask(shared.clone(), PATH, review).await;
             assert_eq!(code, 200);
+            assert_eq!(shared.metrics.failures(Source::Webhook), failures);
             let answer: Value = serde_json::from_str(&body).unwrap();
             assert_eq!(
                 answer["response"],
@@ -128,15 +130,15 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_review_is_refused() {
-        let (code, body) = ask(shared(200), PATH, b"{}".to_vec()).await;
+        let (code, body) = ask(shared(Some(200)), PATH, b"{}".to_vec()).await;
         assert_eq!(code, 400);
         assert!(
             body.starts_with("the body must be an AdmissionReview"),
             "{body}"
         );
-        let (code, _) = ask(shared(200), PATH, vec![b' '; LARGEST + 1]).await;
+        let (code, _) = ask(shared(Some(200)), PATH, vec![b' '; LARGEST + 1]).await;
         assert_eq!(code, 413);
-        let (code, _) = ask(shared(200), "/other", Vec::new()).await;
+        let (code, _) = ask(shared(Some(200)), "/other", Vec::new()).await;
         assert_eq!(code, 404);
     }
 }
