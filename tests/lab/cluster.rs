@@ -24,6 +24,7 @@ use crate::audit::{self, Request};
 use crate::eventually;
 use crate::machine::{Machine, Program};
 use crate::node::ADDRESS;
+use crate::patience::answered;
 use crate::pki::Identity;
 use crate::tools::Tool;
 
@@ -228,8 +229,14 @@ impl Cluster {
             }),
             ..TokenRequest::default()
         };
-        let token = Api::<ServiceAccount>::namespaced(self.client(), namespace)
-            .create_token_request(account, &PostParams::default(), &request)
+        let accounts = Api::<ServiceAccount>::namespaced(self.client(), namespace);
+        let how = PostParams::default();
+        let asked = async || {
+            Ok(accounts
+                .create_token_request(account, &how, &request)
+                .await?)
+        };
+        let token = answered(asked)
             .await?
             .status
             .and_then(|status| status.token)

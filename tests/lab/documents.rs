@@ -3,12 +3,14 @@
 use anyhow::{Result, bail};
 use kube::Api;
 use kube::ResourceExt;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::{DynamicObject, Request};
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually::{eventually, seconds};
+use crate::objects::delete;
+use crate::patience::answered;
 
 impl Cluster {
     /// Fine when an object could be applied; it isn't.
@@ -32,11 +34,15 @@ impl Cluster {
             Value::Object(fields) => fields.remove("status"),
             _ => None,
         };
-        self.create_or_replace(&api, written).await?;
+        // Asked again, it replaces what a request whose answer was lost has created.
+        answered(async || self.create_or_replace(&api, written.clone()).await)
+            .await
+            .map_err(|error| self.refusal(object, &error))?;
         if let Some(status) = status {
             let how = PatchParams::default().validation_strict();
             let status = Patch::Merge(json!({ "status": status }));
-            api.patch_status(&object.name_any(), &how, &status)
+            let name = object.name_any();
+            answered(async || Ok(api.patch_status(&name, &how, &status).await?))
                 .await
                 .map_err(|error| self.refusal(object, &error))?;
         }
@@ -59,8 +65,7 @@ impl Cluster {
         };
         // Of all that writes, kube lets only patches ask for this.
         *request.uri_mut() = format!("{}&fieldValidation=Strict", request.uri()).parse()?;
-        let written = self.client().request(request).await;
-        written.map_err(|error| self.refusal(&object, &error))
+        Ok(self.client().request(request).await?)
     }
 
     /// Deletes an object and waits until it is gone. It need not be there.
@@ -70,11 +75,14 @@ impl Cluster {
     pub async fn remove(&self, object: &DynamicObject) -> Result<()> {
         let api = self.api_of(object).await?;
         let name = object.name_any();
-        if api.get_opt(&name).await?.is_none() {
+        if answered(async || Ok(api.get_opt(&name).await?))
+            .await?
+            .is_none()
+        {
             return Ok(());
         }
-        api.delete(&name, &DeleteParams::background()).await?;
-        eventually(&format!("{name} is gone"), seconds(20), async || match api
+        delete(&api, &name).await?;
+        eventually(&format!("{name} is gone"), seconds(60), async || match api
             .get_opt(&name)
             .await?
         {

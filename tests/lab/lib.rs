@@ -76,6 +76,7 @@ mod objects;
 mod openstack;
 mod operator;
 mod others;
+mod patience;
 mod pki;
 mod probe;
 mod provider;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::definitions::{read, read_folder};
+use crate::patience::answered;
 
 /// An API version and kind, to be a constant of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,8 @@ impl Cluster {
         how: &PatchParams,
     ) -> Result<DynamicObject> {
         let api = self.api_of(object).await?;
-        api.patch(&object.name_any(), how, &Patch::Apply(object))
+        let (name, change) = (object.name_any(), Patch::Apply(object));
+        answered(async || Ok(api.patch(&name, how, &change).await?))
             .await
             .map_err(|error| self.refusal(object, &error))
     }
@@ -97,7 +99,7 @@ impl Cluster {
         self.api(&types.api_version, &types.kind, namespace).await
     }
 
-    pub(crate) fn refusal(&self, object: &DynamicObject, error: &kube::Error) -> anyhow::Error {
+    pub(crate) fn refusal(&self, object: &DynamicObject, error: &anyhow::Error) -> anyhow::Error {
         anyhow!(
             "{} refuses {}: {}",
             self.name(),
@@ -133,7 +135,7 @@ impl Cluster {
     /// When the API server can't be asked.
     pub async fn find(&self, kind: Kind, name: &str) -> Result<Option<DynamicObject>> {
         let (api, name) = self.place(kind, name).await?;
-        Ok(api.get_opt(name).await?)
+        answered(async || Ok(api.get_opt(name).await?)).await
     }
 
     /// Fine when no object of that name is there any more.
@@ -160,7 +162,8 @@ impl Cluster {
     pub async fn list(&self, kind: Kind, selector: &str) -> Result<Vec<DynamicObject>> {
         let (resource, _) = self.resource(kind.api_version, kind.kind).await?;
         let api: Api<DynamicObject> = Api::all_with(self.client(), &resource);
-        let listed = api.list(&ListParams::default().labels(selector)).await?;
+        let wanted = ListParams::default().labels(selector);
+        let listed = answered(async || Ok(api.list(&wanted).await?)).await?;
         let types = TypeMeta {
             api_version: kind.api_version.to_owned(),
             kind: kind.kind.to_owned(),
@@ -181,19 +184,19 @@ impl Cluster {
     /// When it is refused.
     pub async fn edit(&self, kind: Kind, name: &str, change: Value) -> Result<DynamicObject> {
         let (api, name) = self.place(kind, name).await?;
-        api.patch(
-            name,
-            &PatchParams::default().validation_strict(),
-            &Patch::Merge(change),
-        )
-        .await
-        .map_err(|error| {
-            anyhow!(
-                "{} refuses the change of {name}: {}",
-                self.name(),
-                reason(&error)
-            )
-        })
+        let (how, change) = (
+            PatchParams::default().validation_strict(),
+            Patch::Merge(change),
+        );
+        answered(async || Ok(api.patch(name, &how, &change).await?))
+            .await
+            .map_err(|error| {
+                anyhow!(
+                    "{} refuses the change of {name}: {}",
+                    self.name(),
+                    reason(&error)
+                )
+            })
     }
 
     /// Merges into an object's status, as its own operator would.
@@ -203,7 +206,8 @@ impl Cluster {
     pub async fn set_status(&self, kind: Kind, name: &str, status: Value) -> Result<DynamicObject> {
         let (api, name) = self.place(kind, name).await?;
         let how = PatchParams::default().validation_strict();
-        api.patch_status(name, &how, &Patch::Merge(json!({ "status": status })))
+        let change = Patch::Merge(json!({ "status": status }));
+        answered(async || Ok(api.patch_status(name, &how, &change).await?))
             .await
             .map_err(|error| {
                 anyhow!(
@@ -220,15 +224,14 @@ impl Cluster {
     /// When that is refused, for instance by a Usage.
     pub async fn delete(&self, kind: Kind, name: &str) -> Result<()> {
         let (api, name) = self.place(kind, name).await?;
-        match api.delete(name, &DeleteParams::background()).await {
-            Ok(_) => Ok(()),
-            Err(error) => Err(anyhow!(
+        delete(&api, name).await.map_err(|error| {
+            anyhow!(
                 "{} refuses to delete {} {name}: {}",
                 self.name(),
                 kind.kind,
                 reason(&error)
-            )),
-        }
+            )
+        })
     }
 
     async fn place<'a>(&self, kind: Kind, name: &'a str) -> Result<(Api<DynamicObject>, &'a str)> {
@@ -258,6 +261,22 @@ impl Cluster {
             (Scope::Namespaced, None) => bail!("a {kind} needs a namespace"),
         }
     }
+}
+
+/// Asks for an object to be deleted.
+pub(crate) async fn delete(api: &Api<DynamicObject>, name: &str) -> Result<()> {
+    let mut is_repeated = false;
+    answered(async || {
+        match api.delete(name, &DeleteParams::background()).await {
+            // The request whose answer was lost has deleted it.
+            Err(kube::Error::Api(status)) if is_repeated && status.code == 404 => Ok(()),
+            deleted => {
+                is_repeated = true;
+                Ok(deleted.map(drop)?)
+            }
+        }
+    })
+    .await
 }
 
 /// The objects of a manifest of one or more YAML documents.
@@ -309,11 +328,11 @@ fn describe(object: &DynamicObject) -> String {
     }
 }
 
-fn reason(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => {
+fn reason(error: &anyhow::Error) -> String {
+    match error.downcast_ref() {
+        Some(kube::Error::Api(status)) => {
             format!("{} ({} {})", status.message, status.code, status.reason)
         }
-        other => other.to_string(),
+        _ => error.to_string(),
     }
 }
