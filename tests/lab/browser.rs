@@ -11,13 +11,17 @@ use crate::namespace::outside;
 /// The program, and the Debian package that has it.
 const CHROMIUM: &str = "chromium-headless-shell";
 
+/// How often apt-get downloads what failed.
+const RETRIES: &str = "-o Acquire::Retries=5";
+
 /// Installs Chromium if it isn't there, with apt-get.
 ///
 /// # Errors
 /// When it can't be installed here; the message has the command that installs it.
 pub(crate) fn install() -> Result<()> {
-    let install =
-        format!("apt-get update && apt-get install --yes --no-install-recommends {CHROMIUM}");
+    let install = format!(
+        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-install-recommends {CHROMIUM}"
+    );
     let script = format!("command -v {CHROMIUM} || {{ {install}; }}");
     let installed = outside(|| {
         let mut shell = Command::new("sh");

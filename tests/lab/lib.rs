@@ -58,6 +58,7 @@ mod cluster;
 mod crossplane;
 mod definitions;
 mod documents;
+mod download;
 mod eventually;
 mod evidence;
 mod function;

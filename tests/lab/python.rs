@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
+use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
 
@@ -29,25 +30,20 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
     installed(name, &environment, |programs| {
         let uv = cache()?.join(UV);
         let uv = installed(UV, &uv, |programs| {
-            succeeded(
-                Command::new(programs.join("pip"))
-                    .args(["install", "--quiet", "--disable-pip-version-check"])
-                    .args(["--no-deps", "--only-binary", ":all:"])
-                    .arg(UV)
-                    .output(),
-                "install uv",
-            )
+            let mut pip = Command::new(programs.join("pip"));
+            pip.args(["install", "--quiet", "--disable-pip-version-check"])
+                .args(["--no-deps", "--only-binary", ":all:"])
+                .arg(UV);
+            retried(|| succeeded(pip.output(), "install uv"))
         })?;
-        succeeded(
-            Command::new(uv.join("uv"))
-                .args(["pip", "install", "--quiet"])
-                .args(["--no-deps", "--only-binary", ":all:", "--requirement"])
-                .arg(&requirements)
-                .arg("--python")
-                .arg(programs.join("python3"))
-                .output(),
-            &format!("install {name}"),
-        )
+        let mut install = Command::new(uv.join("uv"));
+        install
+            .args(["pip", "install", "--quiet"])
+            .args(["--no-deps", "--only-binary", ":all:", "--requirement"])
+            .arg(&requirements)
+            .arg("--python")
+            .arg(programs.join("python3"));
+        retried(|| succeeded(install.output(), &format!("install {name}")))
     })
 }
 

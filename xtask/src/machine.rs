@@ -21,6 +21,9 @@ const LAB: [Packaged; 11] = [
     ("runc", "runc"),
     ("setpriv", "util-linux"),
 ];
+/// How often apt-get downloads what failed.
+const RETRIES: &str = "-o Acquire::Retries=5";
+
 const BENCH: [Packaged; 1] = [("valgrind", "valgrind")];
 
 /// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
@@ -54,7 +57,7 @@ fn install(whom: &str, programs: &[Packaged]) -> Result<()> {
     }
     let packages: Vec<_> = missing.into_iter().collect();
     let install = format!(
-        "apt-get update && apt-get install --yes --no-install-recommends {}",
+        "apt-get {RETRIES} update && apt-get {RETRIES} install --yes --no-install-recommends {}",
         packages.join(" ")
     );
     println!("\n==> {whom} lacks {}: {install}", packages.join(", "));

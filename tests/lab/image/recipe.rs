@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
+use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
 use crate::tools::Tool;
@@ -101,7 +102,8 @@ impl Recipe<'_> {
         arguments.push("--file".into());
         arguments.push(self.folder.join("Containerfile").into());
         arguments.push(context.into());
-        buildah(&arguments)
+        // Layers are kept: an attempt goes on with the instruction that failed.
+        retried(|| buildah(&arguments))
     }
 
     /// Twelve hexadecimal digits that change with everything that goes into it.
@@ -154,10 +156,12 @@ fn debian(debian: Debian) -> Result<String> {
     }
     let context = tempfile::tempdir().context("cannot make a temporary folder")?;
     let mut made = alone("mmdebstrap");
-    made.args(["--quiet", "--mode=root", "--variant=minbase", debian.name()])
+    // Whoever installs packages in images has this option, too.
+    made.arg("--aptopt=Acquire::Retries \"5\"")
+        .args(["--quiet", "--mode=root", "--variant=minbase", debian.name()])
         .arg(context.path().join("root.tar"))
         .arg(MIRROR);
-    succeeded(outside(|| made.output())?, "mmdebstrap", "mmdebstrap")?;
+    outside(|| retried(|| succeeded(made.output(), "mmdebstrap", "mmdebstrap")))??;
     recipe.build(&tag, context.path(), &[])?;
     Ok(tag)
 }
