@@ -1,5 +1,6 @@
 //! Building Go programs and finding Go sources, by the `go` command.
 
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::{cache, digits};
+use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
 
@@ -54,19 +56,13 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         cache.display()
     ));
     let unfinished = binary.with_added_extension("building");
-    let built = go(&folder)
-        .args([
-            "build",
-            "-mod=readonly",
-            "-trimpath",
-            "-ldflags",
-            &flags,
-            "-o",
-        ])
+    let mut build = go(&folder);
+    build
+        .args(["build", "-mod=readonly", "-trimpath"])
+        .args(["-ldflags", &flags, "-o"])
         .arg(&unfinished)
-        .arg(recipe.package)
-        .output();
-    succeeded(built, &format!("build {}", recipe.package))?;
+        .arg(recipe.package);
+    retried(|| succeeded(build.output(), &format!("build {}", recipe.package)))?;
     fs::rename(&unfinished, &binary)
         .with_context(|| format!("cannot keep {}", binary.display()))?;
     say(format_args!(
@@ -87,15 +83,31 @@ pub(crate) fn sources(folder: &str, module: &str) -> Result<PathBuf> {
 
     let folder = pinned(folder);
     let version = pinned_version(&folder, module)?;
-    let downloaded = outside(|| {
-        go(&folder)
-            .args(["mod", "download", "-json", &format!("{module}@v{version}")])
-            .output()
-    })?;
-    let answer = succeeded(downloaded, &format!("download {module}"))?;
+    if let Some(extracted) = extracted(module, &version) {
+        return Ok(extracted);
+    }
+    let mut download = go(&folder);
+    download.args(["mod", "download", "-json", &format!("{module}@v{version}")]);
+    let answer =
+        outside(|| retried(|| succeeded(download.output(), &format!("download {module}"))))??;
     let downloaded: Downloaded =
         serde_json::from_slice(&answer).context("`go mod download -json` answered oddly")?;
     Ok(downloaded.dir)
+}
+
+/// The folder of a module's sources in Go's module cache, if it is complete there. A module or version with capitals, which the
+/// cache calls otherwise, isn't found.
+fn extracted(module: &str, version: &str) -> Option<PathBuf> {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let modules = match (variable("GOMODCACHE"), variable("GOPATH")) {
+        (Some(modules), _) => PathBuf::from(modules),
+        (None, Some(paths)) => env::split_paths(&paths).next()?.join("pkg/mod"),
+        (None, None) => env::home_dir()?.join("go/pkg/mod"),
+    };
+    let folder = modules.join(format!("{module}@v{version}"));
+    // It exists while `go` extracts the module.
+    let partial = format!("cache/download/{module}/@v/v{version}.partial");
+    (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
 }
 
 fn pinned(folder: &str) -> PathBuf {
