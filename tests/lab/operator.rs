@@ -24,6 +24,14 @@ const NAMESPACE: &str = "default";
 /// Where our operators are installed.
 const OURS: &str = "c5c3-system";
 
+/// A lease's duration, the time within which it must be renewed, and the pause between attempts, in seconds.
+type Lease = [&'static str; 3];
+
+/// An operator ends when it can't renew its lease: an API server on a busy machine may stall for seconds.
+const LEASE: Lease = ["60", "40", "10"];
+
+const SHORT_LEASE: Lease = ["15", "10", "2"];
+
 /// A running operator, or one that was killed.
 pub struct Operator {
     machine: Arc<Machine>,
@@ -85,21 +93,37 @@ impl Operator {
     /// # Errors
     /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn rabbitmq(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
+        Self::rabbitmq_with_lease(machine, cluster, LEASE).await
+    }
+
+    /// As [`rabbitmq`](Self::rabbitmq), with a lease of the operator that is short, for a scenario that kills it: it is back once
+    /// the lease of the killed one has run out.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn rabbitmq_with_short_lease(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+    ) -> Result<Self> {
+        Self::rabbitmq_with_lease(machine, cluster, SHORT_LEASE).await
+    }
+
+    async fn rabbitmq_with_lease(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        lease: Lease,
+    ) -> Result<Self> {
         cluster.install_rabbitmq().await?;
         let metrics = machine.port();
         let program = Program::new(Tool::RabbitmqOperator.path()?)
             .flag("metrics-bind-address", loopback(metrics))
             .env("KUBECONFIG", cluster.kubeconfig_file())
             .env("OPERATOR_NAMESPACE", NAMESPACE)
-            .env("DEFAULT_RABBITMQ_IMAGE", format!("rabbitmq:{RABBITMQ}"))
-            // It can't run without a lease. With a short one, it is soon back after it was killed.
-            .env("LEASE_DURATION", "4")
-            .env("RENEW_DEADLINE", "3")
-            .env("RETRY_PERIOD", "1");
+            .env("DEFAULT_RABBITMQ_IMAGE", format!("rabbitmq:{RABBITMQ}"));
         Self::run(
             machine,
             "rabbitmq-cluster-operator",
-            program,
+            leased(program, lease),
             Readiness::Listens(metrics),
         )
         .await
@@ -120,7 +144,7 @@ impl Operator {
         Self::run(
             machine,
             "rabbitmq-topology-operator",
-            program,
+            leased(program, LEASE),
             Readiness::Listens(metrics),
         )
         .await
@@ -354,6 +378,14 @@ impl Operator {
     pub fn kill(&self) -> Result<()> {
         self.machine.kill(&self.name)
     }
+}
+
+/// RabbitMQ's operators can't run without a lease.
+fn leased(program: Program, [duration, deadline, period]: Lease) -> Program {
+    program
+        .env("LEASE_DURATION", duration)
+        .env("RENEW_DEADLINE", deadline)
+        .env("RETRY_PERIOD", period)
 }
 
 fn loopback(port: u16) -> String {

@@ -51,7 +51,7 @@ fn rabbitmq_gets_its_pods_and_comes_back_after_its_operator_was_killed() -> Resu
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
         let cluster = Cluster::start(&machine, &etcd, "control-plane").await?;
-        let operator = Operator::rabbitmq(&machine, &cluster).await?;
+        let operator = Operator::rabbitmq_with_short_lease(&machine, &cluster).await?;
         cluster.apply(RABBITMQ_MANIFEST).await?;
         eventually("the default user is made", minutes(1), async || {
             let secret = cluster
