@@ -26,6 +26,7 @@ use crate::eventually;
 use crate::image::Image;
 use crate::machine::{Machine, Program};
 use crate::objects::{Kind, is, kind};
+use crate::patience::answered;
 use crate::say::say;
 use crate::tools::Tool;
 
@@ -134,7 +135,7 @@ impl Node {
             .split_once('/')
             .context("a pod is named namespace/name")?;
         let pods: Api<Pod> = Api::namespaced(self.cluster.client(), namespace);
-        Ok(pods.logs(pod, &LogParams::default()).await?)
+        answered(async || Ok(pods.logs(pod, &LogParams::default()).await?)).await
     }
 
     /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID,
