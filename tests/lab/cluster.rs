@@ -32,7 +32,7 @@ use crate::tools::Tool;
 const READY: Duration = Duration::from_secs(120);
 
 /// An API server learns of a new custom resource a moment after its definition is established.
-const DISCOVERED: Duration = Duration::from_secs(20);
+const DISCOVERED: Duration = Duration::from_secs(60);
 
 /// Who an API server is to the API servers behind it, and to kubelets.
 const AGGREGATOR: &str = "aggregator";

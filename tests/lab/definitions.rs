@@ -22,7 +22,7 @@ const BASES: &str = "config/crd/bases";
 const VALKEY: &str = include_str!("valkey.yaml");
 
 /// How long an API server may take to serve a heap of new resources.
-const ESTABLISHED: Duration = Duration::from_secs(60);
+const ESTABLISHED: Duration = Duration::from_secs(180);
 
 impl Cluster {
     /// Installs Rook's custom resource definitions: CephCluster, CephBlockPool, CephClient and their like.

@@ -13,7 +13,7 @@ use crate::machine::{Machine, Program};
 use crate::probe;
 
 /// How long a function may take to listen.
-const READY: Duration = Duration::from_secs(20);
+const READY: Duration = Duration::from_secs(60);
 
 /// Which function a lab calls.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use function_c5c3_fixtures::{Call, Outcome, Site, composition, text, yaml};
 use lab::tools::Tool;
 use lab::{
     Context, DynamicObject, FunctionProgram, Machine, Program, Result, documents, ensure,
-    eventually, seconds,
+    eventually, minutes,
 };
 use serde_json::{Value, json};
 
@@ -151,7 +151,7 @@ impl Readme {
             .arg(script)
             .env("PATH", &terminal.path);
         machine.start("function", &program)?;
-        eventually("the function listens", seconds(20), async || {
+        eventually("the function listens", minutes(1), async || {
             machine.check("function")?;
             Ok(tokio::net::TcpStream::connect("127.0.0.1:9443")
                 .await

@@ -86,7 +86,7 @@ impl<'a> Replica<'a> {
 
     /// Waits until the Lease is its own.
     async fn leads(&self) -> Result<()> {
-        eventually(&format!("{} leads", self.name), minutes(1), async || {
+        eventually(&format!("{} leads", self.name), minutes(3), async || {
             let lease = self.site.cluster.get(LEASE, NAME).await?;
             let holder = &lease.data["spec"]["holderIdentity"];
             let identity = format!("{}_", self.name);
@@ -111,7 +111,7 @@ impl<'a> Replica<'a> {
 
 async fn becomes(cluster: &Cluster, namespace: &str, undisturbed: &Outcome) -> Result<()> {
     let what = format!("{namespace} is as if nothing had been");
-    eventually(&what, minutes(1), async || {
+    eventually(&what, minutes(3), async || {
         Outcome::of(cluster, namespace).await?.is_as(undisturbed)
     })
     .await

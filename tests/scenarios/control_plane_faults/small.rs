@@ -32,7 +32,7 @@ pub async fn make(site: &Site, name: &str) -> Result<()> {
 
 /// Waits until a ControlPlane is ready.
 pub async fn is_ready(site: &Site, name: &str) -> Result<()> {
-    eventually(&format!("{name} is Ready"), minutes(1), async || {
+    eventually(&format!("{name} is Ready"), minutes(3), async || {
         is(
             &site
                 .cluster

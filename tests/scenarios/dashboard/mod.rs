@@ -11,8 +11,8 @@ use c5c3_api::{
 };
 use lab::suite::{CLUSTER, Need, Scenario};
 use lab::{
-    Browser, Build, Cluster, Context, Etcd, Machine, Program, Result, ensure, eventually,
-    our_program, scenario, seconds,
+    Browser, Build, Cluster, Context, Etcd, Machine, Program, Result, ensure, eventually, minutes,
+    our_program, scenario,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -214,7 +214,7 @@ impl Site {
             cluster,
             port,
         };
-        eventually("the dashboard answers", seconds(20), async || {
+        eventually("the dashboard answers", minutes(1), async || {
             site.machine.check("dashboard")?;
             site.page("/style.css", "").await
         })

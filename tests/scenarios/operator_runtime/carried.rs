@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use c5c3_api::custom_resource;
 use c5c3_api::secret_aggregate::SecretAggregateSpec;
-use lab::{Cluster, Context, Machine, Result, bail, eventually, seconds};
+use lab::{Cluster, Context, Machine, Result, ensure, eventually, minutes, seconds};
 use provider_composer::Operator;
 use provider_runtime::{Driver, Leadership, Options, run_until};
+use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+use super::annotate;
 
 /// An operator that runs within this scenario. Dropped, it is killed.
 pub struct Running {
@@ -52,7 +55,7 @@ impl Running {
             stop: Some(stop),
             address,
         };
-        eventually("the operator is ready", seconds(20), async || {
+        eventually("the operator is ready", minutes(1), async || {
             lab::page(running.address.port(), "/readyz").await.map(drop)
         })
         .await?;
@@ -64,13 +67,20 @@ impl Running {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }
-        for _ in 0..100 {
-            if self.task.is_finished() {
-                return Ok(());
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
-        bail!("it doesn't stop")
+        let stopped = tokio::time::timeout(minutes(1), &mut self.task).await;
+        Ok(stopped.context("it doesn't stop")??)
+    }
+
+    /// Has a resource reconciled again, by a note on it that changes nothing.
+    pub async fn again(&self, cluster: &Cluster, resource: &str) -> Result<()> {
+        let before = self.metric("operator_reconciles_total", "").await?;
+        annotate(cluster, resource, json!({"note": before.to_string()})).await?;
+        eventually("it is reconciled again", minutes(1), async || {
+            let now = self.metric("operator_reconciles_total", "").await?;
+            ensure!(now > before, "{now} reconciles");
+            Ok(())
+        })
+        .await
     }
 
     /// The sum of a metric over all labels that contain a text.
@@ -132,17 +142,12 @@ pub fn writes(cluster: &Cluster, account: &str, resource: &str, name: &str) -> R
 
 /// Waits until the operator does nothing any more.
 pub async fn quiet(cluster: &Cluster, account: &str) -> Result<usize> {
-    let mut before = asked(cluster, account)?.len();
-    for _ in 0..30 {
-        tokio::time::sleep(seconds(2)).await;
-        let now = asked(cluster, account)?.len();
-        if now == before {
-            return Ok(now);
-        }
-        before = now;
-    }
-    let last = asked(cluster, account)?
-        .pop()
-        .context("nothing was asked")?;
-    bail!("it never comes to rest: {last:?}")
+    eventually("the operator comes to rest", minutes(3), async || {
+        let before = asked(cluster, account)?.len();
+        tokio::time::sleep(seconds(3)).await;
+        let asked = asked(cluster, account)?;
+        ensure!(asked.len() == before, "{:?}", asked.last());
+        Ok(before)
+    })
+    .await
 }

@@ -1,6 +1,6 @@
 //! Parts that need each other go in their order.
 
-use lab::{Result, ensure, eventually, seconds, throughout};
+use lab::{Result, ensure, eventually, minutes};
 use provider_runtime::Leadership;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub fn parts_go_in_their_order() -> Result<()> {
             )
             .await?;
         cluster.delete(TRIAL, "default/one").await?;
-        eventually("the second is going", seconds(20), async || {
+        eventually("the second is going", minutes(1), async || {
             let second = cluster.get(CONFIG_MAP, "default/second").await?;
             ensure!(
                 second.metadata.deletion_timestamp.is_some(),
@@ -33,16 +33,14 @@ pub fn parts_go_in_their_order() -> Result<()> {
             Ok(())
         })
         .await?;
-        throughout("the first waits", seconds(3), async || {
-            cluster.get(TRIAL, "default/one").await?;
+        for _ in 0..3 {
+            running.again(&cluster, "one").await?;
             let first = cluster.get(CONFIG_MAP, "default/first").await?;
             ensure!(
                 first.metadata.deletion_timestamp.is_none(),
                 "it went too early"
             );
-            Ok(())
-        })
-        .await?;
+        }
         cluster
             .edit(
                 CONFIG_MAP,
@@ -50,7 +48,7 @@ pub fn parts_go_in_their_order() -> Result<()> {
                 json!({"metadata": {"finalizers": null}}),
             )
             .await?;
-        eventually("all is gone", seconds(20), async || {
+        eventually("all is gone", minutes(1), async || {
             cluster.gone(CONFIG_MAP, "default/first").await?;
             cluster.gone(TRIAL, "default/one").await
         })

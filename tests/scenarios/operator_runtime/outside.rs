@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use lab::{Result, condition, ensure, eventually, seconds};
+use lab::{Result, condition, ensure, eventually, minutes};
 use provider_runtime::{Driver, DriverError, Leadership};
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ pub fn systems_outside_are_asked_and_called() -> Result<()> {
             Running::start(&machine, &account, trial(), drivers, Leadership::Alone).await?;
         cluster.apply(MANIFEST).await?;
         annotate(&cluster, "one", json!({"asks": "whether"})).await?;
-        eventually("trial is done", seconds(20), async || {
+        eventually("trial is done", minutes(1), async || {
             let one = cluster.get(TRIAL, "default/one").await?;
             ensure!(
                 condition(&one, "TrialReady") == Some("True"),
