@@ -188,6 +188,9 @@ async fn nothing_goes_for_want_of_a_right(site: &Site, simulation: &Simulation) 
         before > 0 && secrets > 0,
         "there is nothing that could be lost"
     );
+    // What it would delete is being deleted once it has reconciled a change.
+    let memory = json!({ "infrastructure": { "memcached": { "memory": "96Mi" } } });
+    site.reconciled("elder", memory).await?;
     site.cluster
         .edit(
             CONTROL_PLANE,

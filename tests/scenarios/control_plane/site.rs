@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lab::{Cluster, Etcd, Kind, Machine, Operator, Result, kind};
+use lab::{Cluster, Etcd, Kind, Machine, Operator, Result, ensure, eventually, kind, minutes};
 use serde_json::{Value, json};
 
 pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
@@ -40,6 +40,23 @@ impl Site {
             .apply(&control_plane.to_string())
             .await
             .map(drop)
+    }
+
+    /// Changes the spec of the control plane of a namespace, and waits until the operator has reconciled that.
+    pub async fn reconciled(&self, namespace: &str, spec: Value) -> Result<()> {
+        let name = format!("{namespace}/{namespace}");
+        let change = json!({ "spec": spec });
+        let changed = self.cluster.edit(CONTROL_PLANE, &name, change).await?;
+        eventually(&format!("{name} is reconciled"), minutes(1), async || {
+            let control_plane = self.cluster.get(CONTROL_PLANE, &name).await?;
+            let status = &control_plane.data["status"];
+            ensure!(
+                status["observedGeneration"] == json!(changed.metadata.generation),
+                "{status}"
+            );
+            Ok(())
+        })
+        .await
     }
 
     /// Makes a namespace.
