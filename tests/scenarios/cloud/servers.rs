@@ -85,7 +85,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             "the control plane was Ready after {} s",
             started.elapsed().as_secs()
         );
-        path::report(&cloud, &path::COMPUTE)?;
+        let ours = path::report(&cloud, &path::COMPUTE)?;
         eventually("the agents are Ready", minutes(5), async || {
             is(&cloud.cluster.get(SHARE, "production").await?, "Ready")
         })
@@ -110,6 +110,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
         match usage {
             Use::Boots => tenant.boots_and_deletes().await?,
             Use::Everything => {
+                path::COMPUTE.allows(ours)?;
                 changes::messaging_user(&cloud).await?;
                 tenant.works().await?;
             }
