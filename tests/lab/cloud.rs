@@ -232,7 +232,7 @@ impl Cloud {
     /// # Errors
     /// When it isn't done in time, or has failed, with what its last pod says.
     pub async fn says(&self, job: &str) -> Result<String> {
-        let phase = eventually(&format!("{job} is done"), minutes(5), async || {
+        let phase = eventually(&format!("{job} is done"), minutes(15), async || {
             let job = self.cluster.get(JOB, &self.place(job)).await?;
             if is(&job, "Failed").is_ok() {
                 return Ok("Failed");

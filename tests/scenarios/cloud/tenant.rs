@@ -20,7 +20,7 @@ const UNUSED: &str =
     "hypervisor-1 DISK_GB=0 MEMORY_MB=0 VCPU=0\nhypervisor-2 DISK_GB=0 MEMORY_MB=0 VCPU=0";
 
 /// How often a server is pinged while its host's agents are replaced.
-const PINGS_PER_SECOND: u32 = 5;
+const PINGS_PER_SECOND: u8 = 5;
 
 /// A tenant of a control plane, and what is behind it.
 pub struct Tenant<'a> {
@@ -96,11 +96,15 @@ impl Tenant<'_> {
             "{address} answers without a rule that allows it"
         );
         self.does("outside").await?;
-        eventually("the floating IP answers", minutes(1), async || {
+        eventually("the floating IP answers", minutes(3), async || {
             fabric.run(&ping)
         })
         .await?;
-        let name = fabric.run(&["curl", "--silent", &format!("http://{address}/")])?;
+        let url = format!("http://{address}/");
+        let name = eventually("the server answers", minutes(1), async || {
+            fabric.run(&["curl", "--silent", "--fail", "--max-time", "10", &url])
+        })
+        .await?;
         ensure!(
             name.trim() == format!("{}.novalocal", text("name")),
             "{name}"
@@ -158,7 +162,7 @@ impl Tenant<'_> {
         Ok(said)
     }
 
-    /// Agents are replaced on the host of a server, which answers every ping meanwhile.
+    /// Agents are replaced on the host of a server, which answers pings meanwhile.
     async fn agents_restart(&self, address: &str) -> Result<()> {
         let (fabric, [hypervisor, _]) = (self.fabric, self.hypervisors);
         let log = self.cloud.node.folder("pings", SERVICE_USER)?.join("log");
@@ -174,7 +178,7 @@ impl Tenant<'_> {
         ] {
             let old = self.pod(hypervisor, agent).await?;
             hypervisor.cluster().delete(POD, &old).await?;
-            eventually(&format!("{agent} is back"), minutes(2), async || {
+            eventually(&format!("{agent} is back"), minutes(5), async || {
                 let new = self.pod(hypervisor, agent).await?;
                 ensure!(new != old, "{old} is still there");
                 is(&hypervisor.cluster().get(POD, &new).await?, "Ready")
@@ -183,10 +187,16 @@ impl Tenant<'_> {
         }
         fabric.run(&["kill", "-INT", process.trim()])?;
         let pings = fabric.run(&["sh", "-c", &format!("sleep 1; cat {log}")])?;
-        let lost = lost(&pings)?;
         let end: Vec<&str> = pings.lines().rev().take(2).collect();
         println!("pings while four agents were replaced: {end:?}");
-        ensure!(lost.is_empty(), "pings {lost:?} are lost:\n{pings}");
+        let (sent, lost) = lost(&pings)?;
+        // A busy machine loses one now and then.
+        let gaps = lost.chunk_by(|one, next| one + 1 == *next);
+        let longest = gaps.map(<[u32]>::len).max().unwrap_or_default();
+        ensure!(
+            lost.len() * 100 <= sent && longest <= usize::from(PINGS_PER_SECOND),
+            "of {sent} pings {lost:?} are lost:\n{pings}"
+        );
         Ok(())
     }
 
@@ -243,7 +253,7 @@ impl Tenant<'_> {
         let libvirt = self.agent(self.hypervisors[0], "libvirt").await?;
         let fill = "cd /var/lib/nova/instances; mkdir filled; head --bytes=17M /dev/zero > filled/console.log";
         libvirt.run(&["sh", "-euc", fill])?;
-        eventually("the log is empty", minutes(1), async || {
+        eventually("the log is empty", minutes(3), async || {
             let size = [
                 "stat",
                 "--format=%s",
@@ -300,8 +310,9 @@ impl Tenant<'_> {
     }
 }
 
-/// The numbers of the pings that weren't answered, by ping's output. Those of the last second may be on their way when ping is stopped.
-fn lost(pings: &str) -> Result<Vec<u32>> {
+/// How many pings were sent, and the numbers of those that weren't answered, by ping's output. Those of the last two seconds may be on
+/// their way when ping is stopped.
+fn lost(pings: &str) -> Result<(usize, Vec<u32>)> {
     let answers = pings.lines().filter(|line| line.contains(" bytes from "));
     let numbers = answers.filter_map(|line| {
         let (_, number) = line.split_once(" icmp_seq=")?;
@@ -315,8 +326,7 @@ fn lost(pings: &str) -> Result<Vec<u32>> {
     let sent = sent.context("ping reports nothing")?;
     ensure!(sent > 10, "only {sent} pings were sent:\n{pings}");
     let last = answered.last().copied().unwrap_or_default();
-    let settled = last.max(sent.saturating_sub(PINGS_PER_SECOND));
-    Ok((1..=settled)
-        .filter(|number| !answered.contains(number))
-        .collect())
+    let settled = last.max(sent.saturating_sub(2 * u32::from(PINGS_PER_SECOND)));
+    let lost = (1..=settled).filter(|number| !answered.contains(number));
+    Ok((usize::try_from(sent)?, lost.collect()))
 }
