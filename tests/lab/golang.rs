@@ -62,7 +62,8 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         .args(["-ldflags", &flags, "-o"])
         .arg(&unfinished)
         .arg(recipe.package);
-    retried(|| succeeded(build.output(), &format!("build {}", recipe.package)))?;
+    // Its modules may have to be downloaded.
+    outside(|| retried(|| succeeded(build.output(), &format!("build {}", recipe.package))))??;
     fs::rename(&unfinished, &binary)
         .with_context(|| format!("cannot keep {}", binary.display()))?;
     say(format_args!(
