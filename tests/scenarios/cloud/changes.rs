@@ -105,7 +105,7 @@ async fn certificate(cloud: &Cloud) -> Result<()> {
     let mut attempts = 1..;
     eventually(
         "Glance's clients see its new certificate",
-        minutes(1),
+        minutes(3),
         async || {
             let attempt = attempts.next().context("no more attempts")?;
             let shown = does(cloud, &format!("certificate-{attempt}"), "certificate").await?;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lab::{
-    Build, Cluster, Gate, Machine, Replicas, Request, Result, Site, ensure, eventually, seconds,
-    throughout,
+    Build, Cluster, Gate, Machine, Replicas, Request, Result, Site, ensure, eventually, minutes,
+    seconds, throughout,
 };
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ async fn undisturbed(site: &Site, account: &Cluster) -> Result<Outcome> {
     make(site, namespace).await?;
     site.start(OPERATOR, gate.cluster(), Replicas::One)?;
     small::is_ready(site, namespace).await?;
-    eventually("it rests", seconds(30), async || {
+    eventually("it rests", minutes(2), async || {
         let writes = gate.writes();
         throughout("it rests", seconds(2), async || {
             ensure!(gate.writes() == writes, "it writes");
@@ -122,7 +122,7 @@ async fn killed(
     let before = Outcome::of(&site.cluster, namespace).await?.passwords;
     site.start(OPERATOR, account, Replicas::One)?;
     let what = format!("{namespace} is as if nothing had been");
-    let outcome = eventually(&what, seconds(60), async || {
+    let outcome = eventually(&what, minutes(3), async || {
         site.machine.check(OPERATOR)?;
         let outcome = Outcome::of(&site.cluster, namespace).await?;
         outcome.is_as(undisturbed)?;

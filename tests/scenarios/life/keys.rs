@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use lab::{Cloud, Context, Result, ensure, eventually, is, seconds};
+use lab::{Cloud, Context, Result, ensure, eventually, is, minutes};
 use serde_json::{Value, json};
 
 use super::SECRET;
@@ -27,7 +27,7 @@ pub async fn rotate(keystone: &Identity<'_>) -> Result<()> {
     for step in ["promoted", "staged"] {
         let old = keyring(cloud, TOKENS).await?;
         pass(cloud, TOKENS, WHILE).await?;
-        eventually(&format!("a key is {step}"), seconds(30), async || {
+        eventually(&format!("a key is {step}"), minutes(2), async || {
             let keys = keyring(cloud, TOKENS).await?;
             ensure!(names(&keys[step]) != names(&old[step]), "{keys}");
             ensure!(
@@ -53,7 +53,7 @@ pub async fn encrypt_anew(keystone: &Identity<'_>) -> Result<()> {
     let cloud = keystone.cloud;
     let old = keyring(cloud, CREDENTIALS).await?;
     pass(cloud, CREDENTIALS, WHILE).await?;
-    eventually("a key is promoted", seconds(30), async || {
+    eventually("a key is promoted", minutes(2), async || {
         let keys = keyring(cloud, CREDENTIALS).await?;
         ensure!(
             names(&keys["promoted"]) != names(&old["promoted"]),
@@ -64,7 +64,7 @@ pub async fn encrypt_anew(keystone: &Identity<'_>) -> Result<()> {
     .await?;
     pass(cloud, CREDENTIALS, MOMENT).await?;
     let job = loses_its_operator_during(keystone, "recrypt").await?;
-    eventually("the next key is staged", seconds(30), async || {
+    eventually("the next key is staged", minutes(2), async || {
         let keys = keyring(cloud, CREDENTIALS).await?;
         ensure!(!keys["staged"].is_null(), "{keys}");
         is(&keystone.resource().await?, "CredentialKeysReady")
@@ -75,7 +75,7 @@ pub async fn encrypt_anew(keystone: &Identity<'_>) -> Result<()> {
 
 /// Fine once every pod has the keys that the Secret has.
 async fn seen(keystone: &Identity<'_>) -> Result<()> {
-    eventually("every pod has the keys", seconds(120), async || {
+    eventually("every pod has the keys", minutes(5), async || {
         let secret = keystone.cloud.cluster.get(SECRET, TOKENS).await?;
         let wanted: BTreeMap<String, k8s_openapi::ByteString> =
             serde_json::from_value(secret.data["data"].clone())?;

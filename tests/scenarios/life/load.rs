@@ -1,6 +1,6 @@
 //! The steady load, and what it has met.
 
-use lab::{Cloud, Context, Result, ensure, eventually, seconds};
+use lab::{Cloud, Context, Result, ensure, eventually, minutes};
 use serde_json::Value;
 
 use super::POD;
@@ -26,7 +26,7 @@ impl<'a> Load<'a> {
     pub async fn start(cloud: &'a Cloud) -> Result<Self> {
         cloud.cluster.apply(include_str!("load.yaml")).await?;
         let load = Self { cloud };
-        eventually("there is load", seconds(60), async || {
+        eventually("there is load", minutes(2), async || {
             let requests = load.count().await?.requests;
             ensure!(requests > 100, "{requests} requests");
             Ok(())
@@ -43,7 +43,7 @@ impl<'a> Load<'a> {
         let outcome = event().await?;
         let took = began.elapsed().as_secs();
         let over = self.count().await?.lines + 2;
-        let after = eventually("the load goes on", seconds(30), async || {
+        let after = eventually("the load goes on", minutes(2), async || {
             let count = self.count().await?;
             ensure!(count.lines >= over, "{} of {over} lines", count.lines);
             Ok(count)

@@ -24,7 +24,7 @@ pub fn hypervisors_join_a_cluster_and_its_networks() -> Result<()> {
 
         cluster.apply(include_str!("hypervisors.yaml")).await?;
         for (set, expected) in [("in-pod", IN_POD), ("on-node", ON_NODE)] {
-            eventually(&format!("{set} has pods"), minutes(1), async || {
+            eventually(&format!("{set} has pods"), minutes(3), async || {
                 let found = cluster.get(DAEMON_SET, &format!("default/{set}")).await?;
                 let status = &found.data["status"];
                 ensure!(status["numberReady"] == 2, "{status}");
@@ -35,7 +35,7 @@ pub fn hypervisors_join_a_cluster_and_its_networks() -> Result<()> {
                 let name = format!("default/{}", pod.metadata.name.unwrap_or_default());
                 let node_name = pod.data["spec"]["nodeName"].as_str().unwrap_or_default();
                 let expected = expected.replace("NODE", node_name);
-                eventually(&format!("{name} reads the page"), minutes(1), async || {
+                eventually(&format!("{name} reads the page"), minutes(3), async || {
                     let printed = node.logs(&name).await?;
                     ensure!(printed == expected, "{printed:?}");
                     Ok(())

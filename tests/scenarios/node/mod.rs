@@ -53,7 +53,7 @@ fn pods_run_are_found_by_name_and_leave_nothing() -> Result<()> {
         let (cluster, node) = up(&machine).await?;
         let traces = Traces::of(machine.folder())?;
         cluster.apply(include_str!("web.yaml")).await?;
-        eventually("the Deployment is available", minutes(1), async || {
+        eventually("the Deployment is available", minutes(3), async || {
             is(&cluster.get(DEPLOYMENT, "default/web").await?, "Available")
         })
         .await?;
@@ -69,7 +69,7 @@ fn pods_run_are_found_by_name_and_leave_nothing() -> Result<()> {
                 .delete(JOB, &format!("default/reads-{word}"))
                 .await?;
         }
-        eventually("no pod is left", minutes(1), async || {
+        eventually("no pod is left", minutes(3), async || {
             let pods = cluster.list(POD, "").await?;
             ensure!(pods.is_empty(), "{} pods", pods.len());
             traces.no_container()
@@ -99,7 +99,7 @@ fn nothing_is_left_of_a_scenario_that_is_killed() -> Result<()> {
         ensure!(traces.nothing().is_err(), "there is nothing to be left");
         scenario.kill()?;
         scenario.wait()?;
-        eventually("nothing is left", minutes(1), async || traces.nothing()).await?;
+        eventually("nothing is left", minutes(3), async || traces.nothing()).await?;
         Ok(fs::remove_dir_all(&folder)?)
     })
 }
@@ -112,7 +112,7 @@ fn is_killed() -> Result<()> {
     lab::on_a_bare_machine(async move |machine| {
         let (cluster, _node) = up(&machine).await?;
         cluster.apply(include_str!("web.yaml")).await?;
-        eventually("the Deployment is available", minutes(1), async || {
+        eventually("the Deployment is available", minutes(3), async || {
             is(&cluster.get(DEPLOYMENT, "default/web").await?, "Available")
         })
         .await?;

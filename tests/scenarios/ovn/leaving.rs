@@ -38,7 +38,7 @@ pub fn members_leave_while_a_client_writes() -> Result<()> {
         network.has_members(&[0, 1, 2]).await?;
 
         writer.run(&["touch", "/tmp/stop"])?;
-        let writes = eventually("the client has ended", minutes(1), async || {
+        let writes = eventually("the client has ended", minutes(3), async || {
             let writes = writer.run(&["cat", "/tmp/writes"])?;
             ensure!(writes.ends_with("done"), "it still writes");
             Ok(writes)
@@ -73,7 +73,7 @@ pub fn members_leave_while_a_client_writes() -> Result<()> {
 impl Network {
     /// The pod of the northbound database's leader.
     async fn leader(&self, ordinals: &[u32]) -> Result<String> {
-        eventually("there is a leader", minutes(1), async || {
+        eventually("there is a leader", minutes(3), async || {
             for ordinal in ordinals {
                 let pod = format!("ovn-nb-{ordinal}");
                 if line(&self.member(&pod).await?, "Role:")? == "Role: leader" {
