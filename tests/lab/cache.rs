@@ -1,24 +1,8 @@
-//! The user's cache folder, where tools stay from run to run.
+//! The cache folder of tools and images, and the names in it.
 
-use std::env;
-use std::fs;
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-/// `$XDG_CACHE_HOME/c5c3-lab` or `~/.cache/c5c3-lab`, made if need be.
-pub(crate) fn cache() -> Result<PathBuf> {
-    let caches = match env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
-        None => env::home_dir()
-            .context("set HOME or XDG_CACHE_HOME: the lab keeps its tools there")?
-            .join(".cache"),
-    };
-    let cache = caches.join("c5c3-lab");
-    fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
-    Ok(cache)
-}
+pub(crate) use c5c3_program::cache;
 
 /// Twelve hexadecimal digits that name what went into a hash.
 pub(crate) fn digits(hash: Sha256) -> String {

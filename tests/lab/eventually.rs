@@ -1,10 +1,11 @@
 //! Waiting for what is to become true.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 
-use crate::machine::Ended;
+use crate::machine::{Ended, check_processes};
 use crate::say::say;
 
 /// Whoever watches a scenario wants to know what it waits for, but not of every moment.
@@ -17,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// An attempt's error says what it saw instead; the last one is shown when time is up.
 ///
 /// # Errors
-/// When nothing succeeded within the time given.
+/// When nothing succeeded within the time given, or a process of the scenario's machine has ended by itself.
 pub async fn eventually<T>(
     what: &str,
     within: Duration,
@@ -38,6 +39,9 @@ pub async fn eventually<T>(
             }
             Err(error) if error.is::<Ended>() => {
                 return Err(error.context(format!("{what}: never")));
+            }
+            Err(error) if let Err(ended) = check_processes() => {
+                return Err(ended.context(format!("{what}: never; last seen: {error:#}")));
             }
             Err(error) if Instant::now() >= deadline => {
                 return Err(anyhow!(
@@ -68,6 +72,33 @@ pub async fn throughout(
     }
     Ok(())
 }
+
+/// As [`throughout`], for what must never happen, on no machine: a failure is one of the product, and no second run of the
+/// scenario excuses it.
+///
+/// # Errors
+/// The first attempt's that failed.
+pub async fn never(
+    what: &str,
+    time: Duration,
+    attempt: impl AsyncFnMut() -> Result<()>,
+) -> Result<()> {
+    throughout(what, time, attempt)
+        .await
+        .map_err(|error| Error::new(Forbidden).context(format!("{error:#}")))
+}
+
+/// Something that must never happen has happened.
+#[derive(Debug)]
+pub(crate) struct Forbidden;
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this must never happen")
+    }
+}
+
+impl std::error::Error for Forbidden {}
 
 /// So many seconds.
 pub const fn seconds(count: u64) -> Duration {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::cluster::{CONTROL_PLANE, Cluster, Etcd};
 use crate::crossplane::{Crossplane, Release};
 use crate::function::{Function, FunctionProgram};
-use crate::garden::plant_garden;
+use crate::garden::Garden;
 use crate::machine::Machine;
 use crate::provider::Provider;
 use crate::tools::Tool;
@@ -44,6 +44,7 @@ impl Lab {
     pub async fn start(
         machine: Arc<Machine>,
         release: Release,
+        garden: Garden,
         program: FunctionProgram,
     ) -> Result<Self> {
         // A build would hold up those who wait meanwhile.
@@ -51,7 +52,6 @@ impl Lab {
             Tool::Etcd,
             Tool::KubeApiserver,
             Tool::KubeControllerManager,
-            Tool::GardenerApiserver,
             Tool::ProviderKubernetes,
             release.tool(),
         ] {
@@ -71,7 +71,7 @@ impl Lab {
             hypervisor.install_external_secrets(),
             storage.install_external_secrets(),
             storage.install_rook(),
-            plant_garden(&machine, &etcd, &management),
+            garden.serve(&machine, &etcd, &management),
         )?;
         // A site's garden is a cluster of its own. Here the management cluster's API server also serves Shoots: it spares
         // the memory and the start of one more.

@@ -3,13 +3,13 @@
 //! A scenario is a function in `tests/scenarios`, declared by [`scenario!`] with its suite, its time budget and its needs:
 //!
 //! ```no_run
-//! use lab::{FunctionProgram, Kind, Release, Result, eventually, is, kind, minutes};
+//! use lab::{FunctionProgram, Garden, Kind, Release, Result, eventually, is, kind, minutes};
 //!
 //! const CLAIM: Kind = kind("c5c3.io/v1alpha1", "OpenStackCluster");
 //! const CEPH_CLUSTER: Kind = kind("ceph.rook.io/v1", "CephCluster");
 //!
 //! # fn main() -> Result<()> {
-//! lab::in_lab(Release::V1_20, FunctionProgram::c5c3()?, async |lab| {
+//! lab::in_lab(Release::V1_20, Garden::Unchecked, FunctionProgram::c5c3()?, async |lab| {
 //!     lab.provider.give_kubeconfig("st-pool-a", &lab.storage).await?;
 //!     lab.management.apply_files("compositions/v1").await?;
 //!     lab.management.apply("{apiVersion: v1, kind: Namespace, metadata: {name: customer-a}}").await?;
@@ -40,7 +40,7 @@
 //! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
-//!   time is up; [`throughout`] is for what must stay.
+//!   time is up; [`throughout`] is for what must stay, and [`never()`] for what no noise excuses.
 //! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
 //! - Each scenario has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed scenario shows the ends of all logs, and its logs, events and objects are kept in `target/lab`.
@@ -100,10 +100,10 @@ pub use ceph::Ceph;
 pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
-pub use eventually::{eventually, minutes, seconds, throughout};
+pub use eventually::{eventually, minutes, never, seconds, throughout};
 pub use evidence::results;
 pub use function::{Function, FunctionProgram, our_program};
-pub use garden::{SHOOT, plant_garden};
+pub use garden::{Garden, SHOOT};
 pub use gate::Gate;
 pub use image::Image;
 pub use keystone::Keystone;

@@ -16,10 +16,12 @@ pub struct Scenario {
     pub path: &'static str,
     /// When it runs.
     pub suite: Suite,
-    /// Seconds that it may take on two cores. It isn't interrupted when it takes longer; the summary shows it.
+    /// Seconds that it takes on two cores at most. One that takes longer is shown, one that takes twice as long is stopped.
     pub budget: u64,
     /// Whether it measures, and runs with no other beside it.
     pub alone: bool,
+    /// Whether a failed `assert!` means that something forbidden happened, so that no second run excuses it.
+    pub strict: bool,
     /// What must be built before it starts.
     pub needs: &'static [&'static [Need]],
     /// The function.
@@ -29,12 +31,26 @@ pub struct Scenario {
 /// When a scenario runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
-    /// In every run.
+    /// In every run: API servers and Crossplane, no pods.
     Gate,
+    /// With `--cloud`: pods, older versions of Crossplane, the options of every release.
+    Cloud,
     /// With `--all` only, or by name.
     Long,
-    /// By another scenario only.
+    /// By its whole name only, as other scenarios do.
     Fixture,
+}
+
+impl Suite {
+    /// What `--list` calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Cloud => "cloud",
+            Self::Long => "long",
+            Self::Fixture => "fixture",
+        }
+    }
 }
 
 /// Something that is built once and kept in the cache folder.
@@ -81,12 +97,14 @@ pub const CLUSTER: &[Need] = &[
     Need::Tool(Tool::KubeControllerManager),
 ];
 
-/// A [`Lab`](crate::Lab) without Crossplane itself.
+/// Gardener's API server: [`Garden::Gardener`](crate::Garden).
+pub const GARDENER: &[Need] = &[Need::Tool(Tool::GardenerApiserver)];
+
+/// A [`Lab`](crate::Lab) without Crossplane itself and without Gardener.
 pub const LAB: &[Need] = &[
     Need::Tool(Tool::Etcd),
     Need::Tool(Tool::KubeApiserver),
     Need::Tool(Tool::KubeControllerManager),
-    Need::Tool(Tool::GardenerApiserver),
     Need::Tool(Tool::ProviderKubernetes),
 ];
 
@@ -118,6 +136,9 @@ impl Scenario {
 
     /// Whether a name on the command line means it: its own, that of a module around it, or that of its function.
     pub(crate) fn is_called(&self, name: &str) -> bool {
+        if self.suite == Suite::Fixture {
+            return self.name() == name;
+        }
         let rest = self.name().strip_prefix(name);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
             || self.name().rsplit("::").next() == Some(name)
@@ -175,21 +196,25 @@ pub const fn core(release: Release) -> Need {
     Need::Tool(release.tool())
 }
 
-/// Declares a scenario: its suite, whether it runs `alone`, its budget in seconds, its function, and what it needs.
+/// Declares a scenario: its suite, whether it runs `alone` or is `strict`, its budget in seconds, its function, and what it needs.
 #[macro_export]
 macro_rules! scenario {
     ($suite:ident, $($rest:tt)+) => {
-        $crate::scenario!(@ $suite, false, $($rest)+)
+        $crate::scenario!(@ $suite, false, false, $($rest)+)
     };
     ($suite:ident alone, $($rest:tt)+) => {
-        $crate::scenario!(@ $suite, true, $($rest)+)
+        $crate::scenario!(@ $suite, true, false, $($rest)+)
     };
-    (@ $suite:ident, $alone:literal, $budget:literal s, $($path:ident)::+, [$($needs:expr),* $(,)?]) => {
+    ($suite:ident strict, $($rest:tt)+) => {
+        $crate::scenario!(@ $suite, false, true, $($rest)+)
+    };
+    (@ $suite:ident, $alone:literal, $strict:literal, $budget:literal s, $($path:ident)::+, [$($needs:expr),* $(,)?]) => {
         $crate::suite::Scenario {
             path: concat!(module_path!(), $("::", stringify!($path)),+),
             suite: $crate::suite::Suite::$suite,
             budget: $budget,
             alone: $alone,
+            strict: $strict,
             needs: &[$($needs),*],
             run: $($path)::+,
         }

@@ -4,14 +4,14 @@ use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 
 use lab::{
-    Cluster, Context, Etcd, FunctionProgram, Kind, Lab, NAMESPACED_OBJECT, OBJECT, Program,
+    Cluster, Context, Etcd, FunctionProgram, Garden, Kind, Lab, NAMESPACED_OBJECT, OBJECT, Program,
     Release, Result, SHOOT, bail, ensure, eventually, is, kind, minutes, seconds, shoot_faults,
     throughout,
 };
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{CLUSTER, LAB, Need, Scenario, core};
+use lab::suite::{CLUSTER, GARDENER, LAB, Need, Scenario, core};
 use lab::tools::Tool;
 
 /// What there is.
@@ -20,24 +20,24 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 30 s, nothing_but_its_logs_is_left_of_a_scenario_that_fails, []),
     scenario!(Gate, 30 s, waiting_for_a_process_that_ended_stops_at_once, []),
     scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [&[Need::Tool(Tool::Shoot)]]),
-    scenario!(Long, 180 s, on_1_20, [LAB, &[core(Release::V1_20)]]),
-    scenario!(Long, 180 s, on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 180 s, on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
 ];
 
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
 const CLAIM: Kind = kind("lab.c5c3.io/v1", "Greeting");
 
 fn on_1_20() -> Result<()> {
-    lab::in_lab(Release::V1_20, verbatim(), greeting)
+    lab::in_lab(Release::V1_20, Garden::Gardener, verbatim(), greeting)
 }
 
 fn on_2_4() -> Result<()> {
-    lab::in_lab(Release::V2_4, verbatim(), greeting)
+    lab::in_lab(Release::V2_4, Garden::Gardener, verbatim(), greeting)
 }
 
 fn in_a_namespace_on_2_4() -> Result<()> {
-    lab::in_lab(Release::V2_4, verbatim(), async |lab| {
+    lab::in_lab(Release::V2_4, Garden::Gardener, verbatim(), async |lab| {
         lab.provider.connect("greeted", &lab.storage).await?;
         lab.management.apply(NAMESPACED_DEFINITION).await?;
         let composition = COMPOSITION

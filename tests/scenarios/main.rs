@@ -19,6 +19,7 @@ mod package;
 mod plan;
 mod pools;
 mod render;
+mod runs;
 mod schemas;
 mod tempest;
 
@@ -47,6 +48,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     plan::SCENARIOS,
     pools::SCENARIOS,
     render::SCENARIOS,
+    runs::SCENARIOS,
     schemas::SCENARIOS,
     tempest::SCENARIOS,
 ];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,39 +10,66 @@ use anyhow::{Context, Result, bail, ensure};
 /// A program, or where it is if not in `PATH`, and the Debian package that has it.
 type Packaged = (&'static str, &'static str);
 
-const LAB: [Packaged; 11] = [
+const LAB: [Packaged; 3] = [
+    ("ip", "iproute2"),
+    ("python3", "python3-venv"),
+    ("setpriv", "util-linux"),
+];
+const PODS: [Packaged; 8] = [
     ("/usr/lib/cni/bridge", "containernetworking-plugins"),
     ("buildah", "buildah"),
     ("containerd", "containerd"),
-    ("ip", "iproute2"),
     ("ipset", "ipset"),
     ("iptables", "iptables"),
     ("mmdebstrap", "mmdebstrap"),
     ("ping", "iputils-ping"),
-    ("python3", "python3-venv"),
     ("runc", "runc"),
-    ("setpriv", "util-linux"),
 ];
 const BENCH: [Packaged; 1] = [("valgrind", "valgrind")];
 
 /// How often apt-get downloads what failed.
 const RETRIES: &str = "-o Acquire::Retries=5";
 
-/// The space, in GiB, that the lab needs on a disk that has its images already, and on one that hasn't.
-const CACHED: u64 = 15;
-const BARE: u64 = 30;
+/// What a lab is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lab {
+    /// API servers and Crossplane.
+    Clusters,
+    /// Pods, too.
+    Pods,
+}
 
-/// Sees to it that the programs which the lab calls are there: installs them as root, with apt-get.
+impl Lab {
+    /// The space that it needs on its disk, in GiB: with its tools and images in the cache folder, and without.
+    fn space(self, cache: &Path) -> u64 {
+        let has = |name: &str| {
+            let mut entries = cache.read_dir().into_iter().flatten().flatten();
+            entries.any(|entry| entry.file_name().to_string_lossy().starts_with(name))
+        };
+        match self {
+            Self::Clusters if has("kube-apiserver-") => 10,
+            Self::Clusters => 30,
+            Self::Pods if has("images") => 25,
+            Self::Pods => 50,
+        }
+    }
+}
+
+/// Sees to it that the programs which a lab calls are there: installs them as root, with apt-get.
 ///
 /// # Errors
 /// When something is missing and can't be installed here; the message has the command that installs it. When the disk is too full.
-pub fn prepare_lab() -> Result<()> {
-    has_space()?;
+pub fn prepare_lab(lab: Lab) -> Result<()> {
+    has_space(lab)?;
     ensure!(
         found("go"),
         "the lab builds its tools with Go 1.26 or newer: install it from https://go.dev/dl/"
     );
-    install("the lab", &LAB)
+    install("the lab", &LAB)?;
+    match lab {
+        Lab::Clusters => Ok(()),
+        Lab::Pods => install("a lab with pods", &PODS),
+    }
 }
 
 /// Sees to it that instructions can be counted: installs valgrind as root, with apt-get.
@@ -54,16 +81,10 @@ pub fn prepare_bench() -> Result<()> {
 }
 
 /// Fine when tools and images of the lab, and what its scenarios write, fit on the disk.
-fn has_space() -> Result<()> {
-    let home = env::home_dir().context("set HOME: the lab keeps its tools there")?;
-    let caches = env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty());
-    let caches = caches.map_or_else(|| home.join(".cache"), PathBuf::from);
-    let needed = match caches.join("c5c3-lab/images").exists() {
-        true => CACHED,
-        false => BARE,
-    };
-    let folder = caches.ancestors().find(|folder| folder.exists());
-    let output = Command::new("df").arg("-Pk").args(folder).output();
+fn has_space(lab: Lab) -> Result<()> {
+    let cache = c5c3_program::cache()?;
+    let needed = lab.space(&cache);
+    let output = Command::new("df").arg("-Pk").arg(&cache).output();
     let output = output.context("df can't be started")?;
     let answer = String::from_utf8_lossy(&output.stdout);
     let free = answer.lines().nth(1).and_then(|line| {
@@ -73,9 +94,9 @@ fn has_space() -> Result<()> {
     let free = free.with_context(|| format!("df answers {answer:?}"))?;
     ensure!(
         free >= needed,
-        "the lab needs {needed} GiB on the disk of {caches}, and {free} are free: delete {caches}/go-build, which holds what Go \
-         compiled, or {caches}/c5c3-lab, whose tools and images are then built again",
-        caches = caches.display()
+        "the lab needs {needed} GiB on the disk of {cache}, and {free} are free: delete what Go compiled, by `go clean -cache`, or \
+         {cache}, whose tools and images are then built again",
+        cache = cache.display()
     );
     Ok(())
 }

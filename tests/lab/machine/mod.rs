@@ -2,6 +2,7 @@
 
 mod program;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -10,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,22 @@ struct Process {
     child: Child,
     grace: Duration,
     left: Option<ExitStatus>,
+    /// Whether whoever started it waits for its end.
+    is_run: bool,
+}
+
+thread_local! {
+    /// The machine of the scenario that runs on this thread.
+    static MACHINE: RefCell<Weak<Machine>> = const { RefCell::new(Weak::new()) };
+}
+
+/// Fine while every process of this thread's scenario runs that was started and not stopped.
+///
+/// # Errors
+/// When one has ended by itself, with the end of its log.
+pub(crate) fn check_processes() -> Result<()> {
+    let machine = MACHINE.with_borrow(Weak::upgrade);
+    machine.map_or(Ok(()), |machine| machine.check_all())
 }
 
 /// A process that should run has ended: waiting any longer is of no use.
@@ -71,18 +88,20 @@ impl fmt::Display for Ended {
 impl Error for Ended {}
 
 impl Machine {
-    /// A machine in an empty folder.
+    /// A machine in an empty folder, for the scenario on this thread.
     ///
     /// # Errors
     /// When its authority can't be made.
-    pub(crate) fn new(folder: &Path) -> Result<Self> {
-        Ok(Self {
+    pub(crate) fn new(folder: &Path) -> Result<Arc<Self>> {
+        let machine = Arc::new(Self {
             folder: folder.to_owned(),
             authority: Authority::new()?,
             next_port: AtomicU16::new(10_000),
             resolution: OnceLock::new(),
             processes: Mutex::new(BTreeMap::new()),
-        })
+        });
+        MACHINE.set(Arc::downgrade(&machine));
+        Ok(machine)
     }
 
     /// Where logs, keys and data are.
@@ -112,6 +131,10 @@ impl Machine {
     /// # Errors
     /// When one of that name still runs, or it can't be started.
     pub fn start(&self, name: &str, program: &Program) -> Result<()> {
+        self.spawn(name, program, false)
+    }
+
+    fn spawn(&self, name: &str, program: &Program, is_run: bool) -> Result<()> {
         let mut processes = self.processes();
         if let Some(running) = processes.get_mut(name)
             && running.exit()?.is_none()
@@ -154,6 +177,7 @@ impl Machine {
             child,
             grace: program.grace,
             left: None,
+            is_run,
         };
         processes.insert(name.to_owned(), process);
         Ok(())
@@ -168,15 +192,29 @@ impl Machine {
         let process = processes
             .get_mut(name)
             .with_context(|| format!("{name} was never started"))?;
-        if let Some(status) = process.exit()? {
-            return Err(Ended {
-                name: name.to_owned(),
-                status,
-                tail: self.tail(name, TAIL),
+        match process.exit()? {
+            Some(status) => Err(self.ended(name, status).into()),
+            None => Ok(()),
+        }
+    }
+
+    fn check_all(&self) -> Result<()> {
+        for (name, process) in self.processes().iter_mut() {
+            if !process.is_run
+                && let Some(status) = process.exit()?
+            {
+                return Err(self.ended(name, status).into());
             }
-            .into());
         }
         Ok(())
+    }
+
+    fn ended(&self, name: &str, status: ExitStatus) -> Ended {
+        Ended {
+            name: name.to_owned(),
+            status,
+            tail: self.tail(name, TAIL),
+        }
     }
 
     /// Runs a program to its end.
@@ -184,7 +222,7 @@ impl Machine {
     /// # Errors
     /// When it can't be started or fails, with the end of its log.
     pub async fn run(&self, name: &str, program: &Program) -> Result<()> {
-        self.start(name, program)?;
+        self.spawn(name, program, true)?;
         let status = loop {
             let exit = match self.processes().get_mut(name) {
                 Some(process) => process.exit()?,

@@ -1,6 +1,6 @@
 //! Deletion: in order, nothing orphaned, and never of what is in use.
 
-use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, seconds, throughout};
+use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, never, seconds};
 use serde_json::json;
 
 use super::tenants::{CUSTOMER_A, CUSTOMER_B};
@@ -48,7 +48,7 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
         goes(lab.control_plane.get(CONTROL_PLANE, PLACE).await?)
     })
     .await?;
-    throughout(
+    never(
         "its keys and its namespace wait for it",
         seconds(10),
         async || what_it_needs_stays(site).await,
@@ -83,7 +83,7 @@ pub async fn in_order(site: &Site<'_>) -> Result<()> {
 }
 
 async fn the_control_plane_stays(site: &Site<'_>, what: &str) -> Result<()> {
-    throughout(what, seconds(10), async || {
+    never(what, seconds(10), async || {
         stays(site.lab.control_plane.get(CONTROL_PLANE, PLACE).await?)?;
         what_it_needs_stays(site).await
     })
@@ -111,7 +111,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
             ensure!(message.contains("in-use by"), "not refused: {message:?}");
         }
     }
-    throughout("the pool in use stays", seconds(10), async || {
+    never("the pool in use stays", seconds(10), async || {
         stays(site.lab.garden.get(SHOOT, "garden-c5c3/st-pool-a").await?)?;
         stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
     })

@@ -1,6 +1,6 @@
 //! What a tenant tries against another: his name, his namespace, what he leaves behind, the clusters of the platform.
 
-use lab::{DynamicObject, Kind, Result, SHOOT, ensure, seconds, throughout};
+use lab::{DynamicObject, Kind, Result, SHOOT, ensure, never, seconds};
 use serde_json::{Value, json};
 
 use super::deletion::{VOLUMES, hold_volumes};
@@ -74,7 +74,7 @@ pub async fn freed_name(site: &Site<'_>) -> Result<()> {
     let claim = claim("customer-a-prod", "tenant-z").to_string();
     site.lab.management.apply(&claim).await?;
     refused(site, place, "belongs to another claim").await?;
-    throughout("the data stay the former claim's", seconds(8), async || {
+    never("the data stay the former claim's", seconds(8), async || {
         let volumes = site.lab.storage.get(BLOCK_POOL, VOLUMES).await?;
         ensure!(label(&volumes) == former, "another has them: {volumes:?}");
         Ok(())

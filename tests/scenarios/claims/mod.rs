@@ -8,29 +8,29 @@ mod refusals;
 mod rights;
 mod tenants;
 
-use lab::{FunctionProgram, Lab, Release, Result};
+use lab::{FunctionProgram, Garden, Lab, Release, Result};
 
 use lab::claims::{Generation, Site};
 
 use lab::scenario;
-use lab::suite::{LAB, Scenario, core};
+use lab::suite::{GARDENER, LAB, Scenario, core};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Gate, 600 s, hostile_tenant_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Long, 600 s, hostile_tenant_on_1_20, [LAB, &[core(Release::V1_20)]]),
-    scenario!(Gate, 240 s, claims_on_1_20, [LAB, &[core(Release::V1_20)]]),
-    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, &[core(Release::V1_20)]]),
-    scenario!(Long, 240 s, claims_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate strict, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Cloud, 240 s, claims_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 240 s, claims_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
 ];
 
 fn whole_life_on_1_20() -> Result<()> {
-    whole_scenario(Release::V1_20, Generation::Claims)
+    whole_scenario(Release::V1_20, Garden::Gardener, Generation::Claims)
 }
 
 fn namespaced_resources_on_2_4() -> Result<()> {
-    whole_scenario(Release::V2_4, Generation::Namespaced)
+    whole_scenario(Release::V2_4, Garden::Unchecked, Generation::Namespaced)
 }
 
 fn claims_on_1_20() -> Result<()> {
@@ -50,33 +50,48 @@ fn hostile_tenant_on_1_20() -> Result<()> {
 }
 
 fn hostile_tenant(release: Release, generation: Generation) -> Result<()> {
-    lab::in_lab(release, FunctionProgram::c5c3()?, async move |lab: &Lab| {
-        let site = Site::build(lab, generation).await?;
-        tenants::share_pools(&site).await?;
-        rights::of_a_tenant(&site).await?;
-        hostile::labelled_as_another(&site).await?;
-        hostile::namespace_of_the_platform(&site).await?;
-        hostile::cluster_of_another_kind(&site).await?;
-        hostile::freed_name(&site).await
-    })
+    lab::in_lab(
+        release,
+        Garden::Gardener,
+        FunctionProgram::c5c3()?,
+        async move |lab: &Lab| {
+            let site = Site::build(lab, generation).await?;
+            tenants::share_pools(&site).await?;
+            rights::of_a_tenant(&site).await?;
+            hostile::labelled_as_another(&site).await?;
+            hostile::namespace_of_the_platform(&site).await?;
+            hostile::cluster_of_another_kind(&site).await?;
+            hostile::freed_name(&site).await
+        },
+    )
 }
 
 fn shared_pools(release: Release) -> Result<()> {
-    lab::in_lab(release, FunctionProgram::c5c3()?, async |lab| {
-        let site = Site::build(lab, Generation::Claims).await?;
-        tenants::share_pools(&site).await
-    })
+    lab::in_lab(
+        release,
+        Garden::Gardener,
+        FunctionProgram::c5c3()?,
+        async |lab| {
+            let site = Site::build(lab, Generation::Claims).await?;
+            tenants::share_pools(&site).await
+        },
+    )
 }
 
-fn whole_scenario(release: Release, generation: Generation) -> Result<()> {
-    lab::in_lab(release, FunctionProgram::c5c3()?, async move |lab: &Lab| {
-        let site = Site::build(lab, generation).await?;
-        tenants::share_pools(&site).await?;
-        tenants::change(&site).await?;
-        tenants::survive(&site).await?;
-        refusals::name_taken(&site).await?;
-        refusals::dedicated(&site).await?;
-        deletion::in_order(&site).await?;
-        deletion::of_a_pool_in_use(&site).await
-    })
+fn whole_scenario(release: Release, garden: Garden, generation: Generation) -> Result<()> {
+    lab::in_lab(
+        release,
+        garden,
+        FunctionProgram::c5c3()?,
+        async move |lab: &Lab| {
+            let site = Site::build(lab, generation).await?;
+            tenants::share_pools(&site).await?;
+            tenants::change(&site).await?;
+            tenants::survive(&site).await?;
+            refusals::name_taken(&site).await?;
+            refusals::dedicated(&site).await?;
+            deletion::in_order(&site).await?;
+            deletion::of_a_pool_in_use(&site).await
+        },
+    )
 }

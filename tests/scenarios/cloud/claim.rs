@@ -5,8 +5,8 @@ use std::time::Instant;
 use k8s_openapi::ByteString;
 use lab::claims::{BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
 use lab::{
-    Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Hypervisor, Image, Kind,
-    Lab, Operator, Release, Result, SecretStore, ensure, kind,
+    Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden, Hypervisor,
+    Image, Kind, Lab, Operator, Release, Result, SecretStore, ensure, kind,
 };
 use serde_json::{Value, json};
 
@@ -41,11 +41,16 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
     for service in SERVICES {
         images.push(Image::of_service(service, "2025.2")?);
     }
-    lab::in_lab(Release::V2_4, FunctionProgram::c5c3()?, async move |lab| {
-        let cloud = Cloud::on(&lab.machine, &lab.control_plane, &images, PLACE).await?;
-        cloud.node.enforce_policies()?;
-        from_a_claim(lab, cloud).await
-    })
+    lab::in_lab(
+        Release::V2_4,
+        Garden::Gardener,
+        FunctionProgram::c5c3()?,
+        async move |lab| {
+            let cloud = Cloud::on(&lab.machine, &lab.control_plane, &images, PLACE).await?;
+            cloud.node.enforce_policies()?;
+            from_a_claim(lab, cloud).await
+        },
+    )
 }
 
 /// It becomes Ready by what runs, its tenant uses it, and it goes without a trace.

@@ -28,15 +28,15 @@ const RELEASES: &[Need] = &[
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 240 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
-    scenario!(Long, 240 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
-    scenario!(Long, 240 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
-    scenario!(Gate, 240 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
-    scenario!(Gate, 60 s, a_file_with_mistakes_is_found_out, [RELEASES]),
-    scenario!(Gate, 120 s, the_tables_are_what_the_services_say, [RELEASES]),
-    scenario!(Gate, 90 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
-    scenario!(Gate, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
-    scenario!(Gate, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
+    scenario!(Cloud, 240 s, what_is_rendered_is_read_by_2025_1, [RELEASES]),
+    scenario!(Cloud, 240 s, what_is_rendered_is_read_by_2025_2, [RELEASES]),
+    scenario!(Cloud, 240 s, what_is_rendered_is_read_by_2026_1, [RELEASES]),
+    scenario!(Cloud, 240 s, what_is_rendered_is_read_by_2026_2, [RELEASES]),
+    scenario!(Cloud, 60 s, a_file_with_mistakes_is_found_out, [RELEASES]),
+    scenario!(Cloud, 120 s, the_tables_are_what_the_services_say, [RELEASES]),
+    scenario!(Cloud, 90 s, operators_validate_values_as_the_oldest_services_do, [RELEASES]),
+    scenario!(Cloud, 90 s, operators_validate_values_as_the_newest_services_do, [RELEASES]),
+    scenario!(Cloud, 120 s, operators_validate_policies_as_oslo_does, [RELEASES]),
 ];
 
 /// What every example, every size and every choice of a resource renders is what the services of a release read.

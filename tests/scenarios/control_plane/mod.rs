@@ -15,7 +15,7 @@ use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 240 s, it_comes_up_stays_as_it_is_and_goes_in_order, [CLUSTER, &[
+    scenario!(Cloud, 240 s, it_comes_up_stays_as_it_is_and_goes_in_order, [CLUSTER, &[
         Need::Python("keystone"),
         Need::Tool(Tool::Helm),
         Need::Tool(Tool::MariadbOperator),

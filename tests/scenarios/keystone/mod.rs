@@ -25,7 +25,7 @@ use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 240 s, credentials_can_be_used_are_replaced_and_go, [CLUSTER, &[
+    scenario!(Cloud, 240 s, credentials_can_be_used_are_replaced_and_go, [CLUSTER, &[
         Need::Python("keystone"),
         Need::Tool(Tool::KOrc),
     ]]),

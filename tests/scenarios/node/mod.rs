@@ -23,7 +23,7 @@ use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 480 s, cloud::a_cloud_issues_tokens_and_keeps_images, [NODE, &[
+    scenario!(Cloud, 480 s, cloud::a_cloud_issues_tokens_and_keeps_images, [NODE, &[
         Need::Tool(Tool::Dex),
         Need::Tool(Tool::Helm),
         Need::Judges,

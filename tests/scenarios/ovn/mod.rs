@@ -22,7 +22,7 @@ const OVN: &[Need] = &[
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 240 s, members_are_added_and_replaced, [NODE, OVN]),
+    scenario!(Cloud, 240 s, members_are_added_and_replaced, [NODE, OVN]),
     scenario!(Long, 900 s, leaving::members_leave_while_a_client_writes, [NODE, OVN]),
 ];
 

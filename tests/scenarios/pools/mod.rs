@@ -17,7 +17,7 @@ use kube::api::{DeleteParams, PostParams};
 use lab::suite::{CLUSTER, Scenario};
 use lab::{
     Build, Cluster, Etcd, Gate, Kind, Machine, Program, Result, ensure, eventually, kind, minutes,
-    our_program, scenario, seconds, throughout,
+    never, our_program, scenario, seconds,
 };
 use serde_json::json;
 
@@ -112,7 +112,7 @@ impl Site {
             self.cluster.get(SHARE, "a").await.map(drop)
         })
         .await?;
-        throughout("nodes with servers stay", seconds(3), async || {
+        never("nodes with servers stay", seconds(3), async || {
             let draining = self.leases.of("a", Some("Draining"));
             ensure!(BTreeSet::from_iter(draining) == moved, "they don't");
             Ok(())

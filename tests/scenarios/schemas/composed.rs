@@ -2,7 +2,7 @@
 
 use c5c3_api::Generation;
 use function_c5c3_fixtures::{Outcome, Site, text};
-use lab::{Machine, Result, ensure};
+use lab::{Garden, Machine, Result, ensure};
 use serde_json::{Value, json};
 
 use super::consumers::Consumers;
@@ -60,8 +60,8 @@ const KINDS: [(&str, &str); 27] = [
 ];
 
 /// Fine when every object would be applied as it is, and none with a misspelt field.
-pub async fn is_taken(machine: &Machine) -> Result<()> {
-    let mut consumers = Consumers::start(machine).await?;
+pub async fn is_taken(machine: &Machine, garden: Garden) -> Result<()> {
+    let mut consumers = Consumers::start(machine, garden).await?;
     for generation in Generation::ALL {
         for (name, site) in sites() {
             for call in site.calls(generation) {

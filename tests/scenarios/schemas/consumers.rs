@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab::{Cluster, Context, Etcd, Machine, Release, Result, bail, plant_garden};
+use lab::{
+    Cluster, Context, Etcd, Garden, Machine, Release, Result, SHOOT, bail, ensure, shoot_faults,
+};
 use serde_json::{Value, json};
 
 /// Every cluster that takes something composed, and what it was asked.
@@ -22,7 +24,7 @@ pub struct Consumers {
 
 impl Consumers {
     /// Starts them. Nothing runs in them: what is applied stays as it was applied.
-    pub async fn start(machine: &Machine) -> Result<Self> {
+    pub async fn start(machine: &Machine, garden: Garden) -> Result<Self> {
         let etcd = Etcd::start(machine)?;
         let (claims, namespaced, control_plane, hypervisor, storage) = tokio::try_join!(
             Cluster::start(machine, &etcd, "management-1.20"),
@@ -36,7 +38,7 @@ impl Consumers {
             claims.install_provider_kubernetes(machine.authority()),
             namespaced.install_crossplane(Release::V2_4),
             namespaced.install_provider_kubernetes(machine.authority()),
-            plant_garden(machine, &etcd, &namespaced),
+            garden.serve(machine, &etcd, &namespaced),
             control_plane.install_external_secrets(),
             hypervisor.install_external_secrets(),
             storage.install_external_secrets(),
@@ -135,6 +137,10 @@ impl Consumers {
 }
 
 async fn would_take(cluster: &Cluster, object: &Value) -> Result<()> {
+    if object["kind"] == SHOOT.kind {
+        let faults = shoot_faults(&object.to_string())?;
+        ensure!(faults.is_empty(), "{}", faults.join("; "));
+    }
     cluster
         .would_apply(&serde_json::from_value(object.clone())?)
         .await

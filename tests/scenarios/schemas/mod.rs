@@ -8,25 +8,28 @@ mod policy;
 mod services;
 
 use c5c3_api::Generation;
-use lab::{Release, Result};
+use lab::{Garden, Release, Result};
 
 use lab::scenario;
-use lab::suite::{CLUSTER, Need, Scenario, core};
+use lab::suite::{CLUSTER, GARDENER, Need, Scenario, core};
 use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, &[
-        Need::Tool(Tool::GardenerApiserver),
-    ]]),
+    scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, &[Need::Tool(Tool::Shoot)]]),
+    scenario!(Cloud, 180 s, what_is_composed_is_taken_by_gardener, [CLUSTER, GARDENER, &[Need::Tool(Tool::Shoot)]]),
     scenario!(Gate, 120 s, what_services_become_is_taken_by_their_cluster, [CLUSTER]),
-    scenario!(Gate, 120 s, claims_are_taken_or_refused_on_1_20, [CLUSTER, &[core(Release::V1_20)]]),
+    scenario!(Cloud, 120 s, claims_are_taken_or_refused_on_1_20, [CLUSTER, &[core(Release::V1_20)]]),
     scenario!(Gate, 120 s, namespaced_resources_are_taken_or_refused_on_2_4, [CLUSTER, &[core(Release::V2_4)]]),
     scenario!(Long, 120 s, claims_are_taken_or_refused_on_2_4, [CLUSTER, &[core(Release::V2_4)]]),
 ];
 
 fn what_is_composed_is_taken_by_its_clusters() -> Result<()> {
-    lab::on_a_bare_machine(async |machine| composed::is_taken(&machine).await)
+    lab::on_a_bare_machine(async |machine| composed::is_taken(&machine, Garden::Unchecked).await)
+}
+
+fn what_is_composed_is_taken_by_gardener() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| composed::is_taken(&machine, Garden::Gardener).await)
 }
 
 fn what_services_become_is_taken_by_their_cluster() -> Result<()> {

@@ -20,7 +20,7 @@ use crate::keystone::identity::Identity;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 180 s, tempest_reports_results_and_leaves_nothing, [&[
+    scenario!(Cloud, 180 s, tempest_reports_results_and_leaves_nothing, [&[
         Need::Python("keystone"),
         Need::Python("tempest"),
     ]]),

@@ -1,5 +1,6 @@
-//! How the program `c5c3` is built, by those that ship it and those that test it.
+//! What development commands and scenarios share: how the program `c5c3` is built, and where they keep files.
 
+mod cache;
 mod compiler;
 mod paths;
 
@@ -11,12 +12,16 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+pub use cache::cache;
 pub use compiler::Compiler;
+
+/// The variable with the path of a [`Build::Debug`] that is built already.
+pub const PROGRAM: &str = "C5C3_PROGRAM";
 
 /// How a program is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Build {
-    /// Soon.
+    /// As the workspace's tests are: with them, so that nothing is compiled twice.
     Debug,
     /// As it is shipped: a Linux program that needs nothing but a kernel, no loader, no libraries. The same sources and the same compiler
     /// give the same bytes, whatever the folders.
@@ -26,23 +31,26 @@ pub enum Build {
 impl Build {
     /// What cargo is told. Only the last step of a release build, the link, is told to be static.
     fn arguments(self) -> Vec<&'static str> {
-        let (command, link): (&[_], &[_]) = match self {
-            Self::Debug => (&["build"], &[]),
-            Self::Release => (
-                &["rustc", "--release"],
+        let messages = ["--locked", "--message-format", "json-render-diagnostics"];
+        match self {
+            Self::Debug => [&["test", "--workspace", "--no-run"], &messages[..]].concat(),
+            Self::Release => [
+                &["rustc", "--release", "--package", "c5c3", "--bin", "c5c3"],
+                &messages[..],
                 &["--", "-C", "target-feature=+crt-static"],
-            ),
-        };
-        let program = ["--locked", "--package", "c5c3", "--bin", "c5c3"];
-        let messages = ["--message-format", "json-render-diagnostics"];
-        [command, &program, &messages, link].concat()
+            ]
+            .concat(),
+        }
     }
 
-    /// Builds the program from the working tree around `folder`, for this machine's processor.
+    /// Builds the program from the working tree around `folder`, for this machine's processor. [`PROGRAM`] spares a debug build.
     ///
     /// # Errors
     /// When cargo fails; it says why on the standard error.
     pub fn program(self, folder: &Path) -> Result<PathBuf> {
+        if let (Self::Debug, Some(program)) = (self, env::var_os(PROGRAM)) {
+            return Ok(program.into());
+        }
         let built = self
             .command(folder)?
             .stderr(Stdio::inherit())
@@ -104,11 +112,14 @@ fn is_about_the_caller(name: &OsString) -> bool {
     })
 }
 
-/// The executable in cargo's JSON messages, one to a line.
+/// The program's path in cargo's JSON messages, one to a line.
 fn executable(messages: &[u8]) -> Option<PathBuf> {
     messages
         .split(|byte| *byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<Value>(line).ok())
+        .filter(|message| {
+            message["target"]["name"] == "c5c3" && message["profile"]["test"] == false
+        })
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
@@ -145,8 +156,23 @@ mod tests {
 
     #[test]
     fn the_executable_is_found_among_the_messages() {
-        let messages = b"{\"reason\":\"compiler-artifact\",\"executable\":null}\nnoise\n{\"executable\":\"/a/c5c3\"}\n{\"success\":true}\n";
-        assert_eq!(executable(messages), Some(PathBuf::from("/a/c5c3")));
-        assert_eq!(executable(b"{}"), None);
+        let artifact = |name: &str, test: bool, executable: &str| {
+            format!(
+                "{{\"target\":{{\"name\":\"{name}\"}},\"profile\":{{\"test\":{test}}},\"executable\":{executable}}}\n"
+            )
+        };
+        let messages = [
+            artifact("c5c3", false, "null"),
+            "noise\n".to_owned(),
+            artifact("scenarios", true, "\"/a/scenarios-1\""),
+            artifact("c5c3", true, "\"/a/c5c3-2\""),
+            artifact("c5c3", false, "\"/a/c5c3\""),
+            "{\"success\":true}\n".to_owned(),
+        ];
+        assert_eq!(
+            executable(messages.concat().as_bytes()),
+            Some(PathBuf::from("/a/c5c3"))
+        );
+        assert_eq!(executable(messages[..4].concat().as_bytes()), None);
     }
 }

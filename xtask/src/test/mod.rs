@@ -1,21 +1,27 @@
 //! `cargo xtask test`: every check, and the scenarios of a suite.
 
+mod results;
 mod run;
+mod step;
 
 use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use c5c3_program::{Build, PROGRAM};
 use clap::Args;
 
-use crate::machine;
-use run::{Run, Step};
+use crate::machine::{self, Lab};
+use results::{Results, Tree};
+use run::Run;
+use step::Step;
 
-/// The program with all scenarios, and how cargo is called for it.
-const SCENARIOS: [&str; 7] = [
+/// The program with all scenarios, and how cargo is called for it: for the whole workspace, as all tests are, so that crates are
+/// compiled with the same features.
+const SCENARIOS: [&str; 6] = [
     "test",
     "--locked",
-    "--package",
-    "lab",
+    "--workspace",
     "--test",
     "scenarios",
     "--",
@@ -24,20 +30,107 @@ const SCENARIOS: [&str; 7] = [
 /// What checks licenses and sources of dependencies.
 const DENY: &str = "cargo-deny@0.20.2";
 
+/// What runs together, and is recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Suite {
+    Gate,
+    Cloud,
+    All,
+}
+
+/// The names of all suites.
+const SUITES: [&str; 3] = [Suite::Gate.name(), Suite::Cloud.name(), Suite::All.name()];
+
+/// How many minutes the gate may take.
+const GATE: u64 = 75;
+
+/// How long scenarios may take to keep their logs and report when the time of the run is up.
+const REPORT: Duration = Duration::from_secs(90);
+
 /// How much is tested.
 #[derive(Args)]
+#[group(id = "what", multiple = false, args = ["names", "cloud", "all", "list", "fast", "status", "failed"])]
 pub struct Options {
     /// Scenarios or their modules, which run alone; without any, all checks and the gate's scenarios run
     names: Vec<String>,
-    /// Run every scenario, and build the program as it is shipped
-    #[arg(long, conflicts_with = "names")]
+    /// Run the scenarios with pods, older versions of Crossplane, and the options of every release
+    #[arg(long)]
+    cloud: bool,
+    /// Run every check and every scenario, and build the program as it is shipped
+    #[arg(long)]
     all: bool,
     /// Print each scenario, its suite, its time budget and how long it took last
-    #[arg(long, conflicts_with_all = ["names", "all"])]
+    #[arg(long)]
     list: bool,
-    /// Stop before the scenarios, which build and start real API servers and Crossplanes
-    #[arg(long, conflicts_with_all = ["names", "all", "list"])]
+    /// Stop before instruction budgets and scenarios, which build and start real API servers and Crossplanes
+    #[arg(long)]
     fast: bool,
+    /// Print what was run on this tree, and whether the gate has passed
+    #[arg(long)]
+    status: bool,
+    /// Run the scenarios that failed when they were run last
+    #[arg(long)]
+    failed: bool,
+    /// Build the tools and images that the scenarios need, and run nothing
+    #[arg(long, conflicts_with_all = ["list", "fast", "status"])]
+    prepare: bool,
+    /// Stop what still runs after so many minutes [default: 75 for the gate, unlimited for all else]
+    #[arg(long, value_name = "MINUTES")]
+    within: Option<u64>,
+}
+
+impl Suite {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Cloud => "cloud",
+            Self::All => "all",
+        }
+    }
+}
+
+impl Options {
+    /// The suite that is asked for; single scenarios are none.
+    fn suite(&self) -> Option<Suite> {
+        match self {
+            Self { cloud: true, .. } => Some(Suite::Cloud),
+            Self { all: true, .. } => Some(Suite::All),
+            Self { failed: true, .. } => None,
+            Self { names, .. } => names.is_empty().then_some(Suite::Gate),
+        }
+    }
+
+    /// What the scenarios' program is told to run.
+    fn scenarios(&self) -> Result<Vec<String>> {
+        if let Some(suite) = self.suite() {
+            return Ok(vec![format!("--{}", suite.name())]);
+        }
+        if !self.failed {
+            return Ok(self.names.clone());
+        }
+        let failed = Results::open()?.failed(&SUITES);
+        ensure!(
+            !failed.is_empty(),
+            "no scenario failed when it was run last"
+        );
+        Ok(failed)
+    }
+
+    /// What the scenarios need: single ones may need pods.
+    fn lab(&self) -> Lab {
+        match self.suite() {
+            Some(Suite::Gate) => Lab::Clusters,
+            _ => Lab::Pods,
+        }
+    }
+
+    fn within(&self) -> Option<Duration> {
+        let minutes = match self.suite() {
+            Some(Suite::Gate) => self.within.or(Some(GATE)),
+            _ => self.within,
+        };
+        minutes.map(|minutes| Duration::from_secs(60 * minutes))
+    }
 }
 
 /// Runs the steps up to the first that fails, and prints how long each took of its budget and how many tests passed and
@@ -46,54 +139,77 @@ pub struct Options {
 /// # Errors
 /// When a step fails; the message has the command that runs this step alone.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let mut run = Run::new(root);
-    if options.list {
-        return run.step(&scenarios("scenarios", 60, &["--list"]));
+    if options.status {
+        println!("{}", Results::open()?.status(&Tree::of(root)?, &SUITES));
+        return Ok(());
     }
-    let outcome = if options.names.is_empty() {
-        steps(&mut run, options)
-    } else {
-        let names: Vec<&str> = options.names.iter().map(String::as_str).collect();
-        machine::prepare_lab().and_then(|()| run.step(&scenarios("scenarios", 1_500, &names)))
-    };
+    let mut run = Run::new(root, options.within());
+    if options.list {
+        return run.step(&scenarios("scenarios", 60, &["--list".to_owned()]));
+    }
+    if options.prepare {
+        machine::prepare_lab(options.lab())?;
+        machine::prepare_bench()?;
+        return run.step(&preparation(&options.scenarios()?));
+    }
+    let outcome = steps(&mut run, root, options).and_then(|()| run.check_flaky());
     run.summarise(outcome.is_ok());
+    if let (Some(suite), false) = (options.suite(), options.fast) {
+        run.record_suite(suite.name(), outcome.is_ok())?;
+    }
     outcome
 }
 
-fn steps(run: &mut Run, options: &Options) -> Result<()> {
-    let suite: &[&str] = if options.all { &["--all"] } else { &[] };
-    let mut background = None;
-    if !options.fast {
-        // First, so that nobody learns half an hour later that a program is missing.
-        machine::prepare_lab()?;
-        machine::prepare_bench()?;
-        run.step(&Step::cargo(
-            "build of the scenarios",
-            300,
-            &["build", "--locked", "--package", "lab", "--tests"],
-        ))?;
-        let prepare = [suite, &["--prepare"]].concat();
-        background = Some(run.begin(scenarios("tools and images", 2_700, &prepare))?);
+fn steps(run: &mut Run, root: &Path, options: &Options) -> Result<()> {
+    if options.fast {
+        return checks(run);
     }
-    let checked = checks(run, options.fast);
-    if options.fast || checked.is_err() {
-        // What runs in the background ends with it.
-        return checked;
-    }
-    if let Some(background) = background {
-        run.end(background)?;
+    let suite = options.suite();
+    let chosen = options.scenarios()?;
+    // First, so that nobody learns half an hour later that a program is missing.
+    machine::prepare_lab(options.lab())?;
+    machine::prepare_bench()?;
+    run.step(&Step::cargo(
+        "build",
+        400,
+        &["test", "--locked", "--workspace", "--no-run"],
+    ))?;
+    let program = Build::Debug.program(root)?;
+    match suite {
+        Some(Suite::Gate | Suite::All) => {
+            let background = run.begin(preparation(&chosen))?;
+            checks(run)?;
+            if suite == Some(Suite::All) {
+                licenses(run)?;
+            }
+            run.step(&Step::cargo("instruction budget", 200, &["xtask", "bench"]))?;
+            run.end(background)?;
+        }
+        Some(Suite::Cloud) | None => run.step(&preparation(&chosen))?,
     }
 
     // The last link takes one core for minutes, and few scenarios need it.
-    let shipped = match options.all {
-        true => {
+    let shipped = match suite {
+        Some(Suite::All) => {
             let package = ["xtask", "package"];
             Some(run.begin(Step::cargo("program as it is shipped", 600, &package))?)
         }
-        false => None,
+        _ => None,
     };
-    let budget = if options.all { 7_200 } else { 1_500 };
-    let passed = run.step(&scenarios("scenarios", budget, suite));
+    let budget = match suite {
+        Some(Suite::Gate) => 900,
+        Some(Suite::Cloud) => 3_600,
+        Some(Suite::All) => 14_400,
+        None => 1_500,
+    };
+    let left = run.left().map(|left| {
+        let left = left.saturating_sub(REPORT).as_secs();
+        ["--within".to_owned(), left.to_string()]
+    });
+    let arguments = [chosen, left.into_iter().flatten().collect()].concat();
+    let program = program.to_str().context("the program's path isn't UTF-8")?;
+    let passed =
+        run.step(&scenarios("scenarios", budget, &arguments).with_variable(PROGRAM, program));
     let built = shipped.map_or(Ok(()), |shipped| run.end(shipped));
     let failed: Vec<String> = [passed, built]
         .into_iter()
@@ -104,7 +220,7 @@ fn steps(run: &mut Run, options: &Options) -> Result<()> {
 }
 
 /// What needs no lab.
-fn checks(run: &mut Run, fast: bool) -> Result<()> {
+fn checks(run: &mut Run) -> Result<()> {
     run.step(&Step::cargo("format", 20, &["fmt", "--all", "--check"]))?;
     let lints = ["clippy", "--locked", "--workspace", "--all-targets"];
     let denied = ["--", "-D", "warnings"];
@@ -113,11 +229,8 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
     run.step(
         &Step::cargo("documentation", 120, &docs).with_variable("RUSTDOCFLAGS", "-D warnings"),
     )?;
-    let units = ["test", "--locked", "--workspace", "--exclude", "lab"];
-    run.step(
-        &Step::cargo("tests", 400, &[&units[..], &["--no-fail-fast"]].concat())
-            .with_variable("INSTA_UPDATE", "no"),
-    )?;
+    let units = ["test", "--locked", "--workspace", "--no-fail-fast"];
+    run.step(&Step::cargo("tests", 400, &units).with_variable("INSTA_UPDATE", "no"))?;
     run.step(&Step::cargo(
         "generated files",
         30,
@@ -128,11 +241,11 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
         "age of look-ups",
         10,
         &["xtask", "advisories"],
-    ))?;
-    if fast {
-        println!("the scenarios are left out, as --fast asks");
-        return Ok(());
-    }
+    ))
+}
+
+/// Licenses and sources of dependencies.
+fn licenses(run: &mut Run) -> Result<()> {
     run.step(&Step::cargo(
         "cargo-deny",
         400,
@@ -144,13 +257,18 @@ fn checks(run: &mut Run, fast: bool) -> Result<()> {
         "dependencies",
         60,
         &[&deny[..], &["bans", "licenses", "sources"]].concat(),
-    ))?;
-    let lab = ["test", "--locked", "--package", "lab", "--lib", "--bins"];
-    run.step(&Step::cargo("tests of the lab", 60, &lab))?;
-    run.step(&Step::cargo("instruction budget", 120, &["xtask", "bench"]))
+    ))
+}
+
+/// A step that builds what scenarios need.
+fn preparation(chosen: &[String]) -> Step {
+    let arguments = [chosen, &["--prepare".to_owned()]].concat();
+    scenarios("tools and images", 2_700, &arguments)
 }
 
 /// A step that calls the program with all scenarios.
-fn scenarios(name: &str, budget: u64, arguments: &[&str]) -> Step {
-    Step::cargo(name, budget, &[&SCENARIOS[..], arguments].concat())
+fn scenarios(name: &str, budget: u64, arguments: &[String]) -> Step {
+    let arguments = arguments.iter().map(String::as_str);
+    let arguments: Vec<&str> = SCENARIOS.into_iter().chain(arguments).collect();
+    Step::cargo(name, budget, &arguments)
 }

@@ -1,100 +1,20 @@
-//! Steps, how long they take, and the tests counted in what they print.
+//! The steps of a run, one after the other, and what is reported of them.
 
-use std::fmt;
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
-/// A command that passes or fails.
-pub struct Step {
-    name: String,
-    /// Seconds that it may take, on two cores and with nothing cached but sources.
-    budget: u64,
-    variables: Vec<(&'static str, &'static str)>,
-    arguments: Vec<String>,
-}
+use super::results::{Outcome, Results, Tree};
+use super::step::{Step, Tally, Took};
 
-impl Step {
-    /// A step that calls cargo.
-    pub fn cargo(name: &str, budget: u64, arguments: &[&str]) -> Self {
-        let arguments = arguments
-            .iter()
-            .map(|&argument| argument.to_owned())
-            .collect();
-        Self {
-            name: name.to_owned(),
-            budget,
-            variables: Vec::new(),
-            arguments,
-        }
-    }
-
-    /// The step with a variable in its environment.
-    #[must_use]
-    pub fn with_variable(mut self, name: &'static str, value: &'static str) -> Self {
-        self.variables.push((name, value));
-        self
-    }
-
-    fn took(&self, duration: Duration) -> Took {
-        Took {
-            name: self.name.clone(),
-            duration,
-            budget: Duration::from_secs(self.budget),
-        }
-    }
-
-    /// Says how it failed, and how to see it alone.
-    fn failed(&self, status: ExitStatus) -> Error {
-        let name = &self.name;
-        anyhow!("{name} failed ({status}); to see it alone, run: {self}")
-    }
-}
-
-/// The step's command as one types it.
-impl fmt::Display for Step {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, value) in &self.variables {
-            write!(formatter, "{name}={value} ")?;
-        }
-        write!(formatter, "cargo {}", self.arguments.join(" "))
-    }
-}
-
-/// Tests as cargo counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    passed: u64,
-    failed: u64,
-    ignored: u64,
-}
-
-impl Tally {
-    /// Adds what a line such as `test result: ok. 5 passed; 0 failed; 1 ignored; ...` reports; other lines add nothing.
-    fn count(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .split_once("test result: ")
-            .and_then(|(_, result)| result.split_once(". "))
-        else {
-            return;
-        };
-        for count in counts.split("; ") {
-            match count
-                .split_once(' ')
-                .map(|(number, what)| (number.parse::<u64>(), what))
-            {
-                Some((Ok(number), "passed")) => self.passed += number,
-                Some((Ok(number), "failed")) => self.failed += number,
-                Some((Ok(number), "ignored")) => self.ignored += number,
-                _ => {}
-            }
-        }
-    }
-}
+const POLL: Duration = Duration::from_millis(200);
 
 /// A step that runs while others do. Dropped, it is killed with all that it has started.
 pub struct Background {
@@ -115,101 +35,150 @@ impl Drop for Background {
     }
 }
 
-/// How long something took.
-struct Took {
-    name: String,
-    duration: Duration,
-    budget: Duration,
-}
-
-impl Took {
-    /// Of a scenario, by a line such as `test claims::on_2_4 ... ok (290 s of 420 s)`.
-    fn parse(line: &str) -> Option<Self> {
-        let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
-        let (took, budget) = rest
-            .split_once(" (")?
-            .1
-            .strip_suffix(" s)")?
-            .split_once(" s of ")?;
-        Some(Self {
-            name: name.to_owned(),
-            duration: Duration::from_secs(took.parse().ok()?),
-            budget: Duration::from_secs(budget.parse().ok()?),
-        })
-    }
-}
-
-impl fmt::Display for Took {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let over = if self.duration > self.budget {
-            ", over its budget"
-        } else {
-            ""
-        };
-        let (took, budget) = (self.duration.as_secs(), self.budget.as_secs());
-        write!(
-            formatter,
-            "{took:>6} s of {budget:>5} s  {}{over}",
-            self.name
-        )
-    }
-}
-
 /// The steps so far.
 pub struct Run {
     root: PathBuf,
     started: Instant,
+    deadline: Option<Instant>,
     took: Vec<Took>,
     tally: Tally,
+    flaky: Vec<String>,
+    /// Where scenarios are recorded; nowhere outside of a checkout of git.
+    results: Option<(Tree, Results)>,
 }
 
 impl Run {
-    /// A run whose steps are started in the folder `root`.
-    pub fn new(root: &Path) -> Self {
+    /// A run whose steps are started in the folder `root`, and stopped when it takes longer than `within`.
+    pub fn new(root: &Path, within: Option<Duration>) -> Self {
+        let results = Tree::of(root).and_then(|tree| Ok((tree, Results::open()?)));
+        if let Err(error) = &results {
+            println!("results are not kept: {error:#}");
+        }
+        let started = Instant::now();
         Self {
             root: root.to_owned(),
-            started: Instant::now(),
+            started,
+            deadline: within.map(|within| started + within),
             took: Vec::new(),
             tally: Tally::default(),
+            flaky: Vec::new(),
+            results: results.ok(),
         }
+    }
+
+    /// How much time is left, if it is limited.
+    pub fn left(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
     }
 
     /// Runs a step to its end, shows what it prints and counts the tests in it.
     ///
     /// # Errors
-    /// When it can't be started or fails.
+    /// When it can't be started or fails, or the run's time is up.
     pub fn step(&mut self, step: &Step) -> Result<()> {
         println!("\n==> {}: {step}", step.name);
         let started = Instant::now();
         let mut child = c5c3_program::cargo()
             .args(&step.arguments)
-            .envs(step.variables.iter().copied())
+            .envs(step.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.root)
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("cannot start: {step}"))?;
-        for line in child
-            .stdout
-            .take()
-            .into_iter()
-            .flat_map(|output| BufReader::new(output).split(b'\n'))
-        {
-            let line = line.context("the output of cargo broke off")?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            self.tally.count(&line);
-            self.took.extend(Took::parse(&line));
+        let shown = self.show(&mut child);
+        if shown.is_err() {
+            kill_tree(child.id());
         }
         let status = child.wait().context("cannot wait for cargo")?;
 
         let duration = started.elapsed();
         self.took.push(step.took(duration));
+        if let Err(error) = shown {
+            return Err(error.context(format!("{} was stopped: {step}", step.name)));
+        }
         if !status.success() {
             println!("==> {}: failed in {}", step.name, seconds(duration));
             return Err(step.failed(status));
         }
         println!("==> {}: passed in {}", step.name, seconds(duration));
         Ok(())
+    }
+
+    /// Shows and counts what a command prints, until it closes its output.
+    fn show(&mut self, child: &mut Child) -> Result<()> {
+        let output = child.stdout.take().context("cargo has no output")?;
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).split(b'\n') {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        loop {
+            let line = match self.left() {
+                Some(left) => lines.recv_timeout(left),
+                None => lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match line {
+                Ok(line) => {
+                    let line = line.context("the output of cargo broke off")?;
+                    let line = String::from_utf8_lossy(&line);
+                    println!("{line}");
+                    self.tally.count(&line);
+                    self.record(&line)?;
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => bail!("the time of the whole run is up"),
+            }
+        }
+    }
+
+    /// Keeps what a line says of a scenario.
+    fn record(&mut self, line: &str) -> Result<()> {
+        let Some((took, outcome)) = Took::parse(line) else {
+            return Ok(());
+        };
+        if outcome == Outcome::Flaky {
+            self.flaky.push(took.name.clone());
+        }
+        if let Some((tree, results)) = &mut self.results {
+            results.add(tree, &took.name, outcome, took.duration.as_secs())?;
+        }
+        self.took.push(took);
+        Ok(())
+    }
+
+    /// Keeps how a suite ended, if the tree is still what was tested.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn record_suite(&mut self, suite: &str, passed: bool) -> Result<()> {
+        let Some((tree, results)) = &mut self.results else {
+            return Ok(());
+        };
+        if Tree::of(&self.root)? != *tree {
+            println!("the tree changed meanwhile: it is not recorded how the {suite} ended");
+            return Ok(());
+        }
+        let outcome = match passed {
+            true => Outcome::Passed,
+            false => Outcome::Failed,
+        };
+        results.add(tree, suite, outcome, self.started.elapsed().as_secs())
+    }
+
+    /// Fails when more scenarios were flaky than may be.
+    ///
+    /// # Errors
+    /// The message names them.
+    pub fn check_flaky(&self) -> Result<()> {
+        let often = self
+            .results
+            .as_ref()
+            .and_then(|(_, results)| results.too_flaky(&self.flaky));
+        often.map_or(Ok(()), |often| bail!(often))
     }
 
     /// Begins a step that others don't wait for, and that leaves them the cores.
@@ -221,6 +190,7 @@ impl Run {
         let child = c5c3_program::as_typed("nice".as_ref())
             .args(["-n", "10", "cargo"])
             .args(&step.arguments)
+            .envs(step.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.root)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -237,9 +207,23 @@ impl Run {
     /// Waits for the end of a step that runs in the background.
     ///
     /// # Errors
-    /// When it has failed.
+    /// When it has failed, or the run's time is up.
     pub fn end(&mut self, mut background: Background) -> Result<()> {
-        let status = background.child.wait().context("cannot wait for cargo")?;
+        let status = loop {
+            if let Some(status) = background
+                .child
+                .try_wait()
+                .context("cannot wait for cargo")?
+            {
+                break status;
+            }
+            ensure!(
+                self.left() != Some(Duration::ZERO),
+                "the time of the whole run is up; {} was stopped",
+                background.step.name
+            );
+            thread::sleep(POLL);
+        };
         self.took
             .push(background.step.took(background.started.elapsed()));
         ensure!(status.success(), background.step.failed(status));
@@ -256,6 +240,9 @@ impl Run {
             println!("{took}");
         }
         println!("{:>6} s in all", self.started.elapsed().as_secs());
+        for flaky in &self.flaky {
+            println!("flaky: {flaky} failed first, and passed when it was run again");
+        }
         if self.tally.ignored > 0 {
             println!("{} ignored", self.tally.ignored);
         }
@@ -268,6 +255,31 @@ impl Run {
     }
 }
 
+/// Kills a process with all that it has started.
+fn kill_tree(process: u32) {
+    for child in children(process) {
+        kill_tree(child);
+    }
+    let _ = Command::new("sh")
+        .args(["-c", "kill -s KILL \"$0\"", &process.to_string()])
+        .status();
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task"));
+    threads
+        .into_iter()
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok())
+        .flat_map(|children| {
+            let children = children.split_whitespace();
+            children
+                .filter_map(|child| child.parse().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
@@ -277,24 +289,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_several_programs_are_added() {
-        let mut tally = Tally::default();
-        tally.count("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s");
-        tally.count("test a_test_named_result ... ok");
-        tally.count("test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 9.00s");
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 7,
-                failed: 3,
-                ignored: 1
-            }
-        );
-    }
-
-    #[test]
     fn a_failing_step_names_the_command_that_shows_it_alone() {
-        let mut run = Run::new(Path::new("."));
+        let mut run = Run::new(Path::new("."), None);
         let step = Step::cargo("nonsense", 1, &["no-such-subcommand"]).with_variable("LANG", "C");
         let error = run.step(&step).expect_err("cargo knows no such subcommand");
         assert!(
@@ -308,7 +304,7 @@ mod tests {
 
     #[test]
     fn background_step_reports_its_failure() {
-        let mut run = Run::new(Path::new("."));
+        let mut run = Run::new(Path::new("."), None);
         let mut end = |arguments: &[&str]| {
             let background = run.begin(Step::cargo("in the background", 1, arguments))?;
             run.end(background)
@@ -325,19 +321,21 @@ mod tests {
     }
 
     #[test]
-    fn scenario_is_shown_against_its_budget() {
-        let shown = |line| Took::parse(line).map(|took| took.to_string());
-        let (slow, fast) = (
-            "test claims::a ... FAILED (430 s of 420 s)",
-            "test claims::b ... ok (29 s of 60 s)",
-        );
-        assert_eq!(
-            [slow, fast, "test a ... ok"].map(shown),
-            [
-                Some("   430 s of   420 s  claims::a, over its budget".to_owned()),
-                Some("    29 s of    60 s  claims::b".to_owned()),
-                None,
-            ]
-        );
+    fn step_is_stopped_with_all_that_it_started_when_time_is_up() {
+        let mut run = Run::new(Path::new("."), Some(Duration::from_secs(1)));
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 600 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh can be started");
+        let error = run.show(&mut child).expect_err("it sleeps for ten minutes");
+        assert_eq!(error.to_string(), "the time of the whole run is up");
+        let [sleep] = children(child.id())[..] else {
+            panic!("it sleeps in a process of its own")
+        };
+        kill_tree(child.id());
+        child.wait().expect("it was killed");
+        let stat = fs::read_to_string(format!("/proc/{sleep}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
     }
 }

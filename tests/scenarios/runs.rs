@@ -1,0 +1,176 @@
+//! How scenarios are run: once more after a failure, stopped after twice their budget, and what is said of it.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use lab::suite::{CLUSTER, Scenario};
+use lab::{
+    Cluster, Context, Etcd, Kind, Result, bail, ensure, eventually, kind, minutes, never, scenario,
+    seconds,
+};
+
+/// What there is.
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 30 s, scenario_that_fails_once_is_flaky, []),
+    scenario!(Gate, 30 s, scenario_that_fails_twice_fails_the_run, []),
+    scenario!(Gate, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
+    scenario!(Gate, 30 s, scenario_that_hangs_is_stopped_and_named, []),
+    scenario!(Gate, 60 s, waiting_for_an_api_server_that_was_killed_stops_within_seconds, [CLUSTER]),
+    scenario!(Fixture, 10 s, fails_once, []),
+    scenario!(Fixture, 10 s, fails, []),
+    scenario!(Fixture strict, 10 s, asserts, []),
+    scenario!(Fixture, 10 s, does_what_it_must_not, []),
+    scenario!(Fixture, 1 s, hangs, []),
+];
+
+const NAMESPACE: Kind = kind("v1", "Namespace");
+
+/// The variable with a file that the first run of `fails_once` creates.
+const MARK: &str = "LAB_MARK";
+
+fn scenario_that_fails_once_is_flaky() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mark = folder.path().join("mark");
+    let run = run(&["runs::fails_once"], Some(mark))?;
+    let printed = printed(&run);
+    ensure!(run.status.success(), "{printed}");
+    ensure!(
+        printed.contains("this is the first run")
+            && printed.contains("test runs::fails_once ... flaky (")
+            && !printed.contains("FAILED"),
+        "{printed}"
+    );
+    let mut results = lab::results().context("the runner gives no folder")?;
+    results.set_file_name("fails_once");
+    ensure!(
+        results.join("first").is_dir(),
+        "the first run's logs are lost: {}",
+        results.display()
+    );
+    Ok(())
+}
+
+fn scenario_that_fails_twice_fails_the_run() -> Result<()> {
+    let run = run(&["runs::fails", "runs::fails_once"], None)?;
+    let printed = printed(&run);
+    ensure!(!run.status.success(), "{printed}");
+    ensure!(
+        printed.matches("start runs::fails (").count() == 2
+            && printed.matches("test runs::fails ... FAILED (").count() == 1
+            && printed.contains("run: cargo xtask test runs::fails"),
+        "{printed}"
+    );
+    Ok(())
+}
+
+fn scenario_in_which_something_forbidden_happens_has_no_second_run() -> Result<()> {
+    for fixture in ["runs::asserts", "runs::does_what_it_must_not"] {
+        let run = run(&[fixture], None)?;
+        let printed = printed(&run);
+        ensure!(
+            !run.status.success()
+                && printed.matches(&format!("start {fixture} (")).count() == 1
+                && printed.contains(&format!("test {fixture} ... FAILED (")),
+            "{printed}"
+        );
+    }
+    Ok(())
+}
+
+fn scenario_that_hangs_is_stopped_and_named() -> Result<()> {
+    let late = run(&["runs::hangs"], None)?;
+    let text = printed(&late);
+    ensure!(
+        !late.status.success()
+            && text.contains("runs::hangs (stopped after 2 s)")
+            && text.contains("stopped by SIGTERM"),
+        "{text}"
+    );
+    let out_of_time = run(&["runs::hangs", "runs::fails", "--within", "1"], None)?;
+    let text = printed(&out_of_time);
+    ensure!(
+        !out_of_time.status.success()
+            && text.contains("runs::hangs (stopped: the time of the whole run is up)"),
+        "{text}"
+    );
+    Ok(())
+}
+
+fn waiting_for_an_api_server_that_was_killed_stops_within_seconds() -> Result<()> {
+    lab::on_a_bare_machine(async |machine| {
+        let etcd = Etcd::start(&machine)?;
+        let cluster = Cluster::start(&machine, &etcd, "storage").await?;
+        let process = machine.running()["kube-apiserver-storage"].to_string();
+        let kill = ["-c", "kill -s KILL \"$0\"", &process];
+        let killed = Command::new("sh").args(kill).status()?;
+        ensure!(killed.success(), "the API server can't be killed");
+        let started = Instant::now();
+        let waited = eventually("a namespace is there", minutes(10), async || {
+            cluster.get(NAMESPACE, "not-there").await
+        });
+        let Err(error) = waited.await else {
+            bail!("the API server was killed")
+        };
+        let error = format!("{error:#}");
+        ensure!(
+            error.contains("kube-apiserver-storage ended by itself"),
+            "{error}"
+        );
+        ensure!(started.elapsed() < seconds(30), "{:?}", started.elapsed());
+        Ok(())
+    })
+}
+
+/// Runs scenarios as the command line does.
+fn run(arguments: &[&str], mark: Option<PathBuf>) -> Result<Output> {
+    let mut command = Command::new(env::current_exe()?);
+    command
+        .args(arguments)
+        .envs(mark.map(|mark| (MARK, mark)))
+        .output()
+        .context("the scenarios can't be started")
+}
+
+fn printed(run: &Output) -> String {
+    let [out, error] = [&run.stdout, &run.stderr].map(|text| String::from_utf8_lossy(text));
+    format!("{out}{error}")
+}
+
+fn fails_once() -> Result<()> {
+    let Some(mark) = env::var_os(MARK) else {
+        return Ok(());
+    };
+    if fs::exists(&mark)? {
+        return Ok(());
+    }
+    fs::write(mark, "")?;
+    bail!("this is the first run")
+}
+
+fn fails() -> Result<()> {
+    bail!("it always fails")
+}
+
+fn asserts() -> Result<()> {
+    assert!(!fs::exists("/proc")?, "a tenant reads another's Secret");
+    Ok(())
+}
+
+fn does_what_it_must_not() -> Result<()> {
+    lab::on_a_bare_machine(async |_| {
+        never("a user's data are deleted", minutes(1), async || {
+            bail!("they are deleted")
+        })
+        .await
+    })
+}
+
+fn hangs() -> Result<()> {
+    lab::on_a_bare_machine(async |_| {
+        tokio::time::sleep(minutes(10)).await;
+        Ok(())
+    })
+}
