@@ -12,6 +12,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
+use crate::pki::Identity;
 use crate::serve::Server;
 
 /// Keystones at one address, distinguished by the first part of the path.
@@ -48,6 +49,15 @@ impl Keystones {
     }
 }
 
+/// Serves a single Keystone by HTTPS. Its path is only `/v3`.
+pub(crate) async fn serve_encrypted(port: u16, identity: &Identity) -> Result<Server> {
+    let all = All::default();
+    Server::start_encrypted(port, identity, move |request| {
+        answer(Arc::clone(&all), request)
+    })
+    .await
+}
+
 async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = match body.collect().await {
@@ -55,13 +65,18 @@ async fn answer(all: All, request: Request<Incoming>) -> Result<Response<Full<By
         Err(_) => Value::Null,
     };
     let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
-    let (status, said) = match path.as_slice() {
-        [name, "v3", rest @ ..] => {
+    let asked = match path.as_slice() {
+        ["v3", rest @ ..] => Some(("", rest)),
+        [name, "v3", rest @ ..] => Some((*name, rest)),
+        _ => None,
+    };
+    let (status, said) = match asked {
+        Some((name, rest)) => {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = all.entry((*name).to_owned()).or_default();
+            let known = all.entry(name.to_owned()).or_default();
             known.answer(&head.method, rest, head.uri.query().unwrap_or(""), &body)
         }
-        _ => (StatusCode::NOT_FOUND, Value::Null),
+        None => (StatusCode::NOT_FOUND, Value::Null),
     };
     let mut response = Response::new(Full::from(said.to_string()));
     *response.status_mut() = status;

@@ -36,7 +36,8 @@
 //! - A cluster has no node until it is given one, a [`Node`], on which pods really run, of any [`Image`] that is offered
 //!   there. Without, what pods would do is for the scenario to simulate, by [`Cluster::set_status`] for instance. A [`Cloud`] is
 //!   such a cluster with all that OpenStack's services need besides themselves, and our operators. A [`Ceph`] runs there, too.
-//! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made.
+//! - A [`claims::Site`] is a [`Lab`] with our definitions and Compositions, on which claims are made;
+//!   [`claims::RunningOperators`] are our operators there, and [`Pods`] what a kubelet would report.
 //! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
@@ -73,12 +74,14 @@ mod machine;
 mod memory;
 mod namespace;
 mod node;
+mod nova;
 mod objects;
 mod openstack;
 mod operator;
 mod others;
 mod patience;
 mod pki;
+mod pods;
 mod probe;
 mod provider;
 mod python;
@@ -91,6 +94,7 @@ mod shoots;
 mod site;
 pub mod suite;
 pub mod tools;
+mod watched;
 
 pub use anyhow::{Context, Result, bail, ensure};
 pub use audit::Request;
@@ -111,11 +115,13 @@ pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use node::{Container, Fabric, Hypervisor, Node};
+pub use nova::{Nova, NovaState};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};
 pub use operator::Operator;
 pub use others::Others;
 pub use pki::{Authority, Identity};
+pub use pods::Pods;
 pub use probe::page;
 pub use provider::{NAMESPACED_OBJECT, OBJECT, Provider};
 pub use runner::main as run_scenarios;

@@ -1,5 +1,6 @@
 //! Operators, others' and ours, run outside the cluster that they serve.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -294,6 +295,28 @@ impl Operator {
             .flag("secure-port", "0")
             .flag("leader-elect", "false");
         machine.start(process, &scheduler)
+    }
+
+    /// Starts controllers of Kubernetes for a cluster, under a name of their process: those that kube-controller-manager's flag of the
+    /// same name says.
+    ///
+    /// # Errors
+    /// When they can't be built or started.
+    pub fn controllers(
+        machine: &Machine,
+        cluster: &Cluster,
+        process: &str,
+        controllers: &str,
+    ) -> Result<()> {
+        let authority = machine.folder().join("authority.crt");
+        fs::write(&authority, machine.authority().certificate())?;
+        let program = Program::new(Tool::KubeControllerManager.path()?)
+            .flag("kubeconfig", cluster.kubeconfig_file())
+            .flag("root-ca-file", &authority)
+            .flag("secure-port", "0")
+            .flag("leader-elect", "false")
+            .flag("controllers", controllers);
+        machine.start(process, &program)
     }
 
     /// Its metrics.

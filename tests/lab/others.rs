@@ -5,15 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use futures::StreamExt;
 use kube::api::{Patch, PatchParams};
 use kube::core::{DynamicObject, Request};
 use kube::discovery::ApiResource;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::cluster::Cluster;
@@ -21,9 +18,7 @@ use crate::keystones::Keystones;
 use crate::machine::Machine;
 use crate::objects::{Kind, kind};
 use crate::say::say;
-
-/// How many statuses of a kind are written at once.
-const AT_ONCE: usize = 4;
+use crate::watched::Watched;
 
 /// How long to wait before a status is written once more that was refused.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -34,6 +29,9 @@ enum Part {
     Kubernetes,
     MariaDb,
     RabbitMq,
+    /// A database, virtual host or permission in one of them, or a user of a database.
+    Account,
+    MessagingUser,
     Valkey,
     KOrc,
     Keystone,
@@ -43,8 +41,8 @@ enum Part {
 
 const KORC: &str = "openstack.k-orc.cloud/v1alpha1";
 
-const PARTS: [(Part, Kind); 21] = [
-    (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
+/// What the operators of others look after in a control plane.
+const FOREIGN: [(Part, Kind); 11] = [
     (Part::MariaDb, kind("k8s.mariadb.com/v1alpha1", "MariaDB")),
     (
         Part::RabbitMq,
@@ -59,6 +57,21 @@ const PARTS: [(Part, Kind); 21] = [
     (Part::KOrc, kind(KORC, "Endpoint")),
     (Part::KOrc, kind(KORC, "ApplicationCredential")),
     (Part::KOrc, kind(KORC, "VolumeType")),
+];
+
+/// What they look after for our operators of services.
+const OF_SERVICES: [(Part, Kind); 6] = [
+    (Part::Account, kind("k8s.mariadb.com/v1alpha1", "Database")),
+    (Part::Account, kind("k8s.mariadb.com/v1alpha1", "User")),
+    (Part::Account, kind("k8s.mariadb.com/v1alpha1", "Grant")),
+    (Part::Account, kind("rabbitmq.com/v1beta1", "Vhost")),
+    (Part::MessagingUser, kind("rabbitmq.com/v1beta1", "User")),
+    (Part::Account, kind("rabbitmq.com/v1beta1", "Permission")),
+];
+
+/// What our operators of services look after, and Kubernetes.
+const SERVICES: [(Part, Kind); 10] = [
+    (Part::Kubernetes, kind("apps/v1", "StatefulSet")),
     (
         Part::Keystone,
         kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone"),
@@ -93,27 +106,48 @@ const PARTS: [(Part, Kind); 21] = [
 
 /// The operators of others, simulated until this is dropped.
 pub struct Others {
-    _simulators: JoinSet<()>,
+    _simulators: Watched,
 }
 
 impl Others {
-    /// Begins to simulate them. The kinds must be installed.
+    /// Begins to simulate them, and our own operators of services. The kinds must be installed.
     ///
     /// # Errors
     /// When a kind isn't served.
     pub async fn simulate(machine: &Machine, cluster: &Cluster) -> Result<Self> {
         let keystones = Arc::new(Keystones::start(machine).await?);
-        let mut simulators = JoinSet::new();
-        for (part, kind) in PARTS {
+        let parts = FOREIGN.into_iter().chain(SERVICES);
+        Self::of(cluster, parts, Some(keystones)).await
+    }
+
+    /// Begins to simulate them beside our own operators of services. The kinds must be installed.
+    ///
+    /// # Errors
+    /// When a kind isn't served.
+    pub async fn beside_services(cluster: &Cluster) -> Result<Self> {
+        Self::of(cluster, FOREIGN.into_iter().chain(OF_SERVICES), None).await
+    }
+
+    async fn of(
+        cluster: &Cluster,
+        parts: impl Iterator<Item = (Part, Kind)>,
+        keystones: Option<Arc<Keystones>>,
+    ) -> Result<Self> {
+        let mut simulators = Watched::default();
+        for (part, kind) in parts {
             let (resource, _) = cluster.resource(kind.api_version, kind.kind).await?;
             let simulator = Arc::new(Simulator {
                 part,
                 kind,
                 resource,
                 client: cluster.client(),
-                keystones: Arc::clone(&keystones),
+                keystones: keystones.clone(),
             });
-            simulators.spawn(simulator.run());
+            let act = move |object| {
+                let simulator = Arc::clone(&simulator);
+                async move { simulator.come_up(&object).await }
+            };
+            simulators.each(cluster, kind, act).await?;
         }
         Ok(Self {
             _simulators: simulators,
@@ -127,30 +161,15 @@ struct Simulator {
     kind: Kind,
     resource: ApiResource,
     client: Client,
-    keystones: Arc<Keystones>,
+    keystones: Option<Arc<Keystones>>,
 }
 
 impl Simulator {
-    async fn run(self: Arc<Self>) {
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &self.resource);
-        let seen = watcher(api, watcher::Config::default())
-            .default_backoff()
-            .applied_objects();
-        seen.for_each_concurrent(AT_ONCE, move |seen| {
-            let simulator = Arc::clone(&self);
-            async move {
-                // Whatever broke the watch, it begins anew.
-                if let Ok(object) = seen {
-                    simulator.come_up(&object).await;
-                }
-            }
-        })
-        .await;
-    }
-
     /// Writes a status where it isn't so yet.
     async fn come_up(&self, object: &DynamicObject) {
-        let status = self.part.status(self.kind, object, &self.keystones);
+        let status = self
+            .part
+            .status(self.kind, object, self.keystones.as_deref());
         let said = &object.data["status"];
         let is_so = status
             .as_object()
@@ -180,7 +199,7 @@ impl Simulator {
 
 impl Part {
     /// What is said of an object that is as wanted.
-    fn status(self, kind: Kind, object: &DynamicObject, keystones: &Keystones) -> Value {
+    fn status(self, kind: Kind, object: &DynamicObject, keystones: Option<&Keystones>) -> Value {
         let spec = &object.data["spec"];
         let generation = object.metadata.generation;
         let replicas = spec["replicas"].as_u64().unwrap_or(1);
@@ -213,8 +232,15 @@ impl Part {
             }),
             Self::Keystone => json!({
                 "conditions": [observed(condition("Ready", "True", "Ready"), generation)],
-                "endpoint": keystones.url(&object.namespace().unwrap_or_default()),
+                "endpoint": keystones.map(|all| all.url(&object.namespace().unwrap_or_default())),
                 "release": spec["release"],
+            }),
+            Self::Account => json!({
+                "conditions": [condition("Ready", "True", "Created")],
+            }),
+            Self::MessagingUser => json!({
+                "username": object.name_any(),
+                "conditions": [condition("Ready", "True", "Created")],
             }),
             Self::Tests => json!({
                 "conditions": [observed(condition("Ready", "True", "Ready"), generation)],

@@ -1,7 +1,11 @@
 //! A site on which claims are made: definitions and Compositions installed, kubeconfigs handed out.
 
+mod certificates;
+mod credentials;
 mod operators;
 mod rook;
+mod running;
+mod secrets;
 mod tenant;
 
 use anyhow::{Result, bail, ensure};
@@ -14,6 +18,7 @@ use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes};
 
+pub use running::RunningOperators;
 pub use tenant::tenant;
 
 /// Which set of definitions is installed.
@@ -56,8 +61,18 @@ pub struct Site<'a> {
     pub lab: &'a Lab,
     /// What is installed.
     pub generation: Generation,
-    /// What is behind the storage cluster where our operators and pods run; without it all of that is simulated.
-    pub ceph: Option<Ceph>,
+    /// What runs beside Crossplane.
+    pub runs: Runs,
+}
+
+/// What runs on a site beside Crossplane. All else is simulated.
+pub enum Runs {
+    /// Nothing.
+    Crossplane,
+    /// Our operators.
+    Operators(Box<RunningOperators>),
+    /// All operators but Gardener and Rook, pods, and a Ceph behind the storage cluster.
+    Pods(Ceph),
 }
 
 impl<'a> Site<'a> {
@@ -69,7 +84,7 @@ impl<'a> Site<'a> {
         let site = Site {
             lab,
             generation,
-            ceph: None,
+            runs: Runs::Crossplane,
         };
         let version = match generation {
             Generation::Claims => "v1",
@@ -121,6 +136,38 @@ impl<'a> Site<'a> {
         Ok(site)
     }
 
+    /// Starts our operators, for the control plane in a namespace.
+    ///
+    /// # Errors
+    /// When one of them, or what is simulated beside them, can't be built, installed or started.
+    pub async fn run_operators(&mut self, namespace: &str) -> Result<()> {
+        let operators = RunningOperators::start(self.lab, namespace).await?;
+        self.runs = Runs::Operators(Box::new(operators));
+        Ok(())
+    }
+
+    /// Our operators, and what is simulated beside them.
+    ///
+    /// # Errors
+    /// When they don't run, or pods do, too.
+    pub fn operators(&self) -> Result<&RunningOperators> {
+        match &self.runs {
+            Runs::Operators(operators) => Ok(operators),
+            Runs::Crossplane | Runs::Pods(_) => bail!("our operators don't run, or pods do"),
+        }
+    }
+
+    /// What is behind the storage cluster.
+    ///
+    /// # Errors
+    /// When nothing is.
+    pub fn ceph(&self) -> Result<&Ceph> {
+        match &self.runs {
+            Runs::Pods(ceph) => Ok(ceph),
+            Runs::Crossplane | Runs::Operators(_) => bail!("there is no Ceph"),
+        }
+    }
+
     /// Applies a claim of examples/.
     pub async fn claim(&self, file: &str) -> Result<()> {
         self.lab
@@ -132,14 +179,14 @@ impl<'a> Site<'a> {
 
     /// Waits, with the foreign operators at work, until something holds. Pods take longer than what is simulated.
     pub async fn until<T>(&self, what: &str, attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
-        let most = match self.ceph {
-            Some(_) => minutes(16),
-            None => minutes(8),
+        let most = match self.runs {
+            Runs::Pods(_) => minutes(16),
+            Runs::Crossplane | Runs::Operators(_) => minutes(8),
         };
         eventually(what, most, async || {
             self.lab.machine.check("crossplane")?;
             self.lab.provider.check()?;
-            operators::work(self.lab, self.ceph.as_ref()).await?;
+            operators::work(self.lab, &self.runs).await?;
             attempt().await
         })
         .await

@@ -9,9 +9,9 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 use super::{
-    BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, SHARE, rook, text,
+    BLOCK_POOL, CEPH, CEPH_CLIENT, CONTROL_PLANE, EXTERNAL_SECRET, PUSH_SECRET, Runs, SHARE, rook,
+    text,
 };
-use crate::ceph::Ceph;
 use crate::cluster::Cluster;
 use crate::garden::SHOOT;
 use crate::lab::Lab;
@@ -20,9 +20,8 @@ use crate::objects::{Kind, kind};
 const SERVICE: Kind = kind("v1", "Service");
 const POOL: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorPool");
 
-/// Gives every object that has no status yet the one of an operator for whom all went well. Where there is a Ceph, our operators
-/// and External Secrets run, and only Gardener and Rook are simulated, and load balancers.
-pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
+/// Gives every object that has no status yet the one of an operator for whom all went well, where the operator doesn't run.
+pub(super) async fn work(lab: &Lab, runs: &Runs) -> Result<()> {
     let shoot = json!({
         "technicalID": "shoot--c5c3", "gardener": {"id": "lab", "name": "lab", "version": "1.120.0"}, "hibernated": false,
         "uid": "00000000-0000-0000-0000-000000000000",
@@ -33,12 +32,13 @@ pub(super) async fn work(lab: &Lab, ceph: Option<&Ceph>) -> Result<()> {
     let cluster = json!({"phase": "Ready", "ceph": {"health": "HEALTH_OK", "capacity": {
         "bytesTotal": 1_u64 << 50, "bytesUsed": 1_u64 << 40, "bytesAvailable": (1_u64 << 50) - (1_u64 << 40)}}});
     first_status(&lab.storage, CEPH, "phase", cluster).await?;
-    match ceph {
-        Some(ceph) => {
+    match runs {
+        Runs::Crossplane => all_else(lab).await,
+        Runs::Operators(operators) => operators.work().await,
+        Runs::Pods(ceph) => {
             rook::work(lab, ceph).await?;
-            balance(&lab.control_plane).await
+            balance(&lab.control_plane, [192, 0, 2]).await
         }
-        None => all_else(lab).await,
     }
 }
 
@@ -82,9 +82,9 @@ async fn all_else(lab: &Lab) -> Result<()> {
     .await
 }
 
-/// Gives every load balancer an address of its own. The node leads them to pods, since hypervisors send to it what is for other
-/// networks.
-async fn balance(cluster: &Cluster) -> Result<()> {
+/// Gives every load balancer an address of its own, in a network. A node leads them to pods, since hypervisors send to it what is for
+/// other networks.
+pub(super) async fn balance(cluster: &Cluster, [a, b, c]: [u8; 3]) -> Result<()> {
     let mut services = cluster.list(SERVICE, "").await?;
     services.retain(|service| service.data["spec"]["type"] == "LoadBalancer");
     let address = |service: &DynamicObject| {
@@ -94,7 +94,7 @@ async fn balance(cluster: &Cluster) -> Result<()> {
     };
     let used: BTreeSet<Ipv4Addr> = services.iter().filter_map(address).collect();
     let mut free = (1..255)
-        .map(|number| Ipv4Addr::new(192, 0, 2, number))
+        .map(|number| Ipv4Addr::new(a, b, c, number))
         .filter(|address| !used.contains(address));
     for service in services.iter().filter(|service| address(service).is_none()) {
         let address = free.next().context("all addresses are used")?;

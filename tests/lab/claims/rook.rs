@@ -1,4 +1,4 @@
-//! What Rook does in a Ceph that is really there.
+//! What Rook does, in a Ceph that is really there or without one.
 
 use std::collections::BTreeMap;
 
@@ -53,6 +53,23 @@ pub(super) async fn work(lab: &Lab, ceph: &Ceph) -> Result<()> {
     }
     let monitors = ("mon_host".to_owned(), ceph.monitors().to_owned());
     keep(&lab.storage, ROOK, "rook-ceph-config", [monitors]).await
+}
+
+/// Makes nothing, and says of pools and users that they are made.
+pub(super) async fn simulate(storage: &Cluster) -> Result<()> {
+    let done = json!({"phase": "Ready"});
+    for pool in unreported(storage, BLOCK_POOL, "phase").await? {
+        report(storage, BLOCK_POOL, &pool, done.clone()).await?;
+    }
+    for client in unreported(storage, CEPH_CLIENT, "phase").await? {
+        let user = client.name_any();
+        let secret = format!("rook-ceph-client-{user}");
+        keep(storage, ROOK, &secret, [(user, "made-up".to_owned())]).await?;
+        let monitors = ("mon_host".to_owned(), "192.0.2.1:6789".to_owned());
+        keep(storage, ROOK, "rook-ceph-config", [monitors]).await?;
+        report(storage, CEPH_CLIENT, &client, done.clone()).await?;
+    }
+    Ok(())
 }
 
 /// Sets the finalizers of a pool.

@@ -32,16 +32,17 @@ const POLL: Duration = Duration::from_millis(50);
 const TAIL: usize = 20;
 const WIDTH: usize = 240;
 
-/// Starts a program, its second argument, where the first is the file that names are found by; nobody else sees that.
-const RESOLVED: &str = r#"mount --bind "$0" /etc/resolv.conf && exec "$@""#;
+/// Starts a program, its third argument, where the first is the file that names are found by, and the second its path; nobody
+/// else sees that.
+const RESOLVED: &str = r#"mount --bind "$0" "$1" && shift && exec "$@""#;
 
 /// A folder, ports, a certificate authority, and processes that end when it is dropped.
 pub struct Machine {
     folder: PathBuf,
     authority: Authority,
     next_port: AtomicU16,
-    /// What programs find names by; the machine's own way without.
-    resolution: OnceLock<PathBuf>,
+    /// What programs find names by, and where they look for it; the machine's own way without.
+    resolution: OnceLock<(PathBuf, &'static str)>,
     processes: Mutex<BTreeMap<String, Process>>,
 }
 
@@ -122,7 +123,18 @@ impl Machine {
     /// Has programs that are started from now on find names as a file says, a `resolv.conf`.
     pub(crate) fn resolve_by(&self, file: PathBuf) {
         // A second file would be another node's, and a machine has at most one.
-        let _ = self.resolution.set(file);
+        let _ = self.resolution.set((file, "/etc/resolv.conf"));
+    }
+
+    /// Has programs that are started from now on find these names on loopback.
+    ///
+    /// # Errors
+    /// When the file for it can't be written.
+    pub(crate) fn resolve_to_loopback(&self, names: &[String]) -> Result<()> {
+        let file = self.folder().join("hosts");
+        fs::write(&file, format!("127.0.0.1 localhost {}\n", names.join(" ")))?;
+        let _ = self.resolution.set((file, "/etc/hosts"));
+        Ok(())
     }
 
     /// Starts a program under a name, its output going to `<name>.log` in the folder. It dies with the scenario's thread,
@@ -148,9 +160,9 @@ impl Machine {
             .with_context(|| format!("cannot write the log of {name}"))?;
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]);
-        if let Some(file) = self.resolution.get() {
+        if let Some((file, place)) = self.resolution.get() {
             command.args(["unshare", "--mount", "--", "sh", "-c", RESOLVED]);
-            command.arg(file);
+            command.arg(file).arg(place);
         }
         let child = command
             .arg(&program.path)

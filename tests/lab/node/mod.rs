@@ -26,6 +26,7 @@ use crate::eventually;
 use crate::image::Image;
 use crate::machine::{Machine, Program};
 use crate::objects::{Kind, is, kind};
+use crate::operator::Operator;
 use crate::patience::answered;
 use crate::say::say;
 use crate::tools::Tool;
@@ -214,20 +215,10 @@ impl Node {
         cluster: &Cluster,
         [controllers, scheduler]: [&str; 2],
     ) -> Result<()> {
-        let authority = self.machine.folder().join("authority.crt");
-        fs::write(&authority, self.machine.authority().certificate())?;
-        let program = Program::new(Tool::KubeControllerManager.path()?)
-            .flag("kubeconfig", cluster.kubeconfig_file())
-            .flag("root-ca-file", &authority)
-            .flag("secure-port", "0")
-            .flag("leader-elect", "false")
-            // The cluster itself has those.
-            .flag(
-                "controllers",
-                "*,-namespace-controller,-garbage-collector-controller",
-            );
-        self.machine.start(controllers, &program)?;
-        crate::Operator::scheduler(&self.machine, cluster, scheduler)
+        // The cluster itself has those that are left out.
+        let all = "*,-namespace-controller,-garbage-collector-controller";
+        Operator::controllers(&self.machine, cluster, controllers, all)?;
+        Operator::scheduler(&self.machine, cluster, scheduler)
     }
 
     /// Starts what keeps a node apart, and returns the process whose namespaces its programs are in.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use k8s_openapi::ByteString;
-use lab::claims::{BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, SHARE, Site};
+use lab::claims::{BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, Runs, SHARE, Site};
 use lab::{
     Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden, Hypervisor,
     Image, Kind, Lab, Operator, Release, Result, SecretStore, ensure, kind,
@@ -58,7 +58,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     let mut site = Site::build(lab, Generation::Namespaced).await?;
     let fabric = Fabric::lay(&lab.machine).await?;
     let (first, second) = hypervisors(lab, &cloud, &fabric).await?;
-    site.ceph = Some(Ceph::start(&cloud).await?);
+    site.runs = Runs::Pods(Ceph::start(&cloud).await?);
     let secrets = SecretStore::start(&lab.machine).await?;
     let _operators = operators(lab, &mut cloud, &secrets).await?;
     for (name, size, user) in [
@@ -90,7 +90,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     let password = hand_over(&lab.management, &cloud.cluster).await?;
     network::admit_clients(&cloud).await?;
 
-    let ceph = site.ceph.as_ref().context("there is no Ceph")?;
+    let ceph = site.ceph()?;
     ceph.make_pool(FOREIGN)?;
     ceph.make_image(FOREIGN, "kept")?;
     let tenant = Tenant {

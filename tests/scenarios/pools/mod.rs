@@ -2,7 +2,6 @@
 //! server are killed. Nodes, agents and both Novas are simulated.
 
 mod leases;
-mod nova;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +15,12 @@ use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use lab::suite::{CLUSTER, Scenario};
 use lab::{
-    Build, Cluster, Etcd, Gate, Kind, Machine, Program, Result, ensure, eventually, kind, minutes,
-    never, our_program, scenario, seconds,
+    Build, Cluster, Etcd, Gate, Kind, Machine, Nova, Program, Result, ensure, eventually, kind,
+    minutes, never, our_program, scenario, seconds,
 };
 use serde_json::json;
 
 use leases::Leases;
-use nova::Nova;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[scenario!(

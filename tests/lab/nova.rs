@@ -1,0 +1,223 @@
+//! A Keystone and a Nova that know compute services, aggregates, and how many servers are on each host.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Result;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response};
+use serde_json::{Value, json};
+
+use crate::machine::Machine;
+use crate::pki::Identity;
+use crate::serve::Server;
+
+/// What a Nova knows.
+#[derive(Default)]
+pub struct NovaState {
+    /// By host, why its compute service is disabled.
+    pub services: BTreeMap<String, Option<String>>,
+    /// By host, the number of servers.
+    pub servers: BTreeMap<String, usize>,
+    /// The aggregates, by ID.
+    aggregates: BTreeMap<u64, Aggregate>,
+}
+
+/// An aggregate of hosts.
+#[derive(Default)]
+struct Aggregate {
+    name: String,
+    /// The availability zone of its hosts.
+    zone: Option<String>,
+    /// Its metadata, without the zone.
+    metadata: BTreeMap<String, String>,
+    hosts: BTreeSet<String>,
+}
+
+/// A Keystone and a Nova. Dropped, they are gone.
+pub struct Nova {
+    port: u16,
+    state: Arc<Mutex<NovaState>>,
+    _server: Server,
+}
+
+impl Nova {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// When they can't listen.
+    pub async fn start(machine: &Machine) -> Result<Self> {
+        let (port, state) = (machine.port(), Arc::<Mutex<NovaState>>::default());
+        let known = Arc::clone(&state);
+        let server = Server::start(port, move |request| respond(Arc::clone(&known), request));
+        Ok(Self {
+            port,
+            state,
+            _server: server.await?,
+        })
+    }
+
+    /// Starts a Nova by HTTPS. Its Keystone is another.
+    pub(crate) async fn start_encrypted(port: u16, identity: &Identity) -> Result<Self> {
+        let state = Arc::<Mutex<NovaState>>::default();
+        let known = Arc::clone(&state);
+        let answer = move |request| respond(Arc::clone(&known), request);
+        Ok(Self {
+            port,
+            state,
+            _server: Server::start_encrypted(port, identity, answer).await?,
+        })
+    }
+
+    /// What it knows.
+    pub fn state(&self) -> MutexGuard<'_, NovaState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The clouds.yaml that says where they are, under a name.
+    pub fn clouds(&self, host: &str) -> Value {
+        let url = format!("http://{host}:{}", self.port);
+        json!({ "clouds": { "nova": {
+            "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "2" },
+            "compute_endpoint_override": format!("{url}/v2.1"),
+            "network_endpoint_override": url,
+        } } })
+    }
+}
+
+async fn respond(
+    state: Arc<Mutex<NovaState>>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    let line = format!("{} {}", request.method(), request.uri());
+    let body = request.into_body().collect().await?.to_bytes();
+    let body = serde_json::from_slice(&body).unwrap_or_default();
+    let (status, answer) = {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        match line.split_once(" /v2.1/os-aggregates") {
+            Some((method, rest)) => state.aggregate(method, rest, &body),
+            None => answer(&mut state, &line, &body),
+        }
+    };
+    let mut response = Response::new(Full::from(answer.to_string()));
+    *response.status_mut() = status.try_into().unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(
+        "x-subject-token",
+        hyper::header::HeaderValue::from_static("token"),
+    );
+    Ok(response)
+}
+
+/// Answers a request, the method and the path. The ID of a compute service is its host.
+fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
+    if let Some(host) = line.strip_prefix("PUT /v2.1/os-services/") {
+        let is_disabled = body["status"] == "disabled";
+        let reason = body["disabled_reason"].as_str().unwrap_or_default();
+        let reason = is_disabled.then(|| reason.to_owned());
+        return match state.services.get_mut(host) {
+            Some(service) => {
+                *service = reason;
+                (200, json!({ "service": {} }))
+            }
+            None => (404, json!({})),
+        };
+    }
+    if let Some(host) = line.strip_prefix("DELETE /v2.1/os-services/") {
+        return match state.servers.get(host) {
+            Some(1..) => (409, json!({})),
+            _ if state.services.remove(host).is_some() => {
+                for aggregate in state.aggregates.values_mut() {
+                    aggregate.hosts.remove(host);
+                }
+                (204, Value::Null)
+            }
+            _ => (404, json!({})),
+        };
+    }
+    if let Some(host) = line.strip_prefix("GET /v2.1/servers?all_tenants=1&host=") {
+        let count = state.servers.get(host).copied().unwrap_or_default();
+        let servers: Vec<Value> = (0..count)
+            .map(|id| json!({ "id": id.to_string() }))
+            .collect();
+        return (200, json!({ "servers": servers }));
+    }
+    let services = state.services.iter().map(|(host, reason)| {
+        let status = if reason.is_some() { "disabled" } else { "enabled" };
+        json!({ "id": host, "host": host, "status": status, "state": "up", "disabled_reason": reason })
+    });
+    match line {
+        "POST /v3/auth/tokens" => (
+            201,
+            json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
+        ),
+        "GET /v2.1/os-services?binary=nova-compute" => {
+            (200, json!({ "services": services.collect::<Vec<_>>() }))
+        }
+        _ if line.starts_with("GET /v2.1/os-migrations") => (200, json!({ "migrations": [] })),
+        _ => (404, json!({})),
+    }
+}
+
+impl NovaState {
+    /// Answers a request for aggregates, whose path ends with a text.
+    fn aggregate(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let wanted = &body["aggregate"];
+        match (method, path) {
+            ("GET", "") => {
+                let all = self.aggregates.iter().map(|(id, aggregate)| {
+                    json!({
+                        "id": id, "name": aggregate.name, "availability_zone": aggregate.zone,
+                        "metadata": aggregate.metadata, "hosts": aggregate.hosts,
+                    })
+                });
+                return (200, json!({ "aggregates": all.collect::<Vec<_>>() }));
+            }
+            ("POST", "") => {
+                let id = self.aggregates.keys().max().map_or(1, |last| last + 1);
+                let aggregate = Aggregate {
+                    name: text(&wanted["name"]).unwrap_or_default(),
+                    zone: text(&wanted["availability_zone"]),
+                    ..Aggregate::default()
+                };
+                self.aggregates.insert(id, aggregate);
+                return (200, json!({ "aggregate": { "id": id } }));
+            }
+            _ => {}
+        }
+        let id = path.trim_start_matches('/').trim_end_matches("/action");
+        let id = id.parse().unwrap_or_default();
+        if method == "DELETE" {
+            return match self.aggregates.remove(&id) {
+                Some(_) => (200, Value::Null),
+                None => (404, json!({})),
+            };
+        }
+        let Some(aggregate) = self.aggregates.get_mut(&id) else {
+            return (404, json!({}));
+        };
+        if let Some(name) = text(&wanted["name"]) {
+            aggregate.name = name;
+            aggregate.zone = text(&wanted["availability_zone"]);
+        }
+        if let Some(host) = text(&body["add_host"]["host"]) {
+            aggregate.hosts.insert(host);
+        }
+        if let Some(host) = text(&body["remove_host"]["host"]) {
+            aggregate.hosts.remove(&host);
+        }
+        for (key, value) in body["set_metadata"]["metadata"]
+            .as_object()
+            .into_iter()
+            .flatten()
+        {
+            match text(value) {
+                Some(value) => drop(aggregate.metadata.insert(key.clone(), value)),
+                None => drop(aggregate.metadata.remove(key)),
+            }
+        }
+        (200, json!({ "aggregate": { "id": id } }))
+    }
+}
