@@ -133,7 +133,7 @@ pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
 }
 
 /// A namespaced composite is gone before what it composed is: nothing of it may be left in the end.
-async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
+pub async fn nothing_is_orphaned(site: &Site<'_>, claim: &str) -> Result<()> {
     let lab = site.lab;
     let places: [(&lab::Cluster, Kind); 11] = [
         (&lab.control_plane, CONTROL_PLANE),

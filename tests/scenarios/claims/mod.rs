@@ -3,6 +3,7 @@
 mod admission;
 mod deletion;
 mod hostile;
+mod operators;
 mod references;
 mod refusals;
 mod rights;
@@ -13,11 +14,17 @@ use lab::{FunctionProgram, Garden, Lab, Release, Result};
 use lab::claims::{Generation, Site};
 
 use lab::scenario;
-use lab::suite::{GARDENER, LAB, Scenario, core};
+use lab::suite::{GARDENER, LAB, Need, Scenario, core};
+use lab::tools::Tool;
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate strict, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
+    scenario!(Gate, 180 s, operators::claim_is_reconciled_by_operators, [LAB, &[
+        core(Release::V2_4),
+        Need::Tool(Tool::Helm),
+        Need::Tool(Tool::KubeScheduler),
+    ]]),
     scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
     scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
     scenario!(Cloud, 240 s, claims_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
