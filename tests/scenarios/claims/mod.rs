@@ -20,7 +20,7 @@ use lab::tools::Tool;
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate strict, 600 s, namespaced_resources_on_2_4, [LAB, &[core(Release::V2_4)]]),
-    scenario!(Gate, 180 s, operators::claim_is_reconciled_by_operators, [LAB, &[
+    scenario!(Gate, 300 s, operators::claim_is_reconciled_by_operators, [LAB, &[
         core(Release::V2_4),
         Need::Tool(Tool::Helm),
         Need::Tool(Tool::KubeScheduler),

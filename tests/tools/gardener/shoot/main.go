@@ -61,6 +61,12 @@ func faults(decoder runtime.Decoder, document []byte) []string {
 	if !ok {
 		return []string{fmt.Sprintf("expected a Shoot of core.gardener.cloud/v1beta1, got %T", object)}
 	}
+	// The API server fills in the newest version of the CloudProfile before it validates.
+	for _, worker := range shoot.Spec.Provider.Workers {
+		if image := worker.Machine.Image; image != nil && image.Version == "" {
+			image.Version = "1.0.0"
+		}
+	}
 	found := validation.ValidateShoot(shoot)
 	found = append(found, validation.ValidateInPlaceUpdateStrategyOnCreation(shoot)...)
 	lines := make([]string, 0, len(found))
