@@ -7,14 +7,27 @@ use anyhow::{Context, Result, bail};
 
 use crate::tools::Tool;
 
-/// What Gardener's API server would refuse in the Shoots of a manifest: unknown fields first, then, with defaults set,
-/// what its validation finds. Nothing when all are fine. What depends on a garden's contents, as machine types do, is
-/// not looked at.
+/// What the oldest and the newest Gardener's API server would refuse in the Shoots of a manifest: unknown fields first, then,
+/// with defaults set, what its validation finds. Nothing when all are fine. What depends on a garden's contents, as machine types
+/// do, is not looked at.
 ///
 /// # Errors
-/// When the check can't be built or run, or the manifest can't be read.
+/// When a check can't be built or run, or the manifest can't be read.
 pub fn shoot_faults(manifest: &str) -> Result<Vec<String>> {
-    let mut check = Command::new(Tool::Shoot.path()?)
+    let mut found = Vec::new();
+    for (gardener, check) in [("oldest", Tool::Shoot), ("newest", Tool::ShootNewest)] {
+        let faults = faults(check, manifest)?;
+        found.extend(
+            faults
+                .iter()
+                .map(|fault| format!("the {gardener} Gardener: {fault}")),
+        );
+    }
+    Ok(found)
+}
+
+fn faults(check: Tool, manifest: &str) -> Result<Vec<String>> {
+    let mut check = Command::new(check.path()?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -100,6 +100,9 @@ pub const CLUSTER: &[Need] = &[
 /// Gardener's API server: [`Garden::Gardener`](crate::Garden).
 pub const GARDENER: &[Need] = &[Need::Tool(Tool::GardenerApiserver)];
 
+/// What checks Shoots without Gardener's API server.
+pub const SHOOTS: &[Need] = &[Need::Tool(Tool::Shoot), Need::Tool(Tool::ShootNewest)];
+
 /// A [`Lab`](crate::Lab) without Crossplane itself and without Gardener.
 pub const LAB: &[Need] = &[
     Need::Tool(Tool::Etcd),

@@ -42,8 +42,10 @@ pub enum Tool {
     ProviderKubernetes,
     /// Gardener's API server, which serves Shoots.
     GardenerApiserver,
-    /// Our own check of Shoots by Gardener's types; see `tests/tools/gardener/shoot`.
+    /// Our own check of Shoots by the types of the oldest Gardener that is supported; see `tests/tools/gardener/shoot`.
     Shoot,
+    /// The same by those of the newest one.
+    ShootNewest,
     /// An OCI registry and its client.
     Crane,
     /// The operator of MariaDB.
@@ -185,6 +187,13 @@ impl Tool {
             Tool::Shoot => Recipe {
                 name: "shoot",
                 folder: "gardener",
+                module: "github.com/gardener/gardener",
+                package: "./shoot",
+                variables: &[],
+            },
+            Tool::ShootNewest => Recipe {
+                name: "shoot",
+                folder: "gardener-newest",
                 module: "github.com/gardener/gardener",
                 package: "./shoot",
                 variables: &[],

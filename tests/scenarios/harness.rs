@@ -11,15 +11,14 @@ use lab::{
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{CLUSTER, GARDENER, LAB, Need, Scenario, core};
-use lab::tools::Tool;
+use lab::suite::{CLUSTER, GARDENER, LAB, SHOOTS, Scenario, core};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 60 s, nothing_is_left_of_a_scenario, [CLUSTER]),
     scenario!(Gate, 30 s, nothing_but_its_logs_is_left_of_a_scenario_that_fails, []),
     scenario!(Gate, 30 s, waiting_for_a_process_that_ended_stops_at_once, []),
-    scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [&[Need::Tool(Tool::Shoot)]]),
+    scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [SHOOTS]),
     scenario!(Long, 180 s, on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
     scenario!(Long, 180 s, on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
     scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
@@ -221,15 +220,19 @@ fn shoots_are_checked_without_a_garden() -> Result<()> {
         SHOOT_MANIFEST.replace("maximum: 100", "maximum: 10"),
     ];
     let faults = shoot_faults(&faulty.join("---"))?;
-    assert_eq!(faults.len(), 2, "{faults:?}");
-    assert!(
-        faults[0].contains("document 1") && faults[0].contains("purpouse"),
-        "{faults:?}"
-    );
-    assert!(
-        faults[1].contains("document 2") && faults[1].contains("maximum"),
-        "{faults:?}"
-    );
+    let expected = [
+        ["the oldest Gardener: document 1: ", "purpouse"],
+        ["the oldest Gardener: document 2: ", "maximum"],
+        ["the newest Gardener: document 1: ", "purpouse"],
+        ["the newest Gardener: document 2: ", "maximum"],
+    ];
+    assert_eq!(faults.len(), expected.len(), "{faults:?}");
+    for (fault, [gardener, field]) in faults.iter().zip(expected) {
+        assert!(
+            fault.starts_with(gardener) && fault.contains(field),
+            "{fault}"
+        );
+    }
     Ok(())
 }
 
@@ -372,7 +375,7 @@ kind: Shoot
 metadata: {name: hv-pool-a, namespace: garden-c5c3}
 spec:
   cloudProfile: {kind: CloudProfile, name: ironcore}
-  secretBindingName: ironcore-credentials
+  credentialsBindingName: ironcore-credentials
   region: eu-de-1
   purpose: production
   kubernetes: {version: '1.33'}

@@ -230,8 +230,10 @@ pub struct GardenerPreset {
     pub project: String,
     /// CloudProfile of the machines.
     pub cloud_profile: String,
-    /// SecretBinding with the infrastructure's credentials.
-    pub secret_binding: String,
+    /// CredentialsBinding with the infrastructure's credentials.
+    pub credentials_binding: Option<String>,
+    /// SecretBinding with the infrastructure's credentials, for clusters before Kubernetes 1.34 without a CredentialsBinding.
+    pub secret_binding: Option<String>,
     /// Gardener's extension for the infrastructure.
     pub provider: String,
     /// Operating system of the machines. Pools on bare metal need its version too.

@@ -146,6 +146,50 @@ pub fn last_composed<M: DeserializeOwned>(
     Ok(object.map(|object| object.spec.for_provider.manifest))
 }
 
+/// The object that an Object has last seen in its cluster; none while it has seen none.
+///
+/// # Errors
+/// What it has seen can't be read as such an object.
+pub fn last_seen<M: DeserializeOwned>(request: &Request, name: &str) -> Result<Option<M>, Fatal> {
+    #[derive(Deserialize)]
+    #[serde(bound(deserialize = "M: DeserializeOwned"))]
+    struct Object<M> {
+        #[serde(default = "Status::default")]
+        status: Status<M>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", bound(deserialize = "M: DeserializeOwned"))]
+    struct Status<M> {
+        #[serde(default = "Seen::default")]
+        at_provider: Seen<M>,
+    }
+    #[derive(Deserialize)]
+    #[serde(bound(deserialize = "M: DeserializeOwned"))]
+    struct Seen<M> {
+        #[serde(default = "Option::default")]
+        manifest: Option<M>,
+    }
+    impl<M> Default for Status<M> {
+        fn default() -> Self {
+            Status {
+                at_provider: Seen::default(),
+            }
+        }
+    }
+    impl<M> Default for Seen<M> {
+        fn default() -> Self {
+            Seen { manifest: None }
+        }
+    }
+    let observed = request.observed().get(name);
+    let document = observed.and_then(|observed| observed.resource.as_ref());
+    let object: Option<Object<M>> = document
+        .map(|document| document.parse())
+        .transpose()
+        .map_err(|error| Fatal::from(error).within(name))?;
+    Ok(object.and_then(|object| object.status.at_provider.manifest))
+}
+
 /// The condition of a type.
 pub fn condition<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)

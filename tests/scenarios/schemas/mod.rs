@@ -11,13 +11,12 @@ use c5c3_api::Generation;
 use lab::{Garden, Release, Result};
 
 use lab::scenario;
-use lab::suite::{CLUSTER, GARDENER, Need, Scenario, core};
-use lab::tools::Tool;
+use lab::suite::{CLUSTER, GARDENER, SHOOTS, Scenario, core};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, &[Need::Tool(Tool::Shoot)]]),
-    scenario!(Cloud, 180 s, what_is_composed_is_taken_by_gardener, [CLUSTER, GARDENER, &[Need::Tool(Tool::Shoot)]]),
+    scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, SHOOTS]),
+    scenario!(Cloud, 180 s, what_is_composed_is_taken_by_gardener, [CLUSTER, GARDENER, SHOOTS]),
     scenario!(Gate, 120 s, what_services_become_is_taken_by_their_cluster, [CLUSTER]),
     scenario!(Cloud, 120 s, claims_are_taken_or_refused_on_1_20, [CLUSTER, &[core(Release::V1_20)]]),
     scenario!(Gate, 120 s, namespaced_resources_are_taken_or_refused_on_2_4, [CLUSTER, &[core(Release::V2_4)]]),

@@ -73,7 +73,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    shoot::condition(&shoot, response);
+    let note = cluster
+        .running
+        .keeps_kubernetes(spec.kubernetes_version.as_ref());
+    shoot::condition(&shoot, note, response);
     response.status(&ControlPlaneClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),

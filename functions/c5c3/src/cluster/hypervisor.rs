@@ -124,7 +124,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    shoot::condition(&shoot, response);
+    let note = cluster
+        .running
+        .keeps_kubernetes(spec.kubernetes_version.as_ref());
+    shoot::condition(&shoot, note, response);
     let capacity = AvailableCapacity {
         vcpus: pool.status.free_vcpus,
         memory_gb: pool.status.free_memory_gb,

@@ -16,13 +16,14 @@ use crate::composite::Metadata;
 use crate::input::{self, ClusterPresets};
 use crate::ownership::Owner;
 use crate::transitions;
-use shoot::SHOOT;
+use shoot::{Running, SHOOT};
 
 /// One claimed cluster, whatever its kind.
 struct Cluster<'a> {
     metadata: &'a Metadata,
     presets: ClusterPresets,
     owner: Owner,
+    running: Running,
 }
 
 impl<'a> Cluster<'a> {
@@ -46,6 +47,7 @@ impl<'a> Cluster<'a> {
             metadata,
             presets,
             owner: Owner::of(metadata, request, SHOOT),
+            running: Running::of(request)?,
         })
     }
 
@@ -63,11 +65,6 @@ impl<'a> Cluster<'a> {
     /// of whatever kind, never share a provider configuration or a kubeconfig.
     fn creation(&self) -> Creation {
         Creation::from(self.owner.owns_root())
-    }
-
-    /// The version of Kubernetes asked for, or the Composition's.
-    fn kubernetes_version(&self, wanted: Option<&String>) -> String {
-        wanted.unwrap_or(&self.presets.kubernetes_version).clone()
     }
 }
 

@@ -7,9 +7,10 @@ use function_protocol::{Fatal, Response};
 
 use super::Cluster;
 use crate::composed::{Composed, Creation};
+use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    CloudProfile, FailureTolerance, HighAvailability, Kubernetes, Networking, Provider, Shoot,
-    ShootControlPlane, ShootStatus, Worker,
+    CloudProfile, Credentials, FailureTolerance, HighAvailability, Kubernetes, Networking,
+    Provider, Shoot, ShootControlPlane, ShootStatus, Worker,
 };
 use crate::manifest::{Manifest, ObjectMeta};
 use crate::names::fitted;
@@ -17,8 +18,11 @@ use crate::observed::Observation;
 use crate::template::Template;
 use crate::transitions;
 
+mod running;
 mod workers;
 
+pub use running::Running;
+use running::is_at_least;
 pub use workers::{BareMetal, LastSize, Workers, Zone, divided, last_size};
 
 /// Name of the composed Shoot.
@@ -34,6 +38,9 @@ const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
 /// Extensions whose admission refuses a Shoot without infrastructureConfig or controlPlaneConfig (each extension's
 /// pkg/admission/validator/shoot.go).
 const NEED_CONFIG: [&str; 2] = ["ironcore-metal", "openstack"];
+
+/// The first version of Kubernetes for which Gardener takes no SecretBinding (gardener, pkg/api/core/validation/shoot.go).
+const WITHOUT_SECRET_BINDINGS: &str = "1.34";
 
 /// What differs between the Shoots of the three kinds.
 pub struct Wanted<'a> {
@@ -69,17 +76,19 @@ impl Cluster<'_> {
             ))),
             None => Ok(None),
         };
+        let version = wanted
+            .kubernetes_version
+            .unwrap_or(&self.presets.kubernetes_version);
+        let version = self.running.kubernetes(version);
         let spec = Shoot {
             cloud_profile: CloudProfile {
                 kind: "CloudProfile",
                 name: gardener.cloud_profile.clone(),
             },
-            secret_binding_name: gardener.secret_binding.clone(),
+            credentials: gardener.credentials(&version, self.running.credentials_binding())?,
             region: wanted.region.to_owned(),
             purpose: "production",
-            kubernetes: Kubernetes {
-                version: self.kubernetes_version(wanted.kubernetes_version),
-            },
+            kubernetes: Kubernetes { version },
             networking: wanted.networking,
             provider: Provider {
                 type_: gardener.provider.clone(),
@@ -119,6 +128,27 @@ impl Cluster<'_> {
     }
 }
 
+impl GardenerPreset {
+    /// The credentials that a Shoot of a version names. Where Gardener has to raise a cluster to Kubernetes 1.34, it puts a
+    /// CredentialsBinding in the place of a SecretBinding.
+    fn credentials(&self, version: &str, seen: Option<&String>) -> Result<Credentials, Fatal> {
+        let binding = self.credentials_binding.as_ref().or(seen);
+        match (binding, &self.secret_binding) {
+            (Some(binding), _) => Ok(Credentials::CredentialsBindingName(binding.clone())),
+            (None, Some(_)) if is_at_least(version, WITHOUT_SECRET_BINDINGS) => {
+                Err(Fatal::new(format!(
+                    "the cluster gets Kubernetes {version}, for which Gardener takes no SecretBinding: create a CredentialsBinding and \
+                 name it in gardener.credentialsBinding of the Composition's input"
+                )))
+            }
+            (None, Some(binding)) => Ok(Credentials::SecretBindingName(binding.clone())),
+            (None, None) => Err(Fatal::new(
+                "the Composition's input names no credentials: put a CredentialsBinding into gardener.credentialsBinding",
+            )),
+        }
+    }
+}
+
 impl Networking {
     /// What the claim's status says of it.
     pub fn ranges(&self) -> Ranges {
@@ -130,8 +160,8 @@ impl Networking {
     }
 }
 
-/// Says how the Shoot is, as the claim's owner sees it.
-pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
+/// Says how the Shoot is, as the claim's owner sees it, and, once it is created, what the claim doesn't get.
+pub fn condition(shoot: &Observation<ShootStatus>, note: Option<String>, response: &mut Response) {
     if !shoot.exists {
         transitions::await_turn(response, "ShootReady", "it is being created");
         return;
@@ -144,7 +174,9 @@ pub fn condition(shoot: &Observation<ShootStatus>, response: &mut Response) {
             Reason::Failed,
             format!("Gardener stopped retrying: {}", operation.description),
         ),
-        (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, String::new()),
+        (None, Some(_)) if shoot.status.is_up() => {
+            (true, Reason::Created, note.unwrap_or_default())
+        }
         (None, Some(operation)) => (
             false,
             Reason::Creating,

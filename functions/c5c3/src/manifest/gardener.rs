@@ -15,7 +15,8 @@ pub struct Shoot {
     /// Where machine types and images are listed.
     pub cloud_profile: CloudProfile,
     /// Credentials of the infrastructure.
-    pub secret_binding_name: String,
+    #[serde(flatten)]
+    pub credentials: Credentials,
     /// Region of the infrastructure.
     pub region: String,
     /// What the cluster is for.
@@ -36,6 +37,16 @@ pub struct Shoot {
 impl Kind for Shoot {
     const API_VERSION: &'static str = "core.gardener.cloud/v1beta1";
     const KIND: &'static str = "Shoot";
+}
+
+/// Credentials of the infrastructure: exactly one of two fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Credentials {
+    /// A CredentialsBinding.
+    CredentialsBindingName(String),
+    /// A SecretBinding. Gardener refuses it for Kubernetes 1.34 and newer.
+    SecretBindingName(String),
 }
 
 /// A CloudProfile by name.
@@ -99,10 +110,12 @@ pub struct Worker {
     pub minimum: u32,
     /// Most machines.
     pub maximum: u32,
-    /// Machines added at once during an update.
-    pub max_surge: u32,
-    /// Machines missing at once during an update.
-    pub max_unavailable: u32,
+    /// Machines added at once during an update. Where a person selects the machines, Gardener 1.125 and newer refuses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<u32>,
+    /// Machines missing at once during an update; refused where `max_surge` is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<u32>,
     /// The system disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
@@ -187,7 +200,7 @@ pub struct Machine {
 }
 
 /// Operating system of a machine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineImage {
     /// Name in the CloudProfile.
     pub name: String,

@@ -194,8 +194,9 @@ impl Cluster<'_> {
         let worker = |(group, (minimum, maximum)): (Group, (u32, u32))| {
             // A machine updated in place is missing meanwhile; one that is replaced has its successor first.
             let (max_surge, max_unavailable) = match group.update_strategy {
-                UpdateStrategy::AutoRollingUpdate => (1, 0),
-                UpdateStrategy::AutoInPlaceUpdate | UpdateStrategy::ManualInPlaceUpdate => (0, 1),
+                UpdateStrategy::AutoRollingUpdate => (Some(1), Some(0)),
+                UpdateStrategy::AutoInPlaceUpdate => (Some(0), Some(1)),
+                UpdateStrategy::ManualInPlaceUpdate => (None, None),
             };
             // By default Gardener replaces a machine after ten minutes, unless machines are updated in place.
             let is_replaced = group.update_strategy == UpdateStrategy::AutoRollingUpdate;
@@ -203,11 +204,13 @@ impl Cluster<'_> {
                 (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
                     machine_health_timeout: A_YEAR,
                 });
+            let image = gardener.machine_image.as_ref();
+            let image = image.map(|image| self.running.image(&group.name, image));
             Worker {
                 name: group.name,
                 machine: Machine {
                     type_: wanted.machine.to_owned(),
-                    image: gardener.machine_image.clone(),
+                    image,
                 },
                 update_strategy: group.update_strategy,
                 minimum,

@@ -46,10 +46,103 @@ fn gardener_never_replaces_or_deletes_bare_metal_by_itself(#[case] file: &str) {
             {"kubernetesVersion": true, "machineImageVersion": false},
             {"name": "gardenlinux", "version": "1877.0.0"},
             "ManualInPlaceUpdate",
-            0,
-            1,
+            // Gardener 1.125 and newer refuses both where a person selects the machines.
+            null,
+            null,
             {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"}
         ])
+    );
+}
+
+/// A pool that runs, and whose Shoot Gardener has raised to other versions.
+fn raised(file: &str) -> Call {
+    let (mut call, _) = running(file);
+    let shoot = call.observed.get_mut("shoot").unwrap();
+    let spec = shoot
+        .pointer_mut("/status/atProvider/manifest/spec")
+        .unwrap();
+    spec["kubernetes"]["version"] = json!("1.34.2");
+    spec["credentialsBindingName"] = json!("by-gardener");
+    spec["provider"]["workers"][0]["machine"]["image"]["version"] = json!("1900.1.0");
+    call
+}
+
+#[rstest]
+#[case("control-plane")]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn versions_that_gardener_has_raised_are_not_lowered(#[case] file: &str) {
+    let outcome = raised(file).run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    assert_eq!(spec["kubernetes"]["version"], "1.34.2");
+    let images: Vec<_> = spec["provider"]["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|worker| text(worker, "/machine/image/version"))
+        .collect();
+    // The other groups run what they were created with.
+    let expected: &[&str] = match file {
+        "hv-pool-a" => &["1900.1.0", "1877.0.0"],
+        "st-pool-a" => &["1900.1.0", "1877.0.0", "1877.0.0"],
+        _ => &[""],
+    };
+    assert_eq!(images, expected);
+}
+
+#[test]
+fn claim_for_an_older_version_than_runs_is_told() {
+    let mut call = raised("hv-pool-a");
+    call.composite["spec"]["kubernetesVersion"] = json!("1.33.4");
+    let outcome = call.run();
+    assert_eq!(
+        outcome.conditions["ShootReady"].2,
+        "the cluster stays at Kubernetes 1.34.2: Gardener can't go back to 1.33.4"
+    );
+    call.composite["spec"]["kubernetesVersion"] = json!("1.34");
+    assert_eq!(call.run().conditions["ShootReady"].2, "");
+}
+
+#[test]
+fn shoot_names_the_credentials_that_its_version_takes() {
+    let names = |call: &Call| {
+        let outcome = call.run();
+        let spec = outcome.manifest("shoot")["spec"].clone();
+        (
+            spec["credentialsBindingName"].clone(),
+            spec["secretBindingName"].clone(),
+        )
+    };
+    let (input, none) = (json!("ironcore-credentials"), json!(null));
+    assert_eq!(names(&pool("hv-pool-a")), (input.clone(), none.clone()));
+    assert_eq!(names(&raised("hv-pool-a")), (input, none.clone()));
+
+    let secret = |mut call: Call| {
+        let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+        gardener["credentialsBinding"] = json!(null);
+        gardener["secretBinding"] = json!("old");
+        call
+    };
+    let mut old = secret(pool("hv-pool-a"));
+    assert_eq!(names(&old), (none.clone(), json!("old")));
+    assert_eq!(
+        names(&secret(raised("hv-pool-a"))),
+        (json!("by-gardener"), none)
+    );
+    old.composite["spec"]["kubernetesVersion"] = json!("1.34");
+    assert_eq!(
+        old.run().fatal.as_deref(),
+        Some(
+            "the cluster gets Kubernetes 1.34, for which Gardener takes no SecretBinding: create a CredentialsBinding and name it \
+             in gardener.credentialsBinding of the Composition's input"
+        )
+    );
+    old.input.as_mut().unwrap()["gardener"]["secretBinding"] = json!(null);
+    assert_eq!(
+        old.run().fatal.as_deref(),
+        Some(
+            "the Composition's input names no credentials: put a CredentialsBinding into gardener.credentialsBinding"
+        )
     );
 }
 

@@ -1,0 +1,77 @@
+// Command shoot reads manifests of Gardener Shoots from standard input, YAML documents or JSON, and says of each what
+// Gardener's API server would: unknown fields, then defaults, then validation. It prints one line for each error and
+// leaves with 1 when there was any, with 2 when the input can't be read.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gardener/gardener/pkg/apis/core"
+	"github.com/gardener/gardener/pkg/apis/core/install"
+	"github.com/gardener/gardener/pkg/apis/core/validation"
+	"github.com/gardener/gardener/pkg/apiserver/features"
+	gardenerfeatures "github.com/gardener/gardener/pkg/features"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+func main() {
+	features.RegisterFeatureGates()
+	if err := gardenerfeatures.DefaultFeatureGate.Set("InPlaceNodeUpdates=true"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	// The decoder sets defaults and converts to the internal version, as the API server's does.
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(core.SchemeGroupVersion)
+
+	documents := yaml.NewYAMLReader(bufio.NewReader(os.Stdin))
+	refused := false
+	for number := 1; ; number++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		for _, fault := range faults(decoder, document) {
+			fmt.Printf("document %d: %s\n", number, fault)
+			refused = true
+		}
+	}
+	if refused {
+		os.Exit(1)
+	}
+}
+
+func faults(decoder runtime.Decoder, document []byte) []string {
+	object, _, err := decoder.Decode(document, nil, nil)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	shoot, ok := object.(*core.Shoot)
+	if !ok {
+		return []string{fmt.Sprintf("expected a Shoot of core.gardener.cloud/v1beta1, got %T", object)}
+	}
+	// The API server fills in the newest version of the CloudProfile before it validates.
+	for _, worker := range shoot.Spec.Provider.Workers {
+		if image := worker.Machine.Image; image != nil && image.Version == "" {
+			image.Version = "1.0.0"
+		}
+	}
+	found := validation.ValidateShoot(shoot)
+	found = append(found, validation.ValidateInPlaceUpdateStrategyOnCreation(shoot)...)
+	lines := make([]string, 0, len(found))
+	for _, fault := range found {
+		lines = append(lines, fmt.Sprintf("%s/%s: %s", shoot.Namespace, shoot.Name, fault))
+	}
+	return lines
+}
