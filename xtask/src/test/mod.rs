@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use c5c3_program::{Build, PROGRAM};
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use crate::machine::{self, Lab};
 use results::{Results, Tree};
@@ -49,7 +49,8 @@ const REPORT: Duration = Duration::from_secs(90);
 
 /// How much is tested.
 #[derive(Args)]
-#[group(id = "what", multiple = false, args = ["names", "cloud", "all", "list", "fast", "status", "failed"])]
+#[group(skip)]
+#[command(group = ArgGroup::new("what").args(["names", "cloud", "all", "list", "fast", "status", "failed"]))]
 pub struct Options {
     /// Scenarios or their modules, which run alone; without any, all checks and the gate's scenarios run
     names: Vec<String>,
@@ -271,4 +272,53 @@ fn scenarios(name: &str, budget: u64, arguments: &[String]) -> Step {
     let arguments = arguments.iter().map(String::as_str);
     let arguments: Vec<&str> = SCENARIOS.into_iter().chain(arguments).collect();
     Step::cargo(name, budget, &arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::Options;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn parsed(line: &str) -> Option<Options> {
+        let arguments = ["test"].into_iter().chain(line.split_whitespace());
+        Command::try_parse_from(arguments)
+            .ok()
+            .map(|command| command.options)
+    }
+
+    #[test]
+    fn preparation_and_deadline_go_with_what_is_run() {
+        for line in [
+            "--prepare",
+            "--prepare --cloud",
+            "--prepare --all",
+            "--prepare cloud::claim",
+            "--cloud --within 90",
+            "cloud::claim --within 90",
+        ] {
+            let options = parsed(line);
+            assert!(options.is_some(), "{line}");
+        }
+        let options = parsed("--prepare cloud::claim").unwrap();
+        assert_eq!(options.scenarios().unwrap(), ["cloud::claim"]);
+    }
+
+    #[test]
+    fn one_run_has_one_choice() {
+        for line in [
+            "--cloud --all",
+            "--fast cloud::claim",
+            "--prepare --list",
+            "--prepare --status",
+        ] {
+            assert!(parsed(line).is_none(), "{line}");
+        }
+    }
 }

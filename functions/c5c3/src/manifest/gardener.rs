@@ -97,7 +97,7 @@ pub struct Provider {
 }
 
 /// A group of equal machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Worker {
     /// Name, of 15 characters at most.
@@ -120,16 +120,16 @@ pub struct Worker {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
     /// Zones the machines are spread over.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
     /// Labels of the nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Annotations of the nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub annotations: BTreeMap<&'static str, &'static str>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// What keeps pods away from the nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Taint>,
     /// How Gardener watches over the machines.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,34 +143,35 @@ pub struct Worker {
 }
 
 /// How Gardener watches over a group of machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineControllerManager {
     /// After how long a machine whose node isn't ready is replaced.
-    pub machine_health_timeout: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_health_timeout: Option<String>,
 }
 
 /// Keeps pods away that don't tolerate it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Taint {
     /// Key.
-    pub key: &'static str,
+    pub key: String,
     /// What happens to pods that don't tolerate it.
-    pub effect: &'static str,
+    pub effect: String,
 }
 
 impl Taint {
     /// Pods that don't tolerate it aren't scheduled; those that run stay.
-    pub fn no_schedule(key: &'static str) -> Self {
+    pub fn no_schedule(key: &str) -> Self {
         Taint {
-            key,
-            effect: "NoSchedule",
+            key: key.to_owned(),
+            effect: "NoSchedule".to_owned(),
         }
     }
 }
 
 /// Whether Gardener's system components run on a group of machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SystemComponents {
     /// Whether they do.
     pub allow: bool,
@@ -189,7 +190,7 @@ pub enum UpdateStrategy {
 }
 
 /// Type and image of a machine.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     /// Machine type, or class of bare metal.
     #[serde(rename = "type")]
@@ -280,6 +281,26 @@ pub struct ShootStatus {
     pub last_operation: Option<LastOperation>,
     /// Generation of the spec that Gardener has seen.
     pub observed_generation: Option<i64>,
+    /// Updates that leave the machines where they are.
+    pub in_place_updates: InPlaceUpdates,
+}
+
+/// Updates that leave the machines where they are.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct InPlaceUpdates {
+    /// Those that not every machine has had yet.
+    pub pending_worker_updates: PendingWorkerUpdates,
+}
+
+/// Groups of machines, not all of which have been updated yet, by who selects the next one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PendingWorkerUpdates {
+    /// Gardener.
+    pub auto_in_place_update: Vec<String>,
+    /// A person.
+    pub manual_in_place_update: Vec<String>,
 }
 
 /// What Gardener did last.

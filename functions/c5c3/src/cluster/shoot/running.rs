@@ -1,22 +1,31 @@
-//! What a Shoot runs by now. Gardener raises versions by itself, and goes back to none.
+//! What a Shoot runs by now, and what that leaves to ask for: Gardener raises versions by itself and goes back to none.
 
 use std::cmp::Ordering;
 
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::SHOOT;
-use crate::manifest::gardener::MachineImage;
-use crate::observed::last_seen;
+use crate::manifest::gardener::{MachineImage, ShootStatus, Worker};
+use crate::observed::{last_composed, last_seen};
 
-/// What a Shoot runs, as its Object has seen it last; nothing while it hasn't.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// What a Shoot runs, as its Object has seen it last; while it hasn't, as it was composed last. Nothing for a new one.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Running {
+    metadata: Metadata,
     spec: Spec,
+    status: ShootStatus,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    generation: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Spec {
     kubernetes: Kubernetes,
@@ -24,29 +33,16 @@ struct Spec {
     provider: Provider,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Kubernetes {
     version: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Provider {
-    workers: Vec<Group>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct Group {
-    name: String,
-    #[serde(default)]
-    machine: Machine,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-struct Machine {
-    image: Option<MachineImage>,
+    workers: Vec<Value>,
 }
 
 impl Running {
@@ -55,22 +51,52 @@ impl Running {
     /// # Errors
     /// What was observed isn't a Shoot.
     pub fn of(request: &Request) -> Result<Self, Fatal> {
-        Ok(last_seen(request, SHOOT)?.unwrap_or_default())
+        let seen = last_seen(request, SHOOT)?;
+        let running = seen.map_or_else(|| last_composed(request, SHOOT), |seen| Ok(Some(seen)))?;
+        Ok(running.unwrap_or_default())
     }
 
-    /// The version of Kubernetes to ask for where one is wanted.
-    pub fn kubernetes(&self, wanted: &str) -> String {
-        newest(wanted, self.spec.kubernetes.version.as_deref())
+    /// The version of Kubernetes to ask for where a claim names one: of a new cluster the default's without. What runs is never
+    /// lowered, nor raised because the default was. Gardener refuses to skip a minor version, and every version while machines
+    /// wait for an update in place.
+    pub fn kubernetes(&self, wanted: Option<&String>, default: &str) -> String {
+        let Some(running) = &self.spec.kubernetes.version else {
+            return wanted.map_or(default, String::as_str).to_owned();
+        };
+        let wanted = wanted.unwrap_or(running);
+        let next = newest(&step(wanted, running), running);
+        let raises_minor = minor(&next) > minor(running);
+        if self.pending().next().is_some() || raises_minor && !self.is_settled() {
+            running.clone()
+        } else {
+            next
+        }
     }
 
-    /// Why the cluster doesn't get the version of Kubernetes that its claim names, if it doesn't.
-    pub fn keeps_kubernetes(&self, wanted: Option<&String>) -> Option<String> {
-        let wanted = wanted?;
-        let version = self.kubernetes(wanted);
-        let is_as_wanted = version == *wanted || version.starts_with(&format!("{wanted}."));
-        (!is_as_wanted).then(|| {
-            format!("the cluster stays at Kubernetes {version}: Gardener can't go back to {wanted}")
-        })
+    /// What a claim that names a version of Kubernetes doesn't get, or not yet, and why.
+    pub fn notes(&self, wanted: Option<&String>) -> Option<String> {
+        let pending: Vec<&str> = self.pending().collect();
+        let waits = (!pending.is_empty()).then(|| {
+            format!(
+                "until every machine of {} has had its update in place, Gardener changes neither their number nor what they run",
+                pending.join(", ")
+            )
+        });
+        let version = wanted
+            .zip(self.spec.kubernetes.version.as_ref())
+            .and_then(|(wanted, running)| {
+                let (stays, goes) = (numbers(running)?, numbers(wanted)?);
+                match stays.iter().zip(&goes).map(|(left, right)| left.cmp(right)).find(|order| order.is_ne())? {
+                    Ordering::Greater => Some(format!(
+                        "the cluster stays at Kubernetes {running}: Gardener can't go back to {wanted}"
+                    )),
+                    _ => Some(format!(
+                        "the cluster is at Kubernetes {running} on its way to {wanted}, one minor version after the other"
+                    )),
+                }
+            });
+        let notes: Vec<String> = version.into_iter().chain(waits).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     /// The CredentialsBinding that Gardener has put in the place of a SecretBinding.
@@ -80,35 +106,86 @@ impl Running {
 
     /// The operating system to ask for on a group of machines where one is wanted.
     pub fn image(&self, group: &str, wanted: &MachineImage) -> MachineImage {
-        let groups = &self.spec.provider.workers;
-        let running = groups
-            .iter()
-            .find(|running| running.name == group)
-            .and_then(|running| running.machine.image.as_ref())
-            .filter(|image| image.name == wanted.name)
-            .and_then(|image| image.version.as_deref());
+        let image = self.group(group).map(|group| &group["machine"]["image"]);
+        let running = image
+            .filter(|image| image["name"] == *wanted.name)
+            .and_then(|image| image["version"].as_str());
         let version = wanted.version.as_deref();
         MachineImage {
             name: wanted.name.clone(),
-            version: version.map(|version| newest(version, running)),
+            version: version.map(|version| {
+                running.map_or_else(|| version.to_owned(), |running| newest(version, running))
+            }),
         }
+    }
+
+    /// A group of machines as Gardener takes it: unchanged while they wait for an update in place
+    /// (gardener, pkg/api/core/validation/shoot.go, `ValidateInPlaceUpdates`).
+    ///
+    /// # Errors
+    /// The observed group isn't one.
+    pub fn accepted(&self, worker: Worker) -> Result<Worker, Fatal> {
+        let is_pending = self.pending().any(|pending| pending == worker.name);
+        match self.group(&worker.name) {
+            Some(group) if is_pending => {
+                let mut seen = Worker::deserialize(group).map_err(|error| {
+                    Fatal::new(format!("{SHOOT}: its machines {}: {error}", worker.name))
+                })?;
+                if let Some(config) = seen.provider_config.as_mut() {
+                    config.sort_all_objects();
+                }
+                Ok(seen)
+            }
+            _ => Ok(worker),
+        }
+    }
+
+    fn group(&self, name: &str) -> Option<&Value> {
+        let groups = &self.spec.provider.workers;
+        groups.iter().find(|group| group["name"] == *name)
+    }
+
+    /// The groups of machines that wait for an update in place.
+    fn pending(&self) -> impl Iterator<Item = &str> {
+        let pending = &self.status.in_place_updates.pending_worker_updates;
+        let groups = pending.auto_in_place_update.iter();
+        groups
+            .chain(&pending.manual_in_place_update)
+            .map(String::as_str)
+    }
+
+    /// Whether Gardener has done all that it was asked for.
+    fn is_settled(&self) -> bool {
+        let operation = self.status.last_operation.as_ref();
+        self.metadata.generation == self.status.observed_generation
+            && operation.is_some_and(|operation| operation.state == "Succeeded")
+    }
+}
+
+/// The next version on the way to a wanted one: the next minor one where it is further away.
+fn step(wanted: &str, running: &str) -> String {
+    match (minor(wanted), minor(running)) {
+        (Some((major, goal)), Some((same, minor))) if major == same && goal > minor + 1 => {
+            format!("{major}.{}", minor + 1)
+        }
+        _ => wanted.to_owned(),
     }
 }
 
 /// The newer of two versions such as 1.34 and 1.34.2; of two that don't differ as far as both say, the one that says more.
-fn newest(wanted: &str, running: Option<&str>) -> String {
-    let newest = match (numbers(wanted), running.and_then(numbers)) {
-        (Some(left), Some(right)) => {
-            let common = left.len().min(right.len());
-            match left[..common].cmp(&right[..common]) {
-                Ordering::Less => running,
-                Ordering::Equal if right.len() > common => running,
-                _ => None,
+fn newest(wanted: &str, running: &str) -> String {
+    let running_is_newer = match (numbers(wanted), numbers(running)) {
+        (Some(wanted), Some(running)) => {
+            let common = wanted.len().min(running.len());
+            match wanted[..common].cmp(&running[..common]) {
+                Ordering::Less => true,
+                Ordering::Equal => running.len() > common,
+                Ordering::Greater => false,
             }
         }
-        _ => None,
+        _ => false,
     };
-    newest.unwrap_or(wanted).to_owned()
+    if running_is_newer { running } else { wanted }.to_owned()
 }
 
 /// Whether a version such as 1.34.2 is another one, such as 1.34, or a newer one.
@@ -116,28 +193,14 @@ pub fn is_at_least(version: &str, other: &str) -> bool {
     matches!((numbers(version), numbers(other)), (Some(version), Some(other)) if version >= other)
 }
 
-fn numbers(version: &str) -> Option<Vec<u64>> {
-    version.split('.').map(|part| part.parse().ok()).collect()
+/// The major and the minor version.
+fn minor(version: &str) -> Option<(u64, u64)> {
+    match numbers(version)?[..] {
+        [major, minor, ..] => Some((major, minor)),
+        _ => None,
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::newest;
-
-    #[test]
-    fn version_is_never_lowered() {
-        for (wanted, running, newer) in [
-            ("1.33", None, "1.33"),
-            ("1.33", Some("1.33.4"), "1.33.4"),
-            ("1.33.4", Some("1.33"), "1.33.4"),
-            ("1.33", Some("1.34.1"), "1.34.1"),
-            ("1.33.9", Some("1.33.10"), "1.33.10"),
-            ("1.35", Some("1.34.1"), "1.35"),
-            ("1877.3.0", Some("1877.0.0"), "1877.3.0"),
-            ("rolling", Some("1877.0.0"), "rolling"),
-            ("1.33", Some("rolling"), "1.33"),
-        ] {
-            assert_eq!(newest(wanted, running), newer, "{wanted} {running:?}");
-        }
-    }
+fn numbers(version: &str) -> Option<Vec<u64>> {
+    version.split('.').map(|part| part.parse().ok()).collect()
 }
