@@ -50,8 +50,11 @@ const UNSERVED: &str = "ExtensionValidator";
 /// What serves Shoots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Garden {
-    /// Gardener's API server, behind the cluster's. It decodes, defaults, admits and validates as Gardener does.
-    Gardener,
+    /// The API server of the oldest Gardener that is supported, behind the cluster's. It decodes, defaults, admits and validates as
+    /// Gardener does.
+    Oldest,
+    /// That of the newest.
+    Newest,
     /// The cluster's own API server, which takes every Shoot as it is: [`shoot_faults`](crate::shoot_faults) says what Gardener
     /// would refuse.
     Unchecked,
@@ -64,7 +67,8 @@ impl Garden {
     /// When Gardener's API server can't be built or started, or something isn't ready in time.
     pub async fn serve(self, machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
         match self {
-            Self::Gardener => start_gardener(machine, etcd, cluster).await,
+            Self::Oldest => start_gardener(Tool::GardenerOldest, machine, etcd, cluster).await,
+            Self::Newest => start_gardener(Tool::GardenerNewest, machine, etcd, cluster).await,
             Self::Unchecked => {
                 cluster.apply(UNCHECKED).await?;
                 cluster
@@ -80,7 +84,12 @@ impl Garden {
 }
 
 /// Starts Gardener's API server. The garden has the project and landscapes that the Compositions' presets name.
-async fn start_gardener(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Result<()> {
+async fn start_gardener(
+    tool: Tool,
+    machine: &Machine,
+    etcd: &Etcd,
+    cluster: &Cluster,
+) -> Result<()> {
     let authority = machine.authority();
     let certificates = authority.write(
         &authority.server(&[SERVICE])?,
@@ -88,7 +97,7 @@ async fn start_gardener(machine: &Machine, etcd: &Etcd, cluster: &Cluster) -> Re
     )?;
     let port = machine.port();
     let kubeconfig = cluster.kubeconfig_file();
-    let program = Program::new(Tool::GardenerApiserver.path()?)
+    let program = Program::new(tool.path()?)
         .flag("etcd-servers", etcd.endpoint())
         .flag("etcd-prefix", "/gardener")
         .flag("bind-address", "127.0.0.1")

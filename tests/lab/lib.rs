@@ -128,5 +128,5 @@ pub use runner::main as run_scenarios;
 pub use scenario::{in_lab, on_a_bare_machine};
 pub use secret_store::SecretStore;
 pub use serve::Server;
-pub use shoots::shoot_faults;
+pub use shoots::{shoot_faults, shoot_faults_without_gates};
 pub use site::{Replicas, Site};

@@ -7,16 +7,31 @@ use anyhow::{Context, Result, bail};
 
 use crate::tools::Tool;
 
+/// The feature gates that pools need.
+const IN_PLACE_UPDATES: &[&str] = &["InPlaceNodeUpdates=true"];
+
 /// What the oldest and the newest Gardener's API server would refuse in the Shoots of a manifest: unknown fields first, then,
-/// with defaults set, what its validation finds. Nothing when all are fine. What depends on a garden's contents, as machine types
-/// do, is not looked at.
+/// with defaults set, what its validation finds. A Shoot with a resourceVersion is an update of the one before it. Nothing when
+/// all are fine. What depends on a garden's contents, as machine types do, is not looked at.
 ///
 /// # Errors
 /// When a check can't be built or run, or the manifest can't be read.
 pub fn shoot_faults(manifest: &str) -> Result<Vec<String>> {
+    shoot_faults_with(IN_PLACE_UPDATES, manifest)
+}
+
+/// The same for a Gardener without any feature gate.
+///
+/// # Errors
+/// When a check can't be built or run, or the manifest can't be read.
+pub fn shoot_faults_without_gates(manifest: &str) -> Result<Vec<String>> {
+    shoot_faults_with(&[], manifest)
+}
+
+fn shoot_faults_with(gates: &[&str], manifest: &str) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for (gardener, check) in [("oldest", Tool::Shoot), ("newest", Tool::ShootNewest)] {
-        let faults = faults(check, manifest)?;
+    for (gardener, check) in [("oldest", Tool::ShootOldest), ("newest", Tool::ShootNewest)] {
+        let faults = faults(check, gates, manifest)?;
         found.extend(
             faults
                 .iter()
@@ -26,8 +41,9 @@ pub fn shoot_faults(manifest: &str) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn faults(check: Tool, manifest: &str) -> Result<Vec<String>> {
+fn faults(check: Tool, gates: &[&str], manifest: &str) -> Result<Vec<String>> {
     let mut check = Command::new(check.path()?)
+        .args(gates)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

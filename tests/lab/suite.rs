@@ -97,11 +97,14 @@ pub const CLUSTER: &[Need] = &[
     Need::Tool(Tool::KubeControllerManager),
 ];
 
-/// Gardener's API server: [`Garden::Gardener`](crate::Garden).
-pub const GARDENER: &[Need] = &[Need::Tool(Tool::GardenerApiserver)];
+/// [`Garden::Oldest`](crate::Garden).
+pub const OLDEST_GARDENER: &[Need] = &[Need::Tool(Tool::GardenerOldest)];
+
+/// [`Garden::Newest`](crate::Garden).
+pub const NEWEST_GARDENER: &[Need] = &[Need::Tool(Tool::GardenerNewest)];
 
 /// What checks Shoots without Gardener's API server.
-pub const SHOOTS: &[Need] = &[Need::Tool(Tool::Shoot), Need::Tool(Tool::ShootNewest)];
+pub const SHOOTS: &[Need] = &[Need::Tool(Tool::ShootOldest), Need::Tool(Tool::ShootNewest)];
 
 /// A [`Lab`](crate::Lab) without Crossplane itself and without Gardener.
 pub const LAB: &[Need] = &[

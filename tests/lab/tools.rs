@@ -40,11 +40,13 @@ pub enum Tool {
     CrossplaneCli,
     /// The provider that applies Objects to other clusters.
     ProviderKubernetes,
-    /// Gardener's API server, which serves Shoots.
-    GardenerApiserver,
-    /// Our own check of Shoots by the types of the oldest Gardener that is supported; see `tests/tools/gardener/shoot`.
-    Shoot,
-    /// The same by those of the newest one.
+    /// The API server of the oldest Gardener that is supported, which serves Shoots.
+    GardenerOldest,
+    /// That of the newest.
+    GardenerNewest,
+    /// Our own check of Shoots by the types of the oldest Gardener; see `tests/tools/gardener/shoot`.
+    ShootOldest,
+    /// The same by those of the newest.
     ShootNewest,
     /// An OCI registry and its client.
     Crane,
@@ -177,14 +179,21 @@ impl Tool {
                 package: "github.com/crossplane-contrib/provider-kubernetes/cmd/provider",
                 variables: &[],
             },
-            Tool::GardenerApiserver => Recipe {
+            Tool::GardenerOldest => Recipe {
                 name: "gardener-apiserver",
                 folder: "gardener",
                 module: "github.com/gardener/gardener",
                 package: "github.com/gardener/gardener/cmd/gardener-apiserver",
                 variables: &[],
             },
-            Tool::Shoot => Recipe {
+            Tool::GardenerNewest => Recipe {
+                name: "gardener-apiserver",
+                folder: "gardener-newest",
+                module: "github.com/gardener/gardener",
+                package: "github.com/gardener/gardener/cmd/gardener-apiserver",
+                variables: &[],
+            },
+            Tool::ShootOldest => Recipe {
                 name: "shoot",
                 folder: "gardener",
                 module: "github.com/gardener/gardener",

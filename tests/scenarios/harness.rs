@@ -11,7 +11,7 @@ use lab::{
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{CLUSTER, GARDENER, LAB, SHOOTS, Scenario, core};
+use lab::suite::{CLUSTER, LAB, NEWEST_GARDENER, SHOOTS, Scenario, core};
 
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
@@ -19,24 +19,24 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 30 s, nothing_but_its_logs_is_left_of_a_scenario_that_fails, []),
     scenario!(Gate, 30 s, waiting_for_a_process_that_ended_stops_at_once, []),
     scenario!(Gate, 30 s, shoots_are_checked_without_a_garden, [SHOOTS]),
-    scenario!(Long, 180 s, on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 180 s, on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
-    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 180 s, on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long, 180 s, in_a_namespace_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
 ];
 
 const CONFIG_MAP: Kind = kind("v1", "ConfigMap");
 const CLAIM: Kind = kind("lab.c5c3.io/v1", "Greeting");
 
 fn on_1_20() -> Result<()> {
-    lab::in_lab(Release::V1_20, Garden::Gardener, verbatim(), greeting)
+    lab::in_lab(Release::V1_20, Garden::Newest, verbatim(), greeting)
 }
 
 fn on_2_4() -> Result<()> {
-    lab::in_lab(Release::V2_4, Garden::Gardener, verbatim(), greeting)
+    lab::in_lab(Release::V2_4, Garden::Newest, verbatim(), greeting)
 }
 
 fn in_a_namespace_on_2_4() -> Result<()> {
-    lab::in_lab(Release::V2_4, Garden::Gardener, verbatim(), async |lab| {
+    lab::in_lab(Release::V2_4, Garden::Newest, verbatim(), async |lab| {
         lab.provider.connect("greeted", &lab.storage).await?;
         lab.management.apply(NAMESPACED_DEFINITION).await?;
         let composition = COMPOSITION
@@ -218,18 +218,25 @@ fn shoots_are_checked_without_a_garden() -> Result<()> {
     let faulty = [
         SHOOT_MANIFEST.replace("purpose:", "purpouse:"),
         SHOOT_MANIFEST.replace("maximum: 100", "maximum: 10"),
+        SHOOT_MANIFEST.to_owned(),
+        SHOOT_MANIFEST
+            .replace("region: eu-de-1", "region: us-east-1")
+            .replace("metadata: {", "metadata: {resourceVersion: '1', "),
     ];
     let faults = shoot_faults(&faulty.join("---"))?;
-    let expected = [
-        ["the oldest Gardener: document 1: ", "purpouse"],
-        ["the oldest Gardener: document 2: ", "maximum"],
-        ["the newest Gardener: document 1: ", "purpouse"],
-        ["the newest Gardener: document 2: ", "maximum"],
-    ];
+    let expected = ["the oldest", "the newest"].map(|gardener| {
+        [(1, "purpouse"), (2, "maximum"), (4, "spec.region")].map(|(document, problem)| {
+            (
+                format!("{gardener} Gardener: document {document}: "),
+                problem,
+            )
+        })
+    });
+    let expected = expected.as_flattened();
     assert_eq!(faults.len(), expected.len(), "{faults:?}");
-    for (fault, [gardener, field]) in faults.iter().zip(expected) {
+    for (fault, (document, problem)) in faults.iter().zip(expected) {
         assert!(
-            fault.starts_with(gardener) && fault.contains(field),
+            fault.starts_with(document) && fault.contains(problem),
             "{fault}"
         );
     }
@@ -378,10 +385,14 @@ spec:
   credentialsBindingName: ironcore-credentials
   region: eu-de-1
   purpose: production
-  kubernetes: {version: '1.33'}
+  kubernetes: {version: '1.35'}
   networking: {type: calico, nodes: 10.181.0.0/16, pods: 100.64.0.0/12, services: 100.104.0.0/13}
   provider:
     type: ironcore
     workers:
-    - {name: hypervisor, machine: {type: baremetal-kvm}, minimum: 20, maximum: 100, zones: [eu-de-1a]}
+    - name: hypervisor
+      machine: {type: baremetal-kvm, image: {name: gardenlinux, version: 1877.0.0}}
+      minimum: 20
+      maximum: 100
+      zones: [eu-de-1a]
 ";

@@ -25,7 +25,8 @@ pub struct ControlPlaneClusterSpec {
         extend("x-kubernetes-validations" = [rule::REGION])
     )]
     pub region: String,
-    /// Kubernetes version, for instance 1.33 or 1.33.4. Without it the Composition's default.
+    /// Kubernetes version, for instance 1.35 or 1.35.2. A new cluster without it has the Composition's default. Gardener raises
+    /// versions that are no longer supported, and none is lowered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(length(max = 16), regex(pattern = r"^1\.[0-9]{1,3}(\.[0-9]{1,3})?$"))]
     pub kubernetes_version: Option<String>,

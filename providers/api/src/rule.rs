@@ -95,8 +95,8 @@ pub(crate) const MAX_WORKERS: Rule = Rule::new(
 );
 
 pub(crate) const MACHINE_POOL: Rule = Rule::new(
-    "!has(oldSelf.ironcore) || (has(self.ironcore) && self.ironcore.machinePool == oldSelf.ironcore.machinePool)",
-    "ironcore.machinePool can't be changed: make a new pool on the other machines and move the consumers",
+    "!has(oldSelf.ironcore) || (has(self.ironcore) && self.ironcore == oldSelf.ironcore)",
+    "ironcore can't be changed: make a new pool on the other machines and move the consumers",
 );
 
 pub(crate) const SHARED_BUT_DEDICATED: Rule = Rule::new(

@@ -14,7 +14,7 @@ use lab::{FunctionProgram, Garden, Lab, Release, Result};
 use lab::claims::{Generation, Site};
 
 use lab::scenario;
-use lab::suite::{GARDENER, LAB, Need, Scenario, core};
+use lab::suite::{LAB, NEWEST_GARDENER, Need, Scenario, core};
 use lab::tools::Tool;
 
 /// What there is.
@@ -25,15 +25,15 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Tool(Tool::Helm),
         Need::Tool(Tool::KubeScheduler),
     ]]),
-    scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
-    scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Cloud, 240 s, claims_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, GARDENER, &[core(Release::V1_20)]]),
-    scenario!(Long, 240 s, claims_on_2_4, [LAB, GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Cloud strict, 600 s, hostile_tenant_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
+    scenario!(Long strict, 600 s, hostile_tenant_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Cloud, 240 s, claims_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 420 s, whole_life_on_1_20, [LAB, NEWEST_GARDENER, &[core(Release::V1_20)]]),
+    scenario!(Long, 240 s, claims_on_2_4, [LAB, NEWEST_GARDENER, &[core(Release::V2_4)]]),
 ];
 
 fn whole_life_on_1_20() -> Result<()> {
-    whole_scenario(Release::V1_20, Garden::Gardener, Generation::Claims)
+    whole_scenario(Release::V1_20, Garden::Newest, Generation::Claims)
 }
 
 fn namespaced_resources_on_2_4() -> Result<()> {
@@ -59,7 +59,7 @@ fn hostile_tenant_on_1_20() -> Result<()> {
 fn hostile_tenant(release: Release, generation: Generation) -> Result<()> {
     lab::in_lab(
         release,
-        Garden::Gardener,
+        Garden::Newest,
         FunctionProgram::c5c3()?,
         async move |lab: &Lab| {
             let site = Site::build(lab, generation).await?;
@@ -76,7 +76,7 @@ fn hostile_tenant(release: Release, generation: Generation) -> Result<()> {
 fn shared_pools(release: Release) -> Result<()> {
     lab::in_lab(
         release,
-        Garden::Gardener,
+        Garden::Newest,
         FunctionProgram::c5c3()?,
         async |lab| {
             let site = Site::build(lab, Generation::Claims).await?;

@@ -43,7 +43,7 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
     }
     lab::in_lab(
         Release::V2_4,
-        Garden::Gardener,
+        Garden::Newest,
         FunctionProgram::c5c3()?,
         async move |lab| {
             let cloud = Cloud::on(&lab.machine, &lab.control_plane, &images, PLACE).await?;

@@ -16,7 +16,7 @@ use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is
 use serde_json::json;
 
 use lab::scenario;
-use lab::suite::{GARDENER, LAB, NODE, Need, Scenario, core};
+use lab::suite::{LAB, NEWEST_GARDENER, NODE, Need, Scenario, core};
 use lab::tools::Tool;
 
 /// What stands beside our operators.
@@ -79,7 +79,7 @@ pub const SCENARIOS: &[Scenario] = &[
     ]]),
     scenario!(Cloud alone, 600 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
-    scenario!(Cloud alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, GARDENER, OPERATORS, COMPUTE, &[
+    scenario!(Cloud alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
         Need::Tool(Tool::ExternalSecrets),
         Need::Tool(Tool::KubeRouter),

@@ -73,10 +73,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    let note = cluster
+    let notes = cluster
         .running
-        .keeps_kubernetes(spec.kubernetes_version.as_ref());
-    shoot::condition(&shoot, note, response);
+        .notes(spec.kubernetes_version.as_ref(), spec.high_availability);
+    shoot::condition(&shoot, notes, response);
     response.status(&ControlPlaneClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),

@@ -124,10 +124,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    let note = cluster
+    let notes = cluster
         .running
-        .keeps_kubernetes(spec.kubernetes_version.as_ref());
-    shoot::condition(&shoot, note, response);
+        .notes(spec.kubernetes_version.as_ref(), true);
+    shoot::condition(&shoot, notes, response);
     let capacity = AvailableCapacity {
         vcpus: pool.status.free_vcpus,
         memory_gb: pool.status.free_memory_gb,

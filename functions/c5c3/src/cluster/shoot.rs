@@ -19,10 +19,10 @@ use crate::template::Template;
 use crate::transitions;
 
 mod running;
+mod versions;
 mod workers;
 
 pub use running::Running;
-use running::is_at_least;
 pub use workers::{BareMetal, LastSize, Workers, Zone, divided, last_size};
 
 /// Name of the composed Shoot.
@@ -40,7 +40,7 @@ const CONFIRMATION: &str = "confirmation.gardener.cloud/deletion";
 const NEED_CONFIG: [&str; 2] = ["ironcore-metal", "openstack"];
 
 /// The first version of Kubernetes for which Gardener takes no SecretBinding (gardener, pkg/api/core/validation/shoot.go).
-const WITHOUT_SECRET_BINDINGS: &str = "1.34";
+const WITHOUT_SECRET_BINDINGS: (u64, u64) = (1, 34);
 
 /// What differs between the Shoots of the three kinds.
 pub struct Wanted<'a> {
@@ -76,10 +76,9 @@ impl Cluster<'_> {
             ))),
             None => Ok(None),
         };
-        let version = wanted
-            .kubernetes_version
-            .unwrap_or(&self.presets.kubernetes_version);
-        let version = self.running.kubernetes(version);
+        let default = &self.presets.kubernetes_version;
+        let version = self.running.kubernetes(wanted.kubernetes_version, default);
+        let highly_available = wanted.highly_available || self.running.is_highly_available();
         let spec = Shoot {
             cloud_profile: CloudProfile {
                 kind: "CloudProfile",
@@ -97,10 +96,10 @@ impl Cluster<'_> {
                     "infrastructureConfig",
                 )?,
                 control_plane_config: config(&gardener.control_plane_config, "controlPlaneConfig")?,
-                workers: wanted.workers,
+                workers: self.running.accepted(wanted.workers)?,
             },
             maintenance: gardener.maintenance.clone(),
-            control_plane: wanted.highly_available.then_some(ShootControlPlane {
+            control_plane: highly_available.then_some(ShootControlPlane {
                 high_availability: HighAvailability {
                     failure_tolerance: FailureTolerance { type_: "zone" },
                 },
@@ -135,7 +134,7 @@ impl GardenerPreset {
         let binding = self.credentials_binding.as_ref().or(seen);
         match (binding, &self.secret_binding) {
             (Some(binding), _) => Ok(Credentials::CredentialsBindingName(binding.clone())),
-            (None, Some(_)) if is_at_least(version, WITHOUT_SECRET_BINDINGS) => {
+            (None, Some(_)) if versions::minor(version) >= Some(WITHOUT_SECRET_BINDINGS) => {
                 Err(Fatal::new(format!(
                     "the cluster gets Kubernetes {version}, for which Gardener takes no SecretBinding: create a CredentialsBinding and \
                  name it in gardener.credentialsBinding of the Composition's input"
@@ -160,7 +159,7 @@ impl Networking {
     }
 }
 
-/// Says how the Shoot is, as the claim's owner sees it, and, once it is created, what the claim doesn't get.
+/// Says how the Shoot is, as the claim's owner sees it, and, once it is created, what the claim doesn't get of it.
 pub fn condition(shoot: &Observation<ShootStatus>, note: Option<String>, response: &mut Response) {
     if !shoot.exists {
         transitions::await_turn(response, "ShootReady", "it is being created");

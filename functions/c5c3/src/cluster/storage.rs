@@ -78,10 +78,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();
-    let note = cluster
+    let notes = cluster
         .running
-        .keeps_kubernetes(spec.kubernetes_version.as_ref());
-    shoot::condition(&shoot, note, response);
+        .notes(spec.kubernetes_version.as_ref(), true);
+    shoot::condition(&shoot, notes, response);
     conditions(&ceph, spec, preset, response);
     let was_ready = matches!(claim.status.phase, Some(Phase::Ready | Phase::Expanding));
     let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {

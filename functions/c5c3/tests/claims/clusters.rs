@@ -1,5 +1,7 @@
 //! The clusters a platform team claims: Shoot, access, Ceph, consumers.
 
+mod requirements;
+mod running;
 mod shoot;
 mod storage;
 
@@ -8,13 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 pub(crate) fn pool(file: &str) -> Call {
-    let claim = yaml(&format!("examples/pools/{file}.yaml")).remove(0);
-    let input = match text(&claim, "/kind").as_str() {
-        "ControlPlaneCluster" => "controlplane-production",
-        "HypervisorCluster" => "hypervisor-pool",
-        _ => "storage-pool",
-    };
-    Call::of(claim, input)
+    Call::of_pool(file)
 }
 
 pub(super) fn running(file: &str) -> (Call, Outcome) {

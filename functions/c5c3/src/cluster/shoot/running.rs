@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::SHOOT;
+use super::versions::{compared, minor, newest, step};
 use crate::manifest::gardener::{MachineImage, ShootStatus, Worker};
 use crate::observed::{last_composed, last_seen};
 
@@ -30,7 +31,14 @@ struct Metadata {
 struct Spec {
     kubernetes: Kubernetes,
     credentials_binding_name: Option<String>,
+    control_plane: ControlPlane,
     provider: Provider,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct ControlPlane {
+    high_availability: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -73,30 +81,56 @@ impl Running {
         }
     }
 
-    /// What a claim that names a version of Kubernetes doesn't get, or not yet, and why.
-    pub fn notes(&self, wanted: Option<&String>) -> Option<String> {
+    /// What a claim doesn't get of what it asks for, or not yet, and why.
+    pub fn notes(&self, kubernetes: Option<&String>, highly_available: bool) -> Option<String> {
+        let notes: Vec<String> = [
+            kubernetes.and_then(|wanted| self.version_note(wanted)),
+            (self.is_highly_available() && !highly_available).then(|| {
+                "the cluster stays highly available: Gardener can't change that".to_owned()
+            }),
+            self.pending_note(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    fn version_note(&self, wanted: &str) -> Option<String> {
+        let running = self.spec.kubernetes.version.as_ref()?;
+        match compared(running, wanted)? {
+            Ordering::Less => {
+                let by_steps = step(wanted, running) != wanted;
+                let how = if by_steps {
+                    ", one minor version after the other"
+                } else {
+                    ""
+                };
+                Some(format!(
+                    "the cluster is at Kubernetes {running} on its way to {wanted}{how}"
+                ))
+            }
+            Ordering::Equal => None,
+            Ordering::Greater => Some(format!(
+                "the cluster stays at Kubernetes {running}: Gardener can't go back to {wanted}"
+            )),
+        }
+    }
+
+    fn pending_note(&self) -> Option<String> {
         let pending: Vec<&str> = self.pending().collect();
-        let waits = (!pending.is_empty()).then(|| {
+        (!pending.is_empty()).then(|| {
             format!(
-                "until every machine of {} has had its update in place, Gardener changes neither their number nor what they run",
+                "machines of {} wait for an update in place: until each has had it, Gardener changes neither their number nor \
+                 what they run",
                 pending.join(", ")
             )
-        });
-        let version = wanted
-            .zip(self.spec.kubernetes.version.as_ref())
-            .and_then(|(wanted, running)| {
-                let (stays, goes) = (numbers(running)?, numbers(wanted)?);
-                match stays.iter().zip(&goes).map(|(left, right)| left.cmp(right)).find(|order| order.is_ne())? {
-                    Ordering::Greater => Some(format!(
-                        "the cluster stays at Kubernetes {running}: Gardener can't go back to {wanted}"
-                    )),
-                    _ => Some(format!(
-                        "the cluster is at Kubernetes {running} on its way to {wanted}, one minor version after the other"
-                    )),
-                }
-            });
-        let notes: Vec<String> = version.into_iter().chain(waits).collect();
-        (!notes.is_empty()).then(|| notes.join("; "))
+        })
+    }
+
+    /// Whether the cluster's own control plane survives the loss of a zone. Gardener can't change that of a cluster that does.
+    pub fn is_highly_available(&self) -> bool {
+        self.spec.control_plane.high_availability.is_some()
     }
 
     /// The CredentialsBinding that Gardener has put in the place of a SecretBinding.
@@ -104,40 +138,44 @@ impl Running {
         self.spec.credentials_binding_name.as_ref()
     }
 
-    /// The operating system to ask for on a group of machines where one is wanted.
-    pub fn image(&self, group: &str, wanted: &MachineImage) -> MachineImage {
-        let image = self.group(group).map(|group| &group["machine"]["image"]);
-        let running = image
-            .filter(|image| image["name"] == *wanted.name)
-            .and_then(|image| image["version"].as_str());
-        let version = wanted.version.as_deref();
-        MachineImage {
-            name: wanted.name.clone(),
-            version: version.map(|version| {
-                running.map_or_else(|| version.to_owned(), |running| newest(version, running))
-            }),
+    /// The operating system to ask for on a group of machines where one is wanted. Machines that are `kept` stay with theirs, in
+    /// newer versions of it.
+    pub fn image(&self, group: &str, wanted: &MachineImage, kept: bool) -> MachineImage {
+        let running: Option<MachineImage> = self
+            .group(group)
+            .and_then(|group| MachineImage::deserialize(&group["machine"]["image"]).ok());
+        match running {
+            Some(running) if running.name == wanted.name => MachineImage {
+                name: running.name,
+                version: wanted.version.as_ref().map(|version| {
+                    let running = running.version.as_deref();
+                    running.map_or_else(|| version.clone(), |running| newest(version, running))
+                }),
+            },
+            Some(running) if kept => running,
+            _ => wanted.clone(),
         }
     }
 
-    /// A group of machines as Gardener takes it: unchanged while they wait for an update in place
-    /// (gardener, pkg/api/core/validation/shoot.go, `ValidateInPlaceUpdates`).
+    /// The groups of machines that Gardener accepts where some are wanted. It changes none that waits for an update in place
+    /// (gardener, pkg/api/core/validation/shoot.go, `ValidateInPlaceUpdates`), so all groups stay meanwhile: one may have to run
+    /// what another will once it is changed.
     ///
     /// # Errors
-    /// The observed group isn't one.
-    pub fn accepted(&self, worker: Worker) -> Result<Worker, Fatal> {
-        let is_pending = self.pending().any(|pending| pending == worker.name);
-        match self.group(&worker.name) {
-            Some(group) if is_pending => {
-                let mut seen = Worker::deserialize(group).map_err(|error| {
-                    Fatal::new(format!("{SHOOT}: its machines {}: {error}", worker.name))
-                })?;
-                if let Some(config) = seen.provider_config.as_mut() {
-                    config.sort_all_objects();
-                }
-                Ok(seen)
+    /// An observed group isn't one.
+    pub fn accepted(&self, mut wanted: Vec<Worker>) -> Result<Vec<Worker>, Fatal> {
+        let pending: Vec<&str> = self.pending().collect();
+        for group in &self.spec.provider.workers {
+            match wanted
+                .iter_mut()
+                .find(|worker| group["name"] == *worker.name)
+            {
+                Some(worker) if pending.contains(&worker.name.as_str()) => *worker = seen(group)?,
+                None if !pending.is_empty() => wanted.push(seen(group)?),
+                _ => {}
             }
-            _ => Ok(worker),
         }
+        Ok(wanted)
     }
 
     fn group(&self, name: &str) -> Option<&Value> {
@@ -162,45 +200,12 @@ impl Running {
     }
 }
 
-/// The next version on the way to a wanted one: the next minor one where it is further away.
-fn step(wanted: &str, running: &str) -> String {
-    match (minor(wanted), minor(running)) {
-        (Some((major, goal)), Some((same, minor))) if major == same && goal > minor + 1 => {
-            format!("{major}.{}", minor + 1)
-        }
-        _ => wanted.to_owned(),
+/// A group of machines as Gardener has it.
+fn seen(group: &Value) -> Result<Worker, Fatal> {
+    let mut seen = Worker::deserialize(group)
+        .map_err(|error| Fatal::new(format!("{SHOOT}: its machines: {error}")))?;
+    if let Some(config) = seen.provider_config.as_mut() {
+        config.sort_all_objects();
     }
-}
-
-/// The newer of two versions such as 1.34 and 1.34.2; of two that don't differ as far as both say, the one that says more.
-fn newest(wanted: &str, running: &str) -> String {
-    let running_is_newer = match (numbers(wanted), numbers(running)) {
-        (Some(wanted), Some(running)) => {
-            let common = wanted.len().min(running.len());
-            match wanted[..common].cmp(&running[..common]) {
-                Ordering::Less => true,
-                Ordering::Equal => running.len() > common,
-                Ordering::Greater => false,
-            }
-        }
-        _ => false,
-    };
-    if running_is_newer { running } else { wanted }.to_owned()
-}
-
-/// Whether a version such as 1.34.2 is another one, such as 1.34, or a newer one.
-pub fn is_at_least(version: &str, other: &str) -> bool {
-    matches!((numbers(version), numbers(other)), (Some(version), Some(other)) if version >= other)
-}
-
-/// The major and the minor version.
-fn minor(version: &str) -> Option<(u64, u64)> {
-    match numbers(version)?[..] {
-        [major, minor, ..] => Some((major, minor)),
-        _ => None,
-    }
-}
-
-fn numbers(version: &str) -> Option<Vec<u64>> {
-    version.split('.').map(|part| part.parse().ok()).collect()
+    Ok(seen)
 }

@@ -24,10 +24,10 @@ const ZONE: &str = "availability-zone";
 const LONGEST: usize = 15;
 
 /// Keeps Gardener's cluster autoscaler from deleting machines that run no pods; hypervisors and disks are in use without.
-const KEEP_NODE: (&str, &str) = (
+const KEEP_NODE: [&str; 2] = [
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "true",
-);
+];
 
 /// After how long a machine that keeps servers or disks is replaced while its node isn't ready: a person has decided by then.
 const A_YEAR: &str = "8760h";
@@ -77,6 +77,8 @@ pub struct Zone<'a> {
 #[serde(rename_all = "camelCase")]
 struct Group {
     name: String,
+    machine: Machine,
+    volume: Option<Volume>,
     #[serde(default)]
     zones: Vec<String>,
     #[serde(default)]
@@ -202,14 +204,20 @@ impl Cluster<'_> {
             let is_replaced = group.update_strategy == UpdateStrategy::AutoRollingUpdate;
             let machine_controller_manager =
                 (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
-                    machine_health_timeout: A_YEAR,
+                    machine_health_timeout: Some(A_YEAR.to_owned()),
                 });
             let image = gardener.machine_image.as_ref();
-            let image = image.map(|image| self.running.image(&group.name, image));
+            let image = image.map(|image| self.running.image(&group.name, image, wanted.keeps()));
+            // Other machines would come in the place of those that keep servers or disks.
+            let (machine, volume) = if wanted.keeps() {
+                (group.machine.type_, group.volume)
+            } else {
+                (wanted.machine.to_owned(), gardener.volume(wanted.volume))
+            };
             Worker {
                 name: group.name,
                 machine: Machine {
-                    type_: wanted.machine.to_owned(),
+                    type_: machine,
                     image,
                 },
                 update_strategy: group.update_strategy,
@@ -217,10 +225,14 @@ impl Cluster<'_> {
                 maximum,
                 max_surge,
                 max_unavailable,
-                volume: gardener.volume(wanted.volume),
+                volume,
                 zones: group.zones,
                 labels: wanted.labels.clone(),
-                annotations: wanted.keeps().then_some(KEEP_NODE).into_iter().collect(),
+                annotations: wanted
+                    .keeps()
+                    .then(|| KEEP_NODE.map(str::to_owned).into())
+                    .into_iter()
+                    .collect(),
                 taints: wanted
                     .reserved_for
                     .into_iter()
@@ -261,6 +273,11 @@ impl GardenerPreset {
             let values = [("{machinePool}", machine_pool), ("{zone}", zone)];
             Group {
                 name,
+                machine: Machine {
+                    type_: wanted.machine.to_owned(),
+                    image: None,
+                },
+                volume: self.volume(wanted.volume),
                 zones: zones.iter().map(|zone| zone.name.to_owned()).collect(),
                 update_strategy,
                 provider_config: self

@@ -1,0 +1,235 @@
+//! What a Shoot runs, and what Gardener changes by itself or refuses to change.
+
+use super::*;
+
+/// A pool that runs, and whose Shoot Gardener has raised to other versions.
+fn raised(file: &str) -> Call {
+    let (mut call, _) = running(file);
+    let spec = &mut seen(&mut call)["spec"];
+    spec["kubernetes"]["version"] = json!("1.36.2");
+    spec["credentialsBindingName"] = json!("by-gardener");
+    spec["provider"]["workers"][0]["machine"]["image"]["version"] = json!("1900.1.0");
+    call
+}
+
+#[rstest]
+#[case("control-plane")]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn versions_that_gardener_has_raised_are_not_lowered(#[case] file: &str) {
+    let outcome = raised(file).run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    assert_eq!(spec["kubernetes"]["version"], "1.36.2");
+    let images: Vec<_> = spec["provider"]["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|worker| text(worker, "/machine/image/version"))
+        .collect();
+    // The other groups run what they were created with.
+    let expected: &[&str] = match file {
+        "hv-pool-a" => &["1900.1.0", "1877.0.0"],
+        "st-pool-a" => &["1900.1.0", "1877.0.0", "1877.0.0"],
+        _ => &[""],
+    };
+    assert_eq!(images, expected);
+}
+
+/// The Shoot as Gardener has it.
+fn seen(call: &mut Call) -> &mut Value {
+    let shoot = call.observed.entry("shoot".to_owned()).or_default();
+    &mut shoot["status"]["atProvider"]["manifest"]
+}
+
+fn note(outcome: &Outcome) -> (&str, &str) {
+    let (status, _, message) = &outcome.conditions["ShootReady"];
+    (status, message)
+}
+
+#[rstest]
+#[case::older(
+    "1.35.4",
+    "1.36.2",
+    "the cluster stays at Kubernetes 1.36.2: Gardener can't go back to 1.35.4"
+)]
+#[case::same("1.36", "1.36.2", "")]
+#[case::patch(
+    "1.36.5",
+    "1.36.5",
+    "the cluster is at Kubernetes 1.36.2 on its way to 1.36.5"
+)]
+#[case::next(
+    "1.37",
+    "1.37",
+    "the cluster is at Kubernetes 1.36.2 on its way to 1.37"
+)]
+#[case::far(
+    "1.39",
+    "1.37",
+    "the cluster is at Kubernetes 1.36.2 on its way to 1.39, one minor version after the other"
+)]
+fn claim_gets_the_next_version_on_the_way_to_its_own(
+    #[case] wanted: &str,
+    #[case] composed: &str,
+    #[case] message: &str,
+) {
+    let mut call = raised("hv-pool-a");
+    call.composite["spec"]["kubernetesVersion"] = json!(wanted);
+    let outcome = call.run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    assert_eq!(spec["kubernetes"]["version"], composed);
+    assert_eq!(note(&outcome), ("True", message));
+}
+
+#[rstest]
+#[case::processing(json!({"lastOperation": {"type": "Reconcile", "state": "Processing"}}))]
+#[case::failing(json!({"lastOperation": {"type": "Reconcile", "state": "Error"}}))]
+#[case::unseen(json!({"observedGeneration": 7, "lastOperation": {"type": "Reconcile", "state": "Succeeded"}}))]
+fn next_minor_version_waits_for_what_gardener_does(#[case] status: Value) {
+    let mut call = raised("hv-pool-a");
+    let shoot = seen(&mut call);
+    shoot["metadata"]["generation"] = json!(8);
+    shoot["status"] = status;
+    call.composite["spec"]["kubernetesVersion"] = json!("1.37");
+    let version =
+        |call: &Call| call.run().manifest("shoot")["spec"]["kubernetes"]["version"].clone();
+    assert_eq!(version(&call), "1.36.2");
+    call.composite["spec"]["kubernetesVersion"] = json!("1.36.9");
+    assert_eq!(version(&call), "1.36.9");
+}
+
+#[test]
+fn newer_default_version_is_for_new_clusters_alone() {
+    let mut call = raised("hv-pool-a");
+    call.input.as_mut().unwrap()["kubernetesVersion"] = json!("1.38");
+    assert_eq!(call.composite["spec"]["kubernetesVersion"], Value::Null);
+    let kubernetes = |call: &Call| call.run().manifest("shoot")["spec"]["kubernetes"].clone();
+    assert_eq!(kubernetes(&call), json!({"version": "1.36.2"}));
+    // Restored from a backup, an Object has no status before it has seen the Shoot.
+    let shoot = call.observed.get_mut("shoot").unwrap();
+    shoot.as_object_mut().unwrap().remove("status");
+    assert_eq!(kubernetes(&call), json!({"version": "1.35"}));
+    call.observed.clear();
+    assert_eq!(kubernetes(&call), json!({"version": "1.38"}));
+}
+
+#[test]
+fn machines_that_wait_for_an_update_in_place_are_not_changed() {
+    let mut call = raised("hv-pool-a");
+    let before = seen(&mut call)["spec"].clone();
+    seen(&mut call)["status"]["inPlaceUpdates"] =
+        json!({"pendingWorkerUpdates": {"manualInPlaceUpdate": ["hypervisor"]}});
+    let spec = &mut call.composite["spec"];
+    spec["kubernetesVersion"] = json!("1.37");
+    spec["workers"] = json!(60);
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["machineImage"]["version"] = json!("2000.0.0");
+    gardener["systemMachines"] = json!(null);
+    let outcome = call.run();
+    let after = &outcome.manifest("shoot")["spec"];
+    assert_eq!(after["kubernetes"], before["kubernetes"]);
+    // The machines of the system stay as well, since nothing else may run on hypervisors before they are changed.
+    assert_eq!(after["provider"]["workers"], before["provider"]["workers"]);
+    assert_eq!(
+        note(&outcome),
+        (
+            "True",
+            "the cluster is at Kubernetes 1.36.2 on its way to 1.37; machines of hypervisor wait \
+             for an update in place: until each has had it, Gardener changes neither their number nor what they run"
+        )
+    );
+
+    seen(&mut call)["status"]["inPlaceUpdates"] = json!({});
+    let outcome = call.run();
+    let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
+    assert_eq!(workers.as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        json!([
+            workers[0]["minimum"],
+            workers[0]["machine"]["image"]["version"]
+        ]),
+        json!([60, "2000.0.0"])
+    );
+}
+
+#[rstest]
+#[case("hv-pool-a")]
+#[case("st-pool-a")]
+fn machines_with_servers_or_disks_stay_what_they_are(#[case] file: &str) {
+    let (mut call, before) = running(file);
+    call.composite["spec"]["ironcore"]["machineClass"] = json!("another");
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["machineImage"] = json!({"name": "another", "version": "1.0.0"});
+    gardener["volume"] = json!({"type": "other", "size": "1920Gi"});
+    let group =
+        |outcome: &Outcome| outcome.manifest("shoot")["spec"]["provider"]["workers"][0].clone();
+    assert_eq!(group(&call.run()), group(&before));
+}
+
+#[test]
+fn highly_available_cluster_stays_so() {
+    let (mut call, before) = running("control-plane");
+    call.composite["spec"]["highAvailability"] = json!(false);
+    let outcome = call.run();
+    let availability =
+        |outcome: &Outcome| outcome.manifest("shoot")["spec"]["controlPlane"].clone();
+    assert_eq!(availability(&outcome), availability(&before));
+    assert_eq!(
+        note(&outcome),
+        (
+            "True",
+            "the cluster stays highly available: Gardener can't change that"
+        )
+    );
+    assert_eq!(
+        availability(&{
+            call.observed.clear();
+            call.run()
+        }),
+        json!(null)
+    );
+}
+
+#[test]
+fn shoot_names_the_credentials_that_its_version_takes() {
+    let names = |call: &Call| {
+        let outcome = call.run();
+        let spec = outcome.manifest("shoot")["spec"].clone();
+        (
+            spec["credentialsBindingName"].clone(),
+            spec["secretBindingName"].clone(),
+        )
+    };
+    let (input, none) = (json!("ironcore-credentials"), json!(null));
+    assert_eq!(names(&pool("hv-pool-a")), (input.clone(), none.clone()));
+    assert_eq!(names(&raised("hv-pool-a")), (input, none.clone()));
+
+    let secret = |mut call: Call| {
+        let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+        gardener["credentialsBinding"] = json!(null);
+        gardener["secretBinding"] = json!("old");
+        call
+    };
+    let mut old = secret(pool("hv-pool-a"));
+    old.composite["spec"]["kubernetesVersion"] = json!("1.33");
+    assert_eq!(names(&old), (none.clone(), json!("old")));
+    assert_eq!(
+        names(&secret(raised("hv-pool-a"))),
+        (json!("by-gardener"), none)
+    );
+    old.composite["spec"]["kubernetesVersion"] = json!("1.34");
+    assert_eq!(
+        old.run().fatal.as_deref(),
+        Some(
+            "the cluster gets Kubernetes 1.34, for which Gardener takes no SecretBinding: create a CredentialsBinding and name it \
+             in gardener.credentialsBinding of the Composition's input"
+        )
+    );
+    old.input.as_mut().unwrap()["gardener"]["secretBinding"] = json!(null);
+    assert_eq!(
+        old.run().fatal.as_deref(),
+        Some(
+            "the Composition's input names no credentials: put a CredentialsBinding into gardener.credentialsBinding"
+        )
+    );
+}
