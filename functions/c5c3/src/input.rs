@@ -245,7 +245,7 @@ pub struct GardenerPreset {
     pub zones: BTreeMap<String, BTreeMap<String, String>>,
     /// Address ranges for claims that name none.
     pub networking: Networking,
-    /// Length of the prefix of one cluster's nodes. Each cluster gets such a block of `networking.nodes`, chosen by its name;
+    /// Length of the prefix of one cluster's nodes. Each cluster gets a free block of `networking.nodes` of this length;
     /// without it all of that range.
     pub node_block: Option<u8>,
     /// When Gardener may change clusters.

@@ -35,6 +35,24 @@ impl Cidr {
         (self.first ^ u32::from(address)) & mask(self.length) == 0
     }
 
+    /// The number of its addresses.
+    pub fn size(self) -> u64 {
+        1 << (32 - self.length)
+    }
+
+    /// Into how many blocks with this prefix length it can be divided.
+    pub fn blocks(self, length: u8) -> u64 {
+        length
+            .checked_sub(self.length)
+            .filter(|_| length <= 32)
+            .map_or(0, |bits| 1 << bits)
+    }
+
+    /// Whether any of its addresses is for multicast, or for nobody: those from 224.0.0.0 on.
+    pub fn is_reserved(self) -> bool {
+        u64::from(self.first) + self.size() > u64::from(u32::from(Ipv4Addr::new(224, 0, 0, 0)))
+    }
+
     /// One of the blocks with this prefix length that the range is divided into, counted round and round. The range itself
     /// where it is smaller.
     pub fn block(self, length: u8, index: u64) -> Self {
@@ -99,7 +117,7 @@ impl JsonSchema for Cidr {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "pattern": r"^([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]|[12][0-9]|3[0-2])$",
+            "pattern": r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/([0-9]|[12][0-9]|3[0-2])$",
             "maxLength": 18,
         })
     }
@@ -108,6 +126,7 @@ impl JsonSchema for Cidr {
 /// Ranges of a cluster's addresses. They can't be changed later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("x-kubernetes-validations" = [rule::WHOLE_RANGES, rule::RESERVED_RANGES, rule::DISJOINT_RANGES]))]
 pub struct Ranges {
     /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.

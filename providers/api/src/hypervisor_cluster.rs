@@ -125,6 +125,7 @@ pub fn default_machine_class() -> String {
 /// Addresses of a pool, and how its nodes are wired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [rule::WHOLE_RANGES, rule::RESERVED_RANGES, rule::DISJOINT_RANGES]))]
 pub struct Network {
     /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.

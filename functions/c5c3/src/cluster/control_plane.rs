@@ -43,10 +43,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
-    let networking = cluster.networking(request, spec.network)?;
+    let networking =
+        cluster.networking::<ControlPlaneClusterSpec>(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
-    let shoot = cluster.shoot(
+    let (shoot, notes) = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
@@ -73,10 +74,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    let notes = cluster
-        .running
-        .notes(spec.kubernetes_version.as_ref(), spec.high_availability);
-    shoot::condition(&shoot, notes, response);
+    shoot::condition(&shoot, &notes, response);
     response.status(&ControlPlaneClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),

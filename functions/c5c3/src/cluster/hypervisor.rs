@@ -69,10 +69,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         workers.extend(cluster.workers(request, &system_workers(system, &zones))?);
     }
 
-    let networking = cluster.networking(request, spec.network.ranges())?;
+    let networking =
+        cluster.networking::<HypervisorClusterSpec>(spec.network.ranges(), request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
-    let shoot = cluster.shoot(
+    let (shoot, notes) = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
@@ -124,10 +125,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
-    let notes = cluster
-        .running
-        .notes(spec.kubernetes_version.as_ref(), true);
-    shoot::condition(&shoot, notes, response);
+    shoot::condition(&shoot, &notes, response);
     let capacity = AvailableCapacity {
         vcpus: pool.status.free_vcpus,
         memory_gb: pool.status.free_memory_gb,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::{Ranges, Reason};
+use c5c3_api::Reason;
 use function_protocol::{Fatal, Response};
 
 use super::Cluster;
@@ -18,6 +18,7 @@ use crate::observed::Observation;
 use crate::template::Template;
 use crate::transitions;
 
+mod networks;
 mod running;
 mod versions;
 mod workers;
@@ -59,12 +60,12 @@ pub struct Wanted<'a> {
 }
 
 impl Cluster<'_> {
-    /// Wants the Shoot.
+    /// Wants the Shoot. Beside what is known of it are notes of what the claim doesn't get.
     pub fn shoot(
         &self,
         wanted: Wanted<'_>,
         composed: &mut Composed<'_>,
-    ) -> Result<Observation<ShootStatus>, Fatal> {
+    ) -> Result<(Observation<ShootStatus>, Vec<String>), Fatal> {
         let gardener = &self.presets.gardener;
         let nodes = wanted.networking.nodes.to_string();
         let values = [("{nodes}", Some(nodes.as_str()))];
@@ -78,6 +79,19 @@ impl Cluster<'_> {
         };
         let default = &self.presets.kubernetes_version;
         let version = self.running.kubernetes(wanted.kubernetes_version, default);
+        let workers = self.running.accepted(wanted.workers)?;
+        let mut notes = self
+            .running
+            .notes(wanted.kubernetes_version, wanted.highly_available);
+        match wanted.networking.shortage(&workers) {
+            Some(shortage) if self.running.exists() => notes.push(shortage),
+            Some(shortage) => {
+                return Err(Fatal::new(format!(
+                    "{shortage}: name larger ranges in spec.network, which can't be changed later, or fewer machines"
+                )));
+            }
+            None => {}
+        }
         let highly_available = wanted.highly_available || self.running.is_highly_available();
         let spec = Shoot {
             cloud_profile: CloudProfile {
@@ -96,7 +110,7 @@ impl Cluster<'_> {
                     "infrastructureConfig",
                 )?,
                 control_plane_config: config(&gardener.control_plane_config, "controlPlaneConfig")?,
-                workers: self.running.accepted(wanted.workers)?,
+                workers,
             },
             maintenance: gardener.maintenance.clone(),
             control_plane: highly_available.then_some(ShootControlPlane {
@@ -117,13 +131,14 @@ impl Cluster<'_> {
             ..manifest.metadata
         };
         let provider_config = &gardener.provider_config;
-        composed.object(
+        let shoot = composed.object(
             SHOOT,
             provider_config,
             manifest,
             Creation::Allowed,
             ShootStatus::is_up,
-        )
+        )?;
+        Ok((shoot, notes))
     }
 }
 
@@ -148,19 +163,8 @@ impl GardenerPreset {
     }
 }
 
-impl Networking {
-    /// What the claim's status says of it.
-    pub fn ranges(&self) -> Ranges {
-        Ranges {
-            nodes: Some(self.nodes),
-            pods: Some(self.pods),
-            services: Some(self.services),
-        }
-    }
-}
-
 /// Says how the Shoot is, as the claim's owner sees it, and, once it is created, what the claim doesn't get of it.
-pub fn condition(shoot: &Observation<ShootStatus>, note: Option<String>, response: &mut Response) {
+pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &mut Response) {
     if !shoot.exists {
         transitions::await_turn(response, "ShootReady", "it is being created");
         return;
@@ -173,9 +177,7 @@ pub fn condition(shoot: &Observation<ShootStatus>, note: Option<String>, respons
             Reason::Failed,
             format!("Gardener stopped retrying: {}", operation.description),
         ),
-        (None, Some(_)) if shoot.status.is_up() => {
-            (true, Reason::Created, note.unwrap_or_default())
-        }
+        (None, Some(_)) if shoot.status.is_up() => (true, Reason::Created, notes.join("; ")),
         (None, Some(operation)) => (
             false,
             Reason::Creating,

@@ -47,10 +47,10 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let nodes = nodes(&cluster, spec, size.hosts, request)?;
     let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 
-    let networking = cluster.networking(request, spec.network)?;
+    let networking = cluster.networking::<StorageClusterSpec>(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
-    let shoot = cluster.shoot(
+    let (shoot, notes) = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
@@ -78,10 +78,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
 
     let accepted = composed.accept();
     let settled = accepted && composed.all_ready();
-    let notes = cluster
-        .running
-        .notes(spec.kubernetes_version.as_ref(), true);
-    shoot::condition(&shoot, notes, response);
+    shoot::condition(&shoot, &notes, response);
     conditions(&ceph, spec, preset, response);
     let was_ready = matches!(claim.status.phase, Some(Phase::Ready | Phase::Expanding));
     let phase = if shoot.status.has_failed() || !accepted && !shoot.exists {

@@ -82,8 +82,8 @@ impl Running {
     }
 
     /// What a claim doesn't get of what it asks for, or not yet, and why.
-    pub fn notes(&self, kubernetes: Option<&String>, highly_available: bool) -> Option<String> {
-        let notes: Vec<String> = [
+    pub fn notes(&self, kubernetes: Option<&String>, highly_available: bool) -> Vec<String> {
+        [
             kubernetes.and_then(|wanted| self.version_note(wanted)),
             (self.is_highly_available() && !highly_available).then(|| {
                 "the cluster stays highly available: Gardener can't change that".to_owned()
@@ -92,8 +92,12 @@ impl Running {
         ]
         .into_iter()
         .flatten()
-        .collect();
-        (!notes.is_empty()).then(|| notes.join("; "))
+        .collect()
+    }
+
+    /// Whether there is a Shoot, or was one when its Object saw it last.
+    pub fn exists(&self) -> bool {
+        self.spec.kubernetes.version.is_some()
     }
 
     fn version_note(&self, wanted: &str) -> Option<String> {

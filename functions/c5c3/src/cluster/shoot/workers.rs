@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::Ranges;
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,10 +10,9 @@ use super::SHOOT;
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    Machine, MachineControllerManager, Networking, SystemComponents, Taint, UpdateStrategy, Volume,
-    Worker,
+    Machine, MachineControllerManager, SystemComponents, Taint, UpdateStrategy, Volume, Worker,
 };
-use crate::names::{fitted, hash};
+use crate::names::fitted;
 use crate::observed::last_composed;
 
 /// Label of a pool that names the zone of all its machines.
@@ -98,7 +96,6 @@ struct Shoot {
 
 #[derive(Deserialize)]
 struct Spec {
-    networking: Networking,
     provider: Provider,
 }
 
@@ -141,27 +138,6 @@ impl Cluster<'_> {
                 )))
             }
         }
-    }
-
-    /// The addresses of a cluster: those of its Shoot, which can't be changed; else the claim's, and the Composition's.
-    ///
-    /// # Errors
-    /// The observed Shoot isn't one.
-    pub fn networking(&self, request: &Request, claim: Ranges) -> Result<Networking, Fatal> {
-        if let Some(shoot) = observed(request)? {
-            return Ok(shoot.networking);
-        }
-        let gardener = &self.presets.gardener;
-        let preset = &gardener.networking;
-        let own = |length| preset.nodes.block(length, hash(self.name()));
-        Ok(Networking {
-            type_: preset.type_.clone(),
-            nodes: claim
-                .nodes
-                .unwrap_or_else(|| gardener.node_block.map_or(preset.nodes, own)),
-            pods: claim.pods.unwrap_or(preset.pods),
-            services: claim.services.unwrap_or(preset.services),
-        })
     }
 
     /// The groups of a Shoot's machines: on bare metal one for each zone, since the extension selects machines by group.

@@ -131,54 +131,6 @@ fn shoot_without_the_configuration_that_its_provider_needs_is_refused(
 }
 
 #[test]
-fn clusters_have_node_addresses_of_their_own() {
-    let files = [
-        "control-plane",
-        "hv-pool-a",
-        "hv-pool-b",
-        "hv-pool-compliance",
-        "st-pool-a",
-        "st-pool-b",
-        "st-pool-encrypted",
-    ];
-    let nodes = files.map(|file| text(&pool(file).run().status, "/network/nodes"));
-    assert_eq!(
-        nodes,
-        [
-            "10.229.192.0/20",
-            "10.180.160.0/20",
-            "10.153.112.0/20",
-            "10.188.64.0/20",
-            "10.202.144.0/20",
-            "10.217.0.0/20",
-            "10.216.160.0/20"
-        ]
-    );
-}
-
-#[rstest]
-#[case("control-plane")]
-#[case("hv-pool-a")]
-#[case("st-pool-a")]
-fn shoot_has_the_networks_of_its_claim_for_good(#[case] file: &str) {
-    let network =
-        json!({"nodes": "10.20.0.0/24", "pods": "10.21.0.0/16", "services": "10.22.0.0/16"});
-    let mut call = pool(file);
-    call.composite["spec"]["network"] = network.clone();
-    let (mut call, outcome) = call.running();
-    let mut networking = network.clone();
-    networking["type"] = json!("calico");
-    assert_eq!(outcome.manifest("shoot")["spec"]["networking"], networking);
-    assert_eq!(outcome.status["network"], network);
-    call.composite["spec"]["network"] = json!({});
-    call.input.as_mut().unwrap()["gardener"]["networking"]["pods"] = json!("10.99.0.0/16");
-    assert_eq!(
-        call.run().manifest("shoot")["spec"]["networking"],
-        networking
-    );
-}
-
-#[test]
 fn what_gardener_says_reaches_the_claim() {
     let call = pool("hv-pool-a");
     let first = call.run();

@@ -1,0 +1,230 @@
+//! The addresses of a Shoot: those that its claim names, else a block of its own. Gardener can't change them later.
+
+use c5c3_api::{
+    Cidr, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, Ranges, StorageClusterSpec,
+};
+use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use serde::Deserialize;
+
+use super::SHOOT;
+use crate::cluster::Cluster;
+use crate::composite::Metadata;
+use crate::manifest::gardener::{Networking, Worker};
+use crate::names::hash;
+use crate::observed::{last_composed, last_seen};
+use crate::pools::kind;
+
+/// Length of the prefix of the pods of one node, as Gardener's kube-controller-manager divides their range.
+const PODS_OF_A_NODE: u8 = 24;
+
+/// Addresses that no node has: the network's own, broadcast, the gateway, and two for what infrastructures run in a network.
+const WITHOUT_NODES: u64 = 5;
+
+/// How many blocks are tried for a cluster. A site has fewer clusters of a kind.
+const TRIES: u64 = 4096;
+
+/// A Shoot, as far as its addresses go.
+#[derive(Deserialize)]
+struct Shoot {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    networking: Networking,
+}
+
+/// Another cluster.
+#[derive(Deserialize)]
+struct Other {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Addressed,
+    #[serde(default)]
+    status: Addressed,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Addressed {
+    network: Option<Ranges>,
+}
+
+impl Other {
+    /// The addresses that its nodes have, or are to have.
+    fn nodes(&self) -> Option<Cidr> {
+        let has = self.status.network.and_then(|network| network.nodes);
+        has.or_else(|| self.spec.network?.nodes)
+    }
+}
+
+impl Cluster<'_> {
+    /// The addresses of a cluster: those of its Shoot; else the claim's, and the Composition's.
+    ///
+    /// # Errors
+    /// The observed Shoot isn't one, or no new one can have these addresses.
+    pub fn networking<K: Kind>(
+        &self,
+        claim: Ranges,
+        request: &Request,
+        response: &mut Response,
+    ) -> Result<Networking, Fatal> {
+        let seen: Option<Shoot> = last_seen(request, SHOOT).ok().flatten();
+        let shoot = seen.map_or_else(|| last_composed(request, SHOOT), |seen| Ok(Some(seen)))?;
+        if let Some(shoot) = shoot {
+            return Ok(shoot.spec.networking);
+        }
+        let gardener = &self.presets.gardener;
+        let preset = &gardener.networking;
+        let nodes = match (claim.nodes, gardener.node_block) {
+            (Some(nodes), _) => nodes,
+            (None, Some(length)) => self.free_block::<K>(length, request, response)?,
+            (None, None) => preset.nodes,
+        };
+        let networking = Networking {
+            type_: preset.type_.clone(),
+            nodes,
+            pods: claim.pods.unwrap_or(preset.pods),
+            services: claim.services.unwrap_or(preset.services),
+        };
+        networking.check()?;
+        Ok(networking)
+    }
+
+    /// The block of nodes' addresses that the cluster's name stands for, or the next one that no other cluster has. A cluster that
+    /// has none yet gives way to older ones.
+    fn free_block<K: Kind>(
+        &self,
+        length: u8,
+        request: &Request,
+        response: &mut Response,
+    ) -> Result<Cidr, Fatal> {
+        let range = self.presets.gardener.networking.nodes;
+        let mut taken = Vec::new();
+        let mut older = Vec::new();
+        // Each kind has a range of its own as shipped, but need not.
+        for (kind, others) in [
+            self.others::<ControlPlaneClusterSpec>(request, response),
+            self.others::<HypervisorClusterSpec>(request, response),
+            self.others::<StorageClusterSpec>(request, response),
+        ] {
+            for other in others {
+                match other.nodes() {
+                    Some(nodes) => taken.push(nodes),
+                    None if kind == K::KIND => older.push(other.metadata),
+                    None => {}
+                }
+            }
+        }
+        older.retain(|other| age(other) < age(self.metadata));
+        older.sort_by(|one, other| age(one).cmp(&age(other)));
+        for other in older {
+            taken.extend(free(range, length, other.claim_name(), &taken));
+        }
+        free(range, length, self.name(), &taken).ok_or_else(|| {
+            Fatal::new(format!(
+                "gardener.networking.nodes of the Composition's input, {range}, has no block of {length} bits left: widen it, or \
+                 name addresses in spec.network.nodes"
+            ))
+        })
+    }
+
+    /// The other clusters of a kind, as far as they can be read.
+    fn others<K: Kind>(
+        &self,
+        request: &Request,
+        response: &mut Response,
+    ) -> (&'static str, Vec<Other>) {
+        let key = format!("every {}", K::KIND);
+        let found = match request.required(&key) {
+            Required::Found(found) => found,
+            Required::Unresolved => &[],
+        };
+        let others = found
+            .iter()
+            .filter_map(|found| found.resource.as_ref()?.parse::<Other>().ok())
+            .filter(|other| other.metadata.uid != self.metadata.uid)
+            .collect();
+        response.require(
+            key,
+            Selector {
+                api_version: K::api_version(),
+                kind: kind::<K>(self.metadata.scope()),
+                namespace: None,
+                by: Match::Labels([].into()),
+            },
+        );
+        (K::KIND, others)
+    }
+}
+
+/// What sorts clusters by age, and those of one second by UID.
+fn age(metadata: &Metadata) -> (&str, &str) {
+    (&metadata.creation_timestamp, &metadata.uid)
+}
+
+/// The first free block from the one on that a name stands for.
+fn free(range: Cidr, length: u8, name: &str, taken: &[Cidr]) -> Option<Cidr> {
+    let blocks = (0..range.blocks(length).min(TRIES))
+        .map(|tried| range.block(length, hash(name).wrapping_add(tried)));
+    let mut free = blocks.filter(|block| !taken.iter().any(|taken| taken.overlaps(*block)));
+    free.next()
+}
+
+impl Networking {
+    /// What the claim's status says of it.
+    pub fn ranges(&self) -> Ranges {
+        Ranges {
+            nodes: Some(self.nodes),
+            pods: Some(self.pods),
+            services: Some(self.services),
+        }
+    }
+
+    /// Whether Gardener takes the ranges for a new Shoot
+    /// (gardener, pkg/utils/validation/cidr/disjoint.go).
+    ///
+    /// # Errors
+    /// It doesn't: the message has what to change.
+    fn check(&self) -> Result<(), Fatal> {
+        const CHANGE: &str = "which can't be changed later: name others in spec.network, or in gardener.networking of the \
+                              Composition's input";
+        let ranges = [
+            ("nodes", self.nodes),
+            ("pods", self.pods),
+            ("services", self.services),
+        ];
+        for (at, (one, range)) in ranges.iter().enumerate() {
+            if range.is_reserved() {
+                return Err(Fatal::new(format!(
+                    "addresses from 224.0.0.0 on are reserved, and {range} of the {one} has some, {CHANGE}"
+                )));
+            }
+            let others = &ranges[at + 1..];
+            if let Some((other, taken)) = others.iter().find(|(_, other)| other.overlaps(*range)) {
+                return Err(Fatal::new(format!(
+                    "addresses of the {one}, {range}, are also of the {other}, {taken}, {CHANGE}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is missing if there are too few addresses for all machines of these groups.
+    pub fn shortage(&self, workers: &[Worker]) -> Option<String> {
+        let machines: u64 = workers
+            .iter()
+            .map(|group| u64::from(group.maximum) + u64::from(group.max_surge.unwrap_or_default()))
+            .sum();
+        let nodes = self.nodes.size().saturating_sub(WITHOUT_NODES);
+        let pods = self.pods.blocks(PODS_OF_A_NODE);
+        [("nodes", self.nodes, nodes), ("pods", self.pods, pods)]
+            .into_iter()
+            .find(|(_, _, room)| *room < machines)
+            .map(|(what, range, room)| {
+                format!(
+                    "there are up to {machines} machines, and the addresses of the {what}, {range}, are enough for {room} nodes"
+                )
+            })
+    }
+}
