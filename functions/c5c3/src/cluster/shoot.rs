@@ -19,10 +19,12 @@ use crate::template::Template;
 use crate::transitions;
 
 mod networks;
+mod refused;
 mod running;
 mod versions;
 mod workers;
 
+use refused::explained;
 pub use running::Running;
 pub use workers::{BareMetal, LastSize, Workers, Zone, divided, last_size};
 
@@ -171,7 +173,7 @@ pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &
     }
     let operation = shoot.status.last_operation.as_ref();
     let (holds, reason, message) = match (&shoot.problem, operation) {
-        (Some(problem), _) => (false, Reason::NotApplied, problem.clone()),
+        (Some(problem), _) => (false, Reason::NotApplied, explained(problem)),
         (None, Some(operation)) if shoot.status.has_failed() => (
             false,
             Reason::Failed,

@@ -142,3 +142,24 @@ fn what_gardener_says_reaches_the_claim() {
         "Gardener stopped retrying: no machines left"
     );
 }
+
+#[test]
+fn version_that_no_cloud_profile_offers_is_said_with_what_to_change() {
+    let (mut call, _) = running("hv-pool-a");
+    let refusal = "cannot apply object: shoots.core.gardener.cloud \"hv-pool-a\" is forbidden: [spec.kubernetes.version: Invalid \
+                   value: \"1.99\": couldn't find a suitable version for 1.99]";
+    let shoot = call.observed.get_mut("shoot").unwrap();
+    shoot["status"]["conditions"][0] = json!({"type": "Synced", "status": "False", "reason": "ReconcileError", "message": refusal});
+    let outcome = call.run();
+    assert_eq!(
+        outcome.conditions["ShootReady"],
+        (
+            "False".to_owned(),
+            "NotApplied".to_owned(),
+            format!(
+                "{refusal} (no version that the CloudProfile offers: name another in spec.kubernetesVersion, or in kubernetesVersion \
+                 of the Composition's input)"
+            )
+        )
+    );
+}
