@@ -97,13 +97,13 @@ pub const CLUSTER: &[Need] = &[
     Need::Tool(Tool::KubeControllerManager),
 ];
 
-/// [`Garden::Oldest`](crate::Garden).
+/// What [`Garden::Oldest`](crate::Garden) needs.
 pub const OLDEST_GARDENER: &[Need] = &[Need::Tool(Tool::GardenerOldest)];
 
-/// [`Garden::Newest`](crate::Garden).
+/// What [`Garden::Newest`](crate::Garden) needs.
 pub const NEWEST_GARDENER: &[Need] = &[Need::Tool(Tool::GardenerNewest)];
 
-/// What checks Shoots without Gardener's API server.
+/// What validates Shoots without Gardener's API server.
 pub const SHOOTS: &[Need] = &[Need::Tool(Tool::ShootOldest), Need::Tool(Tool::ShootNewest)];
 
 /// A [`Lab`](crate::Lab) without Crossplane itself and without Gardener.

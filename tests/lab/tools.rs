@@ -42,11 +42,11 @@ pub enum Tool {
     ProviderKubernetes,
     /// The API server of the oldest Gardener that is supported, which serves Shoots.
     GardenerOldest,
-    /// That of the newest.
+    /// The API server of the newest.
     GardenerNewest,
-    /// Our own check of Shoots by the types of the oldest Gardener; see `tests/tools/gardener/shoot`.
+    /// Our own validator of Shoots, built with the oldest Gardener; see `tests/tools/gardener/shoot`.
     ShootOldest,
-    /// The same by those of the newest.
+    /// The same, built with the newest.
     ShootNewest,
     /// An OCI registry and its client.
     Crane,

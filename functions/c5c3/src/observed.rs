@@ -146,11 +146,14 @@ pub fn last_composed<M: DeserializeOwned>(
     Ok(object.map(|object| object.spec.for_provider.manifest))
 }
 
-/// The object that an Object has last seen in its cluster; none while it has seen none.
+/// The object as an Object has last observed it; none while it hasn't.
 ///
 /// # Errors
-/// What it has seen can't be read as such an object.
-pub fn last_seen<M: DeserializeOwned>(request: &Request, name: &str) -> Result<Option<M>, Fatal> {
+/// What was observed isn't such an object.
+pub fn last_observed<M: DeserializeOwned>(
+    request: &Request,
+    name: &str,
+) -> Result<Option<M>, Fatal> {
     #[derive(Deserialize)]
     #[serde(bound(deserialize = "M: DeserializeOwned"))]
     struct Object<M> {

@@ -48,7 +48,7 @@ impl Cidr {
             .map_or(0, |bits| 1 << bits)
     }
 
-    /// Whether any of its addresses is for multicast, or for nobody: those from 224.0.0.0 on.
+    /// Whether it includes multicast or reserved addresses, those from 224.0.0.0 on.
     pub fn is_reserved(self) -> bool {
         u64::from(self.first) + self.size() > u64::from(u32::from(Ipv4Addr::new(224, 0, 0, 0)))
     }
@@ -126,18 +126,17 @@ impl JsonSchema for Cidr {
 /// Ranges of a cluster's addresses. They can't be changed later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(extend("x-kubernetes-validations" = [rule::WHOLE_RANGES, rule::RESERVED_RANGES, rule::DISJOINT_RANGES]))]
 pub struct Ranges {
-    /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
+    /// Range of the nodes' addresses, for instance 10.180.0.0/20. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub nodes: Option<Cidr>,
-    /// Addresses of the pods. Without it the Composition's default.
+    /// Range of the pods' addresses, for instance 100.64.0.0/12. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub pods: Option<Cidr>,
-    /// Addresses of the services. Without it the Composition's default.
+    /// Range of the services' addresses, for instance 100.104.0.0/13. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub services: Option<Cidr>,

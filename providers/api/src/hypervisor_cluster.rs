@@ -17,7 +17,7 @@ use crate::{
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::MACHINE_POOL, rule::SHARED_BUT_DEDICATED, rule::RESERVE]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::IRONCORE, rule::SHARED_BUT_DEDICATED, rule::RESERVE]))]
 pub struct HypervisorClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -125,18 +125,17 @@ pub fn default_machine_class() -> String {
 /// Addresses of a pool, and how its nodes are wired.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[schemars(extend("x-kubernetes-validations" = [rule::WHOLE_RANGES, rule::RESERVED_RANGES, rule::DISJOINT_RANGES]))]
 pub struct Network {
-    /// Addresses of the nodes. No other cluster that a control plane uses may have them. Without it the Composition's
+    /// Range of the nodes' addresses, for instance 10.180.0.0/20. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub nodes: Option<Cidr>,
-    /// Addresses of the pods. Without it the Composition's default.
+    /// Range of the pods' addresses, for instance 100.64.0.0/12. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub pods: Option<Cidr>,
-    /// Addresses of the services. Without it the Composition's default.
+    /// Range of the services' addresses, for instance 100.104.0.0/13. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub services: Option<Cidr>,

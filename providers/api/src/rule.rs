@@ -36,41 +36,6 @@ pub(crate) const POOL_NAME: Rule =
 pub(crate) const NETWORK: Rule =
     Rule::immutable("a network can't be changed: make a new cluster with other addresses");
 
-/// A condition over `ranges`, each of the nodes', pods' and services' as its first address and its size.
-macro_rules! over_ranges {
-    ($condition:literal) => {
-        concat!(
-            "[((has(self.nodes) ? [self.nodes] : []) + (has(self.pods) ? [self.pods] : []) + (has(self.services) ? [self.services] : []))\
-             .map(range, range.split('/'))\
-             .map(range, range[0].split('.').map(octet, int(octet)) + [int(range[1])])\
-             .map(range, [((range[0] * 256 + range[1]) * 256 + range[2]) * 256 + range[3], [",
-            "4294967296, 2147483648, 1073741824, 536870912, 268435456, 134217728, 67108864, 33554432, 16777216, 8388608, \
-             4194304, 2097152, 1048576, 524288, 262144, 131072, 65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256, 128, \
-             64, 32, 16, 8, 4, 2, 1",
-            "][range[4]]])].all(ranges, ",
-            $condition,
-            ")"
-        )
-    };
-}
-
-pub(crate) const WHOLE_RANGES: Rule = Rule::new(
-    over_ranges!("ranges.all(range, range[0] % range[1] == 0)"),
-    "a range begins with another address than its first: write that, for instance 10.180.0.0/16",
-);
-
-pub(crate) const RESERVED_RANGES: Rule = Rule::new(
-    over_ranges!("ranges.all(range, range[0] + range[1] <= 3758096384)"),
-    "addresses from 224.0.0.0 on are reserved: choose lower ones",
-);
-
-pub(crate) const DISJOINT_RANGES: Rule = Rule::new(
-    over_ranges!(
-        "ranges.all(one, ranges.exists_one(other, one[0] < other[0] + other[1] && other[0] < one[0] + one[1]))"
-    ),
-    "nodes, pods and services share addresses: give each its own, since they can't be changed later",
-);
-
 pub(crate) const UNIQUE: Rule = Rule::new(
     "self.all(pool, self.exists_one(other, other == pool))",
     "a pool is named twice: name each pool once",
@@ -129,9 +94,9 @@ pub(crate) const MAX_WORKERS: Rule = Rule::new(
     "maxWorkers is below workers: raise maxWorkers or lower workers",
 );
 
-pub(crate) const MACHINE_POOL: Rule = Rule::new(
+pub(crate) const IRONCORE: Rule = Rule::new(
     "!has(oldSelf.ironcore) || (has(self.ironcore) && self.ironcore == oldSelf.ironcore)",
-    "ironcore can't be changed: make a new pool on the other machines and move the consumers",
+    "ironcore can't be changed: create a new pool on the other machines and move the consumers",
 );
 
 pub(crate) const SHARED_BUT_DEDICATED: Rule = Rule::new(

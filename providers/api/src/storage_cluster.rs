@@ -16,7 +16,7 @@ use crate::{
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::MACHINE_POOL, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::IRONCORE, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED]))]
 pub struct StorageClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(

@@ -1,5 +1,5 @@
-//! Every change of a cluster's claim and of its Composition's input, asked of Gardener: a Shoot that it refuses is refused with
-//! whatever else changed.
+//! Every change of a cluster's claim and of its Composition's input, checked by Gardener's validation, which rejects a whole update for
+//! one invalid field.
 
 use function_c5c3_fixtures::{Call, examples::POOLS, text};
 use lab::{Result, ensure, shoot_faults, shoot_faults_without_gates};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// A change of what a cluster is composed from.
 struct Change {
     name: &'static str,
-    /// Whether the Shoot of any pool changes with it. Else its machines and what they run stay.
+    /// Whether it changes the Shoot of at least one pool; else it changes none.
     acts: bool,
     apply: fn(&mut Call),
 }
@@ -100,7 +100,7 @@ struct Update {
 }
 
 impl Update {
-    fn is_one(&self) -> bool {
+    fn changes_spec(&self) -> bool {
         self.seen["spec"] != self.composed["spec"]
     }
 
@@ -111,7 +111,7 @@ impl Update {
     }
 }
 
-/// Fine when Gardener takes every update, and the changes that are to act do.
+/// Checks that Gardener accepts every update, and that each change alters a Shoot exactly where it should.
 pub fn are_taken() -> Result<()> {
     let mut updates = Vec::new();
     for change in CHANGES {
@@ -121,7 +121,7 @@ pub fn are_taken() -> Result<()> {
             .flatten()
             .collect();
         ensure!(
-            of_change.iter().any(Update::is_one) == change.acts,
+            of_change.iter().any(Update::changes_spec) == change.acts,
             "{}: whether a Shoot changes should be {}",
             change.name,
             change.acts
@@ -140,7 +140,7 @@ pub fn are_taken() -> Result<()> {
     Ok(())
 }
 
-/// Fine when a Gardener without feature gates takes the Shoots of pools whose machines it replaces, and no others.
+/// Checks that a Gardener without feature gates accepts only pools whose machines it replaces.
 pub fn gates_are_needed() -> Result<()> {
     for (strategy, is_taken) in [(Value::Null, false), (json!("AutoRollingUpdate"), true)] {
         let mut call = Call::of_pool("hv-pool-a");
@@ -157,7 +157,7 @@ pub fn gates_are_needed() -> Result<()> {
     Ok(())
 }
 
-/// What a change makes of a running pool; nothing where the function refuses it.
+/// The update that a change of a running pool causes; none where the function refuses the change.
 fn update(pool: &str, (state, is_pending): (&str, bool), change: &Change) -> Option<Update> {
     let mut call = running(pool, is_pending);
     let seen = seen(&mut call).clone();

@@ -43,11 +43,13 @@ impl<'a> Cluster<'a> {
                 "the name {name} is that of a provider configuration of the site; choose another name"
             )));
         }
+        let owner = Owner::of(metadata, request, SHOOT);
+        let running = Running::of(&owner, request)?;
         Ok(Cluster {
             metadata,
             presets,
-            owner: Owner::of(metadata, request, SHOOT),
-            running: Running::of(request)?,
+            owner,
+            running,
         })
     }
 

@@ -62,7 +62,7 @@ pub struct Wanted<'a> {
 }
 
 impl Cluster<'_> {
-    /// Wants the Shoot. Beside what is known of it are notes of what the claim doesn't get.
+    /// Composes the Shoot. Returns its observed state, and a message for each field of the claim that has no effect, or none yet.
     pub fn shoot(
         &self,
         wanted: Wanted<'_>,
@@ -86,10 +86,12 @@ impl Cluster<'_> {
             .running
             .notes(wanted.kubernetes_version, wanted.highly_available);
         match wanted.networking.shortage(&workers) {
-            Some(shortage) if self.running.exists() => notes.push(shortage),
+            Some(shortage) if self.running.exists() => notes.push(format!(
+                "{shortage}: lower the number of machines, or create a cluster with larger ranges"
+            )),
             Some(shortage) => {
                 return Err(Fatal::new(format!(
-                    "{shortage}: name larger ranges in spec.network, which can't be changed later, or fewer machines"
+                    "{shortage}: set larger ranges in spec.network, which can't be changed later, or fewer machines"
                 )));
             }
             None => {}
@@ -145,27 +147,27 @@ impl Cluster<'_> {
 }
 
 impl GardenerPreset {
-    /// The credentials that a Shoot of a version names. Where Gardener has to raise a cluster to Kubernetes 1.34, it puts a
-    /// CredentialsBinding in the place of a SecretBinding.
-    fn credentials(&self, version: &str, seen: Option<&String>) -> Result<Credentials, Fatal> {
-        let binding = self.credentials_binding.as_ref().or(seen);
+    /// The credentials of a Shoot of this version. Where Gardener itself upgrades a cluster to Kubernetes 1.34, it replaces the
+    /// SecretBinding with a CredentialsBinding.
+    fn credentials(&self, version: &str, observed: Option<&String>) -> Result<Credentials, Fatal> {
+        let binding = self.credentials_binding.as_ref().or(observed);
         match (binding, &self.secret_binding) {
             (Some(binding), _) => Ok(Credentials::CredentialsBindingName(binding.clone())),
-            (None, Some(_)) if versions::minor(version) >= Some(WITHOUT_SECRET_BINDINGS) => {
+            (None, Some(_)) if versions::major_minor(version) >= Some(WITHOUT_SECRET_BINDINGS) => {
                 Err(Fatal::new(format!(
-                    "the cluster gets Kubernetes {version}, for which Gardener takes no SecretBinding: create a CredentialsBinding and \
-                 name it in gardener.credentialsBinding of the Composition's input"
+                    "Gardener doesn't accept a SecretBinding for Kubernetes {version}: create a CredentialsBinding and set gardener.credentialsBinding \
+                     of the Composition's input to its name"
                 )))
             }
             (None, Some(binding)) => Ok(Credentials::SecretBindingName(binding.clone())),
             (None, None) => Err(Fatal::new(
-                "the Composition's input names no credentials: put a CredentialsBinding into gardener.credentialsBinding",
+                "the Composition's input names no credentials: set gardener.credentialsBinding to the name of a CredentialsBinding",
             )),
         }
     }
 }
 
-/// Says how the Shoot is, as the claim's owner sees it, and, once it is created, what the claim doesn't get of it.
+/// Sets `ShootReady`. Its message has the notes while the Shoot is up.
 pub fn condition(shoot: &Observation<ShootStatus>, notes: &[String], response: &mut Response) {
     if !shoot.exists {
         transitions::await_turn(response, "ShootReady", "it is being created");

@@ -6,33 +6,20 @@ use c5c3_api::{
 use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
 use serde::Deserialize;
 
-use super::SHOOT;
 use crate::cluster::Cluster;
 use crate::composite::Metadata;
 use crate::manifest::gardener::{Networking, Worker};
 use crate::names::hash;
-use crate::observed::{last_composed, last_seen};
 use crate::pools::kind;
 
-/// Length of the prefix of the pods of one node, as Gardener's kube-controller-manager divides their range.
-const PODS_OF_A_NODE: u8 = 24;
+/// Prefix length of each node's range of pods, which is Gardener's default.
+const NODE_POD_PREFIX: u8 = 24;
 
-/// Addresses that no node has: the network's own, broadcast, the gateway, and two for what infrastructures run in a network.
-const WITHOUT_NODES: u64 = 5;
+/// Addresses of the nodes' range that no node gets: network, broadcast, gateway, and two for the infrastructure.
+const RESERVED_NODE_ADDRESSES: u64 = 5;
 
-/// How many blocks are tried for a cluster. A site has fewer clusters of a kind.
+/// The most blocks that are tried, which bounds the time of one reconcile.
 const TRIES: u64 = 4096;
-
-/// A Shoot, as far as its addresses go.
-#[derive(Deserialize)]
-struct Shoot {
-    spec: Spec,
-}
-
-#[derive(Deserialize)]
-struct Spec {
-    networking: Networking,
-}
 
 /// Another cluster.
 #[derive(Deserialize)]
@@ -62,17 +49,15 @@ impl Cluster<'_> {
     /// The addresses of a cluster: those of its Shoot; else the claim's, and the Composition's.
     ///
     /// # Errors
-    /// The observed Shoot isn't one, or no new one can have these addresses.
+    /// A new Shoot can't have these addresses.
     pub fn networking<K: Kind>(
         &self,
         claim: Ranges,
         request: &Request,
         response: &mut Response,
     ) -> Result<Networking, Fatal> {
-        let seen: Option<Shoot> = last_seen(request, SHOOT).ok().flatten();
-        let shoot = seen.map_or_else(|| last_composed(request, SHOOT), |seen| Ok(Some(seen)))?;
-        if let Some(shoot) = shoot {
-            return Ok(shoot.spec.networking);
+        if let Some(networking) = self.running.networking() {
+            return Ok(networking.clone());
         }
         let gardener = &self.presets.gardener;
         let preset = &gardener.networking;
@@ -123,8 +108,8 @@ impl Cluster<'_> {
         }
         free(range, length, self.name(), &taken).ok_or_else(|| {
             Fatal::new(format!(
-                "gardener.networking.nodes of the Composition's input, {range}, has no block of {length} bits left: widen it, or \
-                 name addresses in spec.network.nodes"
+                "gardener.networking.nodes of the Composition's input, {range}, has no free /{length} block: set a larger range there or \
+                 a longer prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
             ))
         })
     }
@@ -181,14 +166,14 @@ impl Networking {
         }
     }
 
-    /// Whether Gardener takes the ranges for a new Shoot
-    /// (gardener, pkg/utils/validation/cidr/disjoint.go).
+    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). The API server can't
+    /// check it earlier: this arithmetic exceeds the budget of rules in CEL more than a hundredfold.
     ///
     /// # Errors
-    /// It doesn't: the message has what to change.
+    /// Ranges overlap or are reserved.
     fn check(&self) -> Result<(), Fatal> {
-        const CHANGE: &str = "which can't be changed later: name others in spec.network, or in gardener.networking of the \
-                              Composition's input";
+        const CHANGE: &str = "set others in spec.network, or in gardener.networking of the Composition's input; they can't be changed \
+                              later";
         let ranges = [
             ("nodes", self.nodes),
             ("pods", self.pods),
@@ -197,33 +182,33 @@ impl Networking {
         for (at, (one, range)) in ranges.iter().enumerate() {
             if range.is_reserved() {
                 return Err(Fatal::new(format!(
-                    "addresses from 224.0.0.0 on are reserved, and {range} of the {one} has some, {CHANGE}"
+                    "the range {range} of the {one} includes reserved addresses, those from 224.0.0.0 on: {CHANGE}"
                 )));
             }
             let others = &ranges[at + 1..];
             if let Some((other, taken)) = others.iter().find(|(_, other)| other.overlaps(*range)) {
                 return Err(Fatal::new(format!(
-                    "addresses of the {one}, {range}, are also of the {other}, {taken}, {CHANGE}"
+                    "the range {range} of the {one} overlaps {taken} of the {other}: {CHANGE}"
                 )));
             }
         }
         Ok(())
     }
 
-    /// What is missing if there are too few addresses for all machines of these groups.
+    /// Says which range is too small for the most machines of these groups, if one is.
     pub fn shortage(&self, workers: &[Worker]) -> Option<String> {
         let machines: u64 = workers
             .iter()
             .map(|group| u64::from(group.maximum) + u64::from(group.max_surge.unwrap_or_default()))
             .sum();
-        let nodes = self.nodes.size().saturating_sub(WITHOUT_NODES);
-        let pods = self.pods.blocks(PODS_OF_A_NODE);
+        let nodes = self.nodes.size().saturating_sub(RESERVED_NODE_ADDRESSES);
+        let pods = self.pods.blocks(NODE_POD_PREFIX);
         [("nodes", self.nodes, nodes), ("pods", self.pods, pods)]
             .into_iter()
-            .find(|(_, _, room)| *room < machines)
-            .map(|(what, range, room)| {
+            .find(|(_, _, capacity)| *capacity < machines)
+            .map(|(what, range, capacity)| {
                 format!(
-                    "there are up to {machines} machines, and the addresses of the {what}, {range}, are enough for {room} nodes"
+                    "the cluster may have {machines} machines, and its range {range} of the {what} is enough for {capacity}"
                 )
             })
     }

@@ -1,36 +1,36 @@
-//! What Gardener refuses because its CloudProfile doesn't have it, and which setting to change.
+//! Explains why Gardener refuses a Shoot whose settings its CloudProfile doesn't offer.
 
 /// Where Gardener finds a fault (gardener, plugin/pkg/shoot), and what to change.
 const SETTINGS: [(&str, &str); 6] = [
     (
         "spec.kubernetes.version: ",
-        "no version that the CloudProfile offers: name another in spec.kubernetesVersion, or in kubernetesVersion of the \
-         Composition's input",
+        "the CloudProfile doesn't offer this version of Kubernetes: set spec.kubernetesVersion of the claim, or kubernetesVersion of \
+         the Composition's input, to one that it offers, with its patch version",
     ),
     (
         "spec.region: ",
-        "no region of the CloudProfile: make a cluster in another one, or add the region there",
+        "the CloudProfile doesn't have this region: add it there, or create the cluster in a region that it has",
     ),
     (
         ".zones[",
-        "no zone of the CloudProfile: correct gardener.zones of the Composition's input",
+        "the CloudProfile doesn't have this zone: correct gardener.zones of the Composition's input",
     ),
     (
         ".machine.type: ",
-        "no machine type of the CloudProfile: correct the claim's machine type or class, or gardener.systemMachines of the \
+        "the CloudProfile doesn't offer this machine type: correct the claim's machine type or class, or gardener.systemMachines of the \
          Composition's input",
     ),
     (
         ".machine.image",
-        "no image of the CloudProfile: correct gardener.machineImage of the Composition's input",
+        "the CloudProfile doesn't offer this image: correct gardener.machineImage of the Composition's input",
     ),
     (
         ".volume.type: ",
-        "no volume type of the CloudProfile: correct gardener.volume of the Composition's input",
+        "the CloudProfile doesn't offer this volume type: correct gardener.volume of the Composition's input",
     ),
 ];
 
-/// Gardener's words, with the setting to change after them where it is known.
+/// Gardener's message, followed by the setting to change where it is known.
 pub fn explained(problem: &str) -> String {
     let setting = SETTINGS.iter().find(|(field, _)| {
         let faults = problem.match_indices(field);
@@ -63,7 +63,7 @@ mod tests {
             ),
             (
                 "spec.region: Unsupported value: \"mars\": supported values: \"eu-de-1\"",
-                "add the region",
+                "add it there",
             ),
             (
                 "spec.provider.workers[0].zones[1]: Unsupported value: \"b\": supported values: \"a\"",

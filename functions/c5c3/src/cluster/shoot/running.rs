@@ -1,4 +1,4 @@
-//! What a Shoot runs by now, and what that leaves to ask for: Gardener raises versions by itself and goes back to none.
+//! The observed state of a Shoot, and how it limits the desired one: Gardener upgrades versions by itself and never downgrades them.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::SHOOT;
-use super::versions::{compared, minor, newest, step};
-use crate::manifest::gardener::{MachineImage, ShootStatus, Worker};
-use crate::observed::{last_composed, last_seen};
+use super::versions::{compare, major_minor, newer, next_step};
+use crate::manifest::gardener::{MachineImage, Networking, ShootStatus, Worker};
+use crate::observed::last_observed;
+use crate::ownership::Owner;
 
-/// What a Shoot runs, as its Object has seen it last; while it hasn't, as it was composed last. Nothing for a new one.
+/// The annotation `gardener.cloud/operation` with which a person has Gardener accept changes during an update in place.
+const FORCE: &str = "force-in-place-update";
+
+/// A Shoot as its Object last observed it. Empty for a new cluster.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Running {
@@ -22,8 +26,18 @@ pub struct Running {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
+#[serde(rename_all = "camelCase")]
 struct Metadata {
     generation: Option<i64>,
+    deletion_timestamp: Option<String>,
+    annotations: Annotations,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "gardener.cloud/operation")]
+    operation: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,6 +45,7 @@ struct Metadata {
 struct Spec {
     kubernetes: Kubernetes,
     credentials_binding_name: Option<String>,
+    networking: Option<Networking>,
     control_plane: ControlPlane,
     provider: Provider,
 }
@@ -54,44 +69,51 @@ struct Provider {
 }
 
 impl Running {
-    /// What the observed Shoot runs.
+    /// The Shoot of this owner. Another's, or one that is being deleted, says nothing of the one to create.
     ///
     /// # Errors
     /// What was observed isn't a Shoot.
-    pub fn of(request: &Request) -> Result<Self, Fatal> {
-        let seen = last_seen(request, SHOOT)?;
-        let running = seen.map_or_else(|| last_composed(request, SHOOT), |seen| Ok(Some(seen)))?;
-        Ok(running.unwrap_or_default())
+    pub fn of(owner: &Owner, request: &Request) -> Result<Self, Fatal> {
+        if !owner.owns_root() {
+            return Ok(Self::default());
+        }
+        let observed: Option<Self> = last_observed(request, SHOOT)?;
+        let stays = observed.filter(|shoot| shoot.metadata.deletion_timestamp.is_none());
+        Ok(stays.unwrap_or_default())
     }
 
-    /// The version of Kubernetes to ask for where a claim names one: of a new cluster the default's without. What runs is never
-    /// lowered, nor raised because the default was. Gardener refuses to skip a minor version, and every version while machines
-    /// wait for an update in place.
+    /// The Shoot's addresses, which can't be changed.
+    pub fn networking(&self) -> Option<&Networking> {
+        self.spec.networking.as_ref()
+    }
+
+    /// The desired version of Kubernetes. A new cluster gets `wanted`, else `default`. A running one is never downgraded, ignores
+    /// `default`, and is upgraded one minor version at a time, since Gardener refuses to skip one. It keeps its version while updates
+    /// in place are pending.
     pub fn kubernetes(&self, wanted: Option<&String>, default: &str) -> String {
         let Some(running) = &self.spec.kubernetes.version else {
             return wanted.map_or(default, String::as_str).to_owned();
         };
         let wanted = wanted.unwrap_or(running);
-        let next = newest(&step(wanted, running), running);
-        let raises_minor = minor(&next) > minor(running);
-        if self.pending().next().is_some() || raises_minor && !self.is_settled() {
+        let next = newer(&next_step(wanted, running), running);
+        if self.pending().next().is_some() || self.waits_for(&next, running) {
             running.clone()
         } else {
             next
         }
     }
 
-    /// What a claim doesn't get of what it asks for, or not yet, and why.
+    /// A message for each field of the claim that has no effect, or none yet.
     pub fn notes(&self, kubernetes: Option<&String>, highly_available: bool) -> Vec<String> {
         [
             kubernetes.and_then(|wanted| self.version_note(wanted)),
             (self.is_highly_available() && !highly_available).then(|| {
-                "the cluster stays highly available: Gardener can't change that".to_owned()
+                "the cluster stays highly available, since Gardener can't disable that: set highAvailability to true".to_owned()
             }),
-            self.pending_note(),
         ]
         .into_iter()
         .flatten()
+        .chain(self.pending_notes())
         .collect()
     }
 
@@ -102,68 +124,91 @@ impl Running {
 
     fn version_note(&self, wanted: &str) -> Option<String> {
         let running = self.spec.kubernetes.version.as_ref()?;
-        match compared(running, wanted)? {
+        match compare(running, wanted)? {
+            Ordering::Less if self.waits_for(wanted, running) => Some(format!(
+                "Kubernetes is to be upgraded from {running} to {wanted} once Gardener's present operation has succeeded"
+            )),
             Ordering::Less => {
-                let by_steps = step(wanted, running) != wanted;
+                let by_steps = next_step(wanted, running) != wanted;
                 let how = if by_steps {
-                    ", one minor version after the other"
+                    ", one minor version at a time"
                 } else {
                     ""
                 };
                 Some(format!(
-                    "the cluster is at Kubernetes {running} on its way to {wanted}{how}"
+                    "Kubernetes is being upgraded from {running} to {wanted}{how}"
                 ))
             }
             Ordering::Equal => None,
             Ordering::Greater => Some(format!(
-                "the cluster stays at Kubernetes {running}: Gardener can't go back to {wanted}"
+                "the cluster stays at Kubernetes {running}, since Gardener can't downgrade it to {wanted}: set kubernetesVersion to {running} \
+                 or newer"
             )),
         }
     }
 
-    fn pending_note(&self) -> Option<String> {
-        let pending: Vec<&str> = self.pending().collect();
-        (!pending.is_empty()).then(|| {
+    fn pending_notes(&self) -> impl Iterator<Item = String> {
+        let pending = &self.status.in_place_updates.pending_worker_updates;
+        [
+            (&pending.auto_in_place_update, ""),
+            (
+                &pending.manual_in_place_update,
+                ": drain their nodes and label them node.machine.sapcloud.io/selected-for-update=true",
+            ),
+        ]
+        .into_iter()
+        .filter(|(groups, _)| !groups.is_empty() && self.pending().next().is_some())
+        .map(|(groups, how)| {
             format!(
-                "machines of {} wait for an update in place: until each has had it, Gardener changes neither their number nor \
-                 what they run",
-                pending.join(", ")
+                "updates in place of the machines of {} are pending, and Gardener changes neither their number nor what they run until \
+                 all are updated{how}",
+                groups.join(", ")
             )
         })
     }
 
-    /// Whether the cluster's own control plane survives the loss of a zone. Gardener can't change that of a cluster that does.
+    /// Whether the cluster's own control plane tolerates the failure of a zone. Gardener can't disable that.
     pub fn is_highly_available(&self) -> bool {
         self.spec.control_plane.high_availability.is_some()
     }
 
-    /// The CredentialsBinding that Gardener has put in the place of a SecretBinding.
+    /// The Shoot's CredentialsBinding. Gardener sets one by itself where it upgrades a Shoot with a SecretBinding to Kubernetes 1.34.
     pub fn credentials_binding(&self) -> Option<&String> {
         self.spec.credentials_binding_name.as_ref()
     }
 
-    /// The operating system to ask for on a group of machines where one is wanted. Machines that are `kept` stay with theirs, in
-    /// newer versions of it.
-    pub fn image(&self, group: &str, wanted: &MachineImage, kept: bool) -> MachineImage {
+    /// The desired image of a machine group. Its version is never lowered; a group that is `kept` keeps the image's name as well.
+    /// Where Gardener updates images by itself, `is_auto`, the version is left to it once the group exists.
+    pub fn image(
+        &self,
+        group: &str,
+        wanted: &MachineImage,
+        kept: bool,
+        is_auto: bool,
+    ) -> MachineImage {
         let running: Option<MachineImage> = self
             .group(group)
             .and_then(|group| MachineImage::deserialize(&group["machine"]["image"]).ok());
         match running {
             Some(running) if running.name == wanted.name => MachineImage {
                 name: running.name,
-                version: wanted.version.as_ref().map(|version| {
-                    let running = running.version.as_deref();
-                    running.map_or_else(|| version.clone(), |running| newest(version, running))
-                }),
+                version: wanted
+                    .version
+                    .as_ref()
+                    .filter(|_| kept || !is_auto)
+                    .map(|version| {
+                        let running = running.version.as_deref();
+                        running.map_or_else(|| version.clone(), |running| newer(version, running))
+                    }),
             },
             Some(running) if kept => running,
             _ => wanted.clone(),
         }
     }
 
-    /// The groups of machines that Gardener accepts where some are wanted. It changes none that waits for an update in place
-    /// (gardener, pkg/api/core/validation/shoot.go, `ValidateInPlaceUpdates`), so all groups stay meanwhile: one may have to run
-    /// what another will once it is changed.
+    /// The machine groups that Gardener accepts. A group with a pending update in place keeps its observed spec
+    /// (gardener, pkg/api/core/validation/shoot.go, `ValidateInPlaceUpdates`). Until all updates have finished, no group is removed,
+    /// because its pods may have nowhere else to run.
     ///
     /// # Errors
     /// An observed group isn't one.
@@ -174,8 +219,10 @@ impl Running {
                 .iter_mut()
                 .find(|worker| group["name"] == *worker.name)
             {
-                Some(worker) if pending.contains(&worker.name.as_str()) => *worker = seen(group)?,
-                None if !pending.is_empty() => wanted.push(seen(group)?),
+                Some(worker) if pending.contains(&worker.name.as_str()) => {
+                    *worker = observed(group)?
+                }
+                None if !pending.is_empty() => wanted.push(observed(group)?),
                 _ => {}
             }
         }
@@ -189,14 +236,21 @@ impl Running {
 
     /// The groups of machines that wait for an update in place.
     fn pending(&self) -> impl Iterator<Item = &str> {
+        let is_forced = self.metadata.annotations.operation.as_deref() == Some(FORCE);
         let pending = &self.status.in_place_updates.pending_worker_updates;
         let groups = pending.auto_in_place_update.iter();
         groups
             .chain(&pending.manual_in_place_update)
+            .filter(move |_| !is_forced)
             .map(String::as_str)
     }
 
-    /// Whether Gardener has done all that it was asked for.
+    /// Whether an upgrade to another minor version has to wait for what Gardener does.
+    fn waits_for(&self, version: &str, running: &str) -> bool {
+        major_minor(version) > major_minor(running) && !self.is_settled()
+    }
+
+    /// Whether Gardener has reconciled the present spec successfully.
     fn is_settled(&self) -> bool {
         let operation = self.status.last_operation.as_ref();
         self.metadata.generation == self.status.observed_generation
@@ -204,12 +258,12 @@ impl Running {
     }
 }
 
-/// A group of machines as Gardener has it.
-fn seen(group: &Value) -> Result<Worker, Fatal> {
-    let mut seen = Worker::deserialize(group)
+/// A machine group as it was observed.
+fn observed(group: &Value) -> Result<Worker, Fatal> {
+    let mut observed = Worker::deserialize(group)
         .map_err(|error| Fatal::new(format!("{SHOOT}: its machines: {error}")))?;
-    if let Some(config) = seen.provider_config.as_mut() {
+    if let Some(config) = observed.provider_config.as_mut() {
         config.sort_all_objects();
     }
-    Ok(seen)
+    Ok(observed)
 }

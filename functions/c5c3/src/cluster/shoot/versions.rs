@@ -2,17 +2,17 @@
 
 use std::cmp::Ordering;
 
-/// How two versions compare as far as both say; nothing where one isn't made of numbers.
-pub fn compared(left: &str, right: &str) -> Option<Ordering> {
+/// Compares the components that both versions have; `None` where one isn't numeric.
+pub fn compare(left: &str, right: &str) -> Option<Ordering> {
     let (left, right) = (numbers(left)?, numbers(right)?);
     let common = left.len().min(right.len());
     Some(left[..common].cmp(&right[..common]))
 }
 
-/// The newer of two versions; of two that don't differ as far as both say, the one that says more.
-pub fn newest(wanted: &str, running: &str) -> String {
+/// The newer version, or the more specific one where they are equal as far as both go.
+pub fn newer(wanted: &str, running: &str) -> String {
     let says_more = || running.split('.').count() > wanted.split('.').count();
-    let is_newer = match compared(running, wanted) {
+    let is_newer = match compare(running, wanted) {
         Some(Ordering::Greater) => true,
         Some(Ordering::Equal) => says_more(),
         Some(Ordering::Less) | None => false,
@@ -20,9 +20,9 @@ pub fn newest(wanted: &str, running: &str) -> String {
     if is_newer { running } else { wanted }.to_owned()
 }
 
-/// The next version on the way to a wanted one: the next minor one where it is further away.
-pub fn step(wanted: &str, running: &str) -> String {
-    match (minor(wanted), minor(running)) {
+/// `wanted`, or the next minor version where `wanted` is more than one ahead.
+pub fn next_step(wanted: &str, running: &str) -> String {
+    match (major_minor(wanted), major_minor(running)) {
         (Some((major, goal)), Some((same, minor))) if major == same && goal > minor + 1 => {
             format!("{major}.{}", minor + 1)
         }
@@ -31,7 +31,7 @@ pub fn step(wanted: &str, running: &str) -> String {
 }
 
 /// The major and the minor version.
-pub fn minor(version: &str) -> Option<(u64, u64)> {
+pub fn major_minor(version: &str) -> Option<(u64, u64)> {
     match numbers(version)?[..] {
         [major, minor, ..] => Some((major, minor)),
         _ => None,
@@ -44,11 +44,11 @@ fn numbers(version: &str) -> Option<Vec<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{newest, step};
+    use super::{newer, next_step};
 
     #[test]
     fn version_is_never_lowered() {
-        for (wanted, running, newer) in [
+        for (wanted, running, expected) in [
             ("1.33", "1.33.4", "1.33.4"),
             ("1.33.4", "1.33", "1.33.4"),
             ("1.33", "1.34.1", "1.34.1"),
@@ -58,7 +58,7 @@ mod tests {
             ("rolling", "1877.0.0", "rolling"),
             ("1.33", "rolling", "1.33"),
         ] {
-            assert_eq!(newest(wanted, running), newer, "{wanted} {running}");
+            assert_eq!(newer(wanted, running), expected, "{wanted} {running}");
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
             ("1.33", "1.35.7", "1.33"),
             ("2.5", "1.35.7", "2.5"),
         ] {
-            assert_eq!(step(wanted, running), next, "{wanted} {running}");
+            assert_eq!(next_step(wanted, running), next, "{wanted} {running}");
         }
     }
 }

@@ -183,7 +183,11 @@ impl Cluster<'_> {
                     machine_health_timeout: Some(A_YEAR.to_owned()),
                 });
             let image = gardener.machine_image.as_ref();
-            let image = image.map(|image| self.running.image(&group.name, image, wanted.keeps()));
+            let is_auto = gardener.maintenance.auto_update.machine_image_version;
+            let image = image.map(|image| {
+                let running = &self.running;
+                running.image(&group.name, image, wanted.keeps(), is_auto)
+            });
             // Other machines would come in the place of those that keep servers or disks.
             let (machine, volume) = if wanted.keeps() {
                 (group.machine.type_, group.volume)

@@ -6,16 +6,7 @@ use super::*;
 
 #[test]
 fn clusters_have_node_addresses_of_their_own() {
-    let files = [
-        "control-plane",
-        "hv-pool-a",
-        "hv-pool-b",
-        "hv-pool-compliance",
-        "st-pool-a",
-        "st-pool-b",
-        "st-pool-encrypted",
-    ];
-    let nodes = files.map(|file| text(&pool(file).run().status, "/network/nodes"));
+    let nodes = examples::POOLS.map(|file| text(&pool(file).run().status, "/network/nodes"));
     assert_eq!(
         nodes,
         [
@@ -117,8 +108,8 @@ fn younger_of_two_clusters_with_one_block_gets_the_next() {
             .fatal
             .as_deref(),
         Some(
-            "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no block of 20 bits left: widen it, or name \
-             addresses in spec.network.nodes"
+            "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no free /20 block: set a larger range there or a longer \
+             prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
         )
     );
     let two = "10.128.0.0/19";
@@ -139,7 +130,7 @@ fn younger_of_two_clusters_with_one_block_gets_the_next() {
 }
 
 #[test]
-fn created_cluster_keeps_its_block_and_asks_for_no_others() {
+fn created_cluster_keeps_its_block_and_requires_no_other_clusters() {
     let (mut call, before) = running("hv-pool-a");
     let own = text(&before.status, "/network/nodes");
     call = call.with([like(
@@ -156,7 +147,7 @@ fn created_cluster_keeps_its_block_and_asks_for_no_others() {
         asked.keys()
     );
 
-    // What Gardener has counts, not what an Object that was made anew would ask for.
+    // The observed Shoot's range wins over that of a recreated Object.
     let shoot = call.observed.get_mut("shoot").unwrap();
     shoot["status"]["atProvider"]["manifest"]["spec"]["networking"]["nodes"] =
         json!("10.99.0.0/16");
@@ -165,13 +156,13 @@ fn created_cluster_keeps_its_block_and_asks_for_no_others() {
 
 #[rstest]
 #[case::pods(json!({"pods": "10.0.0.0/8"}),
-    "addresses of the nodes, 10.180.160.0/20, are also of the pods, 10.0.0.0/8")]
+    "the range 10.180.160.0/20 of the nodes overlaps 10.0.0.0/8 of the pods")]
 #[case::preset_pods(json!({"nodes": "100.64.0.0/16"}),
-    "addresses of the nodes, 100.64.0.0/16, are also of the pods, 100.64.0.0/12")]
+    "the range 100.64.0.0/16 of the nodes overlaps 100.64.0.0/12 of the pods")]
 #[case::services(json!({"services": "100.64.0.0/20"}),
-    "addresses of the pods, 100.64.0.0/12, are also of the services, 100.64.0.0/20")]
+    "the range 100.64.0.0/12 of the pods overlaps 100.64.0.0/20 of the services")]
 #[case::reserved(json!({"pods": "240.0.0.0/8"}),
-    "addresses from 224.0.0.0 on are reserved, and 240.0.0.0/8 of the pods has some")]
+    "the range 240.0.0.0/8 of the pods includes reserved addresses, those from 224.0.0.0 on")]
 fn ranges_that_gardener_refuses_are_refused(#[case] network: Value, #[case] problem: &str) {
     let mut call = pool("hv-pool-a");
     call.composite["spec"]["network"] = network;
@@ -179,31 +170,33 @@ fn ranges_that_gardener_refuses_are_refused(#[case] network: Value, #[case] prob
     assert_eq!(
         outcome.fatal,
         Some(format!(
-            "{problem}, which can't be changed later: name others in spec.network, or in gardener.networking of the Composition's \
-             input"
+            "{problem}: set others in spec.network, or in gardener.networking of the Composition's input; they can't be changed later"
         ))
     );
 }
 
 #[rstest]
 // 100 hypervisors, and 3 machines of the system of which one is added in an update.
-#[case::nodes(json!({"nodes": "10.20.0.0/26"}), "nodes, 10.20.0.0/26, are enough for 59 nodes")]
-#[case::pods(json!({"pods": "100.64.0.0/18"}), "pods, 100.64.0.0/18, are enough for 64 nodes")]
-#[case::no_pods(json!({"pods": "100.64.0.0/25"}), "pods, 100.64.0.0/25, are enough for 0 nodes")]
-fn cluster_without_room_for_its_machines_is_refused(#[case] network: Value, #[case] room: &str) {
+#[case::nodes(json!({"nodes": "10.20.0.0/26"}), "10.20.0.0/26 of the nodes is enough for 59")]
+#[case::pods(json!({"pods": "100.64.0.0/18"}), "100.64.0.0/18 of the pods is enough for 64")]
+#[case::no_pods(json!({"pods": "100.64.0.0/25"}), "100.64.0.0/25 of the pods is enough for 0")]
+fn cluster_with_too_few_addresses_for_its_machines_is_refused(
+    #[case] network: Value,
+    #[case] range: &str,
+) {
     let mut call = pool("hv-pool-a");
     call.composite["spec"]["network"] = network;
     assert_eq!(
         call.run().fatal,
         Some(format!(
-            "there are up to 104 machines, and the addresses of the {room}: name larger ranges in spec.network, which can't be \
-             changed later, or fewer machines"
+            "the cluster may have 104 machines, and its range {range}: set larger ranges in spec.network, which can't be changed later, or \
+             fewer machines"
         ))
     );
 }
 
 #[test]
-fn cluster_that_outgrows_its_addresses_is_told() {
+fn cluster_that_outgrows_its_ranges_reports_it() {
     let mut call = pool("hv-pool-a");
     call.composite["spec"]["network"] = json!({"pods": "100.64.0.0/17"});
     let (mut call, before) = call.running();
@@ -213,6 +206,7 @@ fn cluster_that_outgrows_its_addresses_is_told() {
     assert_eq!(outcome.fatal, None);
     assert_eq!(
         outcome.conditions["ShootReady"].2,
-        "there are up to 204 machines, and the addresses of the pods, 100.64.0.0/17, are enough for 128 nodes"
+        "the cluster may have 204 machines, and its range 100.64.0.0/17 of the pods is enough for 128: lower the number of machines, or \
+         create a cluster with larger ranges"
     );
 }

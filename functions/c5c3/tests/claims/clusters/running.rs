@@ -50,23 +50,19 @@ fn note(outcome: &Outcome) -> (&str, &str) {
 #[case::older(
     "1.35.4",
     "1.36.2",
-    "the cluster stays at Kubernetes 1.36.2: Gardener can't go back to 1.35.4"
+    "the cluster stays at Kubernetes 1.36.2, since Gardener can't downgrade it to 1.35.4: set kubernetesVersion to 1.36.2 or newer"
 )]
 #[case::same("1.36", "1.36.2", "")]
 #[case::patch(
     "1.36.5",
     "1.36.5",
-    "the cluster is at Kubernetes 1.36.2 on its way to 1.36.5"
+    "Kubernetes is being upgraded from 1.36.2 to 1.36.5"
 )]
-#[case::next(
-    "1.37",
-    "1.37",
-    "the cluster is at Kubernetes 1.36.2 on its way to 1.37"
-)]
+#[case::next("1.37", "1.37", "Kubernetes is being upgraded from 1.36.2 to 1.37")]
 #[case::far(
     "1.39",
     "1.37",
-    "the cluster is at Kubernetes 1.36.2 on its way to 1.39, one minor version after the other"
+    "Kubernetes is being upgraded from 1.36.2 to 1.39, one minor version at a time"
 )]
 fn claim_gets_the_next_version_on_the_way_to_its_own(
     #[case] wanted: &str,
@@ -94,6 +90,10 @@ fn next_minor_version_waits_for_what_gardener_does(#[case] status: Value) {
     let version =
         |call: &Call| call.run().manifest("shoot")["spec"]["kubernetes"]["version"].clone();
     assert_eq!(version(&call), "1.36.2");
+    assert_eq!(
+        note(&call.run()).1,
+        "Kubernetes is to be upgraded from 1.36.2 to 1.37 once Gardener's present operation has succeeded"
+    );
     call.composite["spec"]["kubernetesVersion"] = json!("1.36.9");
     assert_eq!(version(&call), "1.36.9");
 }
@@ -105,10 +105,6 @@ fn newer_default_version_is_for_new_clusters_alone() {
     assert_eq!(call.composite["spec"]["kubernetesVersion"], Value::Null);
     let kubernetes = |call: &Call| call.run().manifest("shoot")["spec"]["kubernetes"].clone();
     assert_eq!(kubernetes(&call), json!({"version": "1.36.2"}));
-    // Restored from a backup, an Object has no status before it has seen the Shoot.
-    let shoot = call.observed.get_mut("shoot").unwrap();
-    shoot.as_object_mut().unwrap().remove("status");
-    assert_eq!(kubernetes(&call), json!({"version": "1.35"}));
     call.observed.clear();
     assert_eq!(kubernetes(&call), json!({"version": "1.38"}));
 }
@@ -134,8 +130,9 @@ fn machines_that_wait_for_an_update_in_place_are_not_changed() {
         note(&outcome),
         (
             "True",
-            "the cluster is at Kubernetes 1.36.2 on its way to 1.37; machines of hypervisor wait \
-             for an update in place: until each has had it, Gardener changes neither their number nor what they run"
+            "Kubernetes is being upgraded from 1.36.2 to 1.37; updates in place of the machines of hypervisor are pending, and Gardener changes \
+             neither their number nor what they run until all are updated: drain their nodes and label them \
+             node.machine.sapcloud.io/selected-for-update=true"
         )
     );
 
@@ -178,7 +175,7 @@ fn highly_available_cluster_stays_so() {
         note(&outcome),
         (
             "True",
-            "the cluster stays highly available: Gardener can't change that"
+            "the cluster stays highly available, since Gardener can't disable that: set highAvailability to true"
         )
     );
     assert_eq!(
@@ -221,15 +218,86 @@ fn shoot_names_the_credentials_that_its_version_takes() {
     assert_eq!(
         old.run().fatal.as_deref(),
         Some(
-            "the cluster gets Kubernetes 1.34, for which Gardener takes no SecretBinding: create a CredentialsBinding and name it \
-             in gardener.credentialsBinding of the Composition's input"
+            "Gardener doesn't accept a SecretBinding for Kubernetes 1.34: create a CredentialsBinding and set gardener.credentialsBinding of \
+             the Composition's input to its name"
         )
     );
     old.input.as_mut().unwrap()["gardener"]["secretBinding"] = json!(null);
     assert_eq!(
         old.run().fatal.as_deref(),
         Some(
-            "the Composition's input names no credentials: put a CredentialsBinding into gardener.credentialsBinding"
+            "the Composition's input names no credentials: set gardener.credentialsBinding to the name of a CredentialsBinding"
         )
     );
+}
+
+#[rstest]
+#[case::deleted("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z"))]
+#[case::another_claims("/metadata/labels/c5c3.io~1claim-uid", json!("another"))]
+fn shoot_that_is_not_the_clusters_own_decides_nothing(#[case] field: &str, #[case] value: Value) {
+    let mut call = raised("control-plane");
+    call.composite["spec"]["highAvailability"] = json!(false);
+    call.composite["spec"]["network"] = json!({"nodes": "10.20.0.0/16"});
+    let shoot = seen(&mut call);
+    if field.starts_with("/metadata/deletion") {
+        shoot["metadata"]["deletionTimestamp"] = value;
+    } else {
+        *shoot.pointer_mut(field).unwrap() = value;
+    }
+    let outcome = call.run();
+    let spec = &outcome.manifest("shoot")["spec"];
+    assert_eq!(
+        json!([
+            spec["kubernetes"]["version"],
+            spec["controlPlane"],
+            spec["networking"]["nodes"]
+        ]),
+        json!(["1.35", null, "10.20.0.0/16"])
+    );
+}
+
+#[test]
+fn version_that_was_refused_can_be_corrected() {
+    let (mut call, _) = running("hv-pool-a");
+    // Gardener refused the first version, so its Object has observed no Shoot.
+    call.observed.get_mut("shoot").unwrap()["status"] = json!({
+        "conditions": [{"type": "Synced", "status": "False", "message": "spec.kubernetes.version: Invalid value"}]});
+    call.composite["spec"]["kubernetesVersion"] = json!("1.34");
+    let outcome = call.run();
+    assert_eq!(
+        outcome.manifest("shoot")["spec"]["kubernetes"]["version"],
+        "1.34"
+    );
+}
+
+#[test]
+fn forced_update_in_place_changes_machines_again() {
+    let (mut call, _) = running("hv-pool-a");
+    let shoot = seen(&mut call);
+    shoot["status"]["inPlaceUpdates"] =
+        json!({"pendingWorkerUpdates": {"manualInPlaceUpdate": ["hypervisor"]}});
+    call.composite["spec"]["workers"] = json!(60);
+    let minimum = |call: &Call| {
+        call.run().manifest("shoot")["spec"]["provider"]["workers"][0]["minimum"].clone()
+    };
+    assert_eq!(minimum(&call), 50);
+    seen(&mut call)["metadata"]["annotations"]["gardener.cloud/operation"] =
+        json!("force-in-place-update");
+    assert_eq!(minimum(&call), 60);
+}
+
+#[test]
+fn image_that_gardener_updates_itself_is_left_to_it() {
+    let mut call = pool("control-plane");
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["machineImage"] = json!({"name": "gardenlinux", "version": "1877.0.0"});
+    let version = |call: &Call| {
+        call.run().manifest("shoot")["spec"]["provider"]["workers"][0]["machine"]["image"]["version"].clone()
+    };
+    assert_eq!(version(&call), "1877.0.0");
+    let (mut call, _) = call.running();
+    assert_eq!(version(&call), json!(null));
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["maintenance"]["autoUpdate"]["machineImageVersion"] = json!(false);
+    assert_eq!(version(&call), "1877.0.0");
 }

@@ -144,7 +144,7 @@ fn what_gardener_says_reaches_the_claim() {
 }
 
 #[test]
-fn version_that_no_cloud_profile_offers_is_said_with_what_to_change() {
+fn version_that_the_cloud_profile_lacks_is_reported_with_the_setting_to_change() {
     let (mut call, _) = running("hv-pool-a");
     let refusal = "cannot apply object: shoots.core.gardener.cloud \"hv-pool-a\" is forbidden: [spec.kubernetes.version: Invalid \
                    value: \"1.99\": couldn't find a suitable version for 1.99]";
@@ -157,8 +157,8 @@ fn version_that_no_cloud_profile_offers_is_said_with_what_to_change() {
             "False".to_owned(),
             "NotApplied".to_owned(),
             format!(
-                "{refusal} (no version that the CloudProfile offers: name another in spec.kubernetesVersion, or in kubernetesVersion \
-                 of the Composition's input)"
+                "{refusal} (the CloudProfile doesn't offer this version of Kubernetes: set spec.kubernetesVersion of the claim, or \
+                 kubernetesVersion of the Composition's input, to one that it offers, with its patch version)"
             )
         )
     );
