@@ -43,7 +43,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let cluster = Cluster::survey(&claim.metadata, request)?;
     let mode = spec.sharing_mode();
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
-    let size = size::accepted(&claim, &consumers, request, response)?;
+    let size = size::accepted(&cluster, &claim, &consumers, request, response)?;
     let ironcore = spec.ironcore.as_ref();
     let zones = cluster.zones(&spec.region, &spec.labels)?;
     let system = cluster.presets.gardener.system_machines.as_ref();

@@ -26,7 +26,7 @@ mod workers;
 
 use refused::explained;
 pub use running::Running;
-pub use workers::{BareMetal, LastSize, Workers, Zone, divided, last_size};
+pub use workers::{BareMetal, LastSize, Workers, Zone, divided};
 
 /// Name of the composed Shoot.
 pub const SHOOT: &str = "shoot";

@@ -43,7 +43,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     })?;
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
-    let size = size::accepted(spec, &consumers, request, response)?;
+    let size = size::accepted(&cluster, spec, &consumers, request, response)?;
     let nodes = nodes(&cluster, spec, size.hosts, request)?;
     let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 

@@ -7,7 +7,8 @@ use c5c3_api::{Consumer, HypervisorClusterSpec};
 use function_protocol::{Fatal, Request, Response};
 
 use super::{HYPERVISOR, POOL};
-use crate::cluster::shoot::{LastSize, divided, last_size};
+use crate::cluster::Cluster;
+use crate::cluster::shoot::{LastSize, divided};
 use crate::cluster::size_accepted;
 use crate::composite::MACHINES_MARKED;
 use crate::observed::Observation;
@@ -45,13 +46,14 @@ struct Group<'a> {
 /// # Errors
 /// The observed Shoot isn't one.
 pub fn accepted(
+    cluster: &Cluster<'_>,
     claim: &PoolComposite<HypervisorClusterSpec>,
     consumers: &[Consumer],
     request: &Request,
     response: &mut Response,
 ) -> Result<Size, Fatal> {
     let spec = &claim.spec;
-    let last = last_size(request, HYPERVISOR)?.unwrap_or_default();
+    let last = cluster.last_size(request, HYPERVISOR)?;
     let promised = promised(consumers);
     let needed = match consumers {
         [] => 0,

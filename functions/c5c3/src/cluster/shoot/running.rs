@@ -229,6 +229,14 @@ impl Running {
         Ok(wanted)
     }
 
+    /// Its groups of machines.
+    ///
+    /// # Errors
+    /// An observed group isn't one.
+    pub fn groups<'a, G: Deserialize<'a>>(&'a self) -> Result<Vec<G>, Fatal> {
+        self.spec.provider.workers.iter().map(read).collect()
+    }
+
     fn group(&self, name: &str) -> Option<&Value> {
         let groups = &self.spec.provider.workers;
         groups.iter().find(|group| group["name"] == *name)
@@ -260,10 +268,13 @@ impl Running {
 
 /// A machine group as it was observed.
 fn observed(group: &Value) -> Result<Worker, Fatal> {
-    let mut observed = Worker::deserialize(group)
-        .map_err(|error| Fatal::new(format!("{SHOOT}: its machines: {error}")))?;
+    let mut observed: Worker = read(group)?;
     if let Some(config) = observed.provider_config.as_mut() {
         config.sort_all_objects();
     }
     Ok(observed)
+}
+
+fn read<'a, G: Deserialize<'a>>(group: &'a Value) -> Result<G, Fatal> {
+    G::deserialize(group).map_err(|error| Fatal::new(format!("{SHOOT}: its machines: {error}")))
 }

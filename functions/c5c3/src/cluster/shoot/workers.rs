@@ -88,7 +88,7 @@ struct Group {
     maximum: u32,
 }
 
-/// A Shoot, as far as it has the groups of machines that it was created with.
+/// A Shoot as it was composed, as far as it has groups of machines.
 #[derive(Deserialize)]
 struct Shoot {
     spec: Spec,
@@ -150,7 +150,7 @@ impl Cluster<'_> {
             gardener.check_bare_metal(bare_metal)?;
         }
         let planned = gardener.groups(wanted);
-        let created = created(request, wanted.name)?;
+        let created = self.created(request, wanted.name)?;
         if let ([planned], [created, ..]) = (&planned[..], &created[..])
             && created.zones != planned.zones
             && wanted.bare_metal.is_some()
@@ -226,6 +226,41 @@ impl Cluster<'_> {
             }
         };
         Ok(groups.into_iter().zip(sizes).map(worker).collect())
+    }
+}
+
+impl Cluster<'_> {
+    /// The machines of this name that the Shoot has; none while there is no Shoot.
+    ///
+    /// # Errors
+    /// The observed Object isn't one of a Shoot.
+    pub fn last_size(&self, request: &Request, name: &str) -> Result<LastSize, Fatal> {
+        let groups = self.created(request, name)?;
+        let sum = |size: fn(&Group) -> u32| groups.iter().map(size).fold(0, u32::saturating_add);
+        Ok(LastSize {
+            minimum: sum(|group| group.minimum),
+            maximum: sum(|group| group.maximum),
+            groups: groups.iter().map(|group| group.name.clone()).collect(),
+        })
+    }
+
+    /// The groups of this name that the Shoot was created with; none while there is no Shoot. A Shoot that was handed over to the
+    /// cluster may have others than were composed before it was observed.
+    fn created(&self, request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
+        let mut groups: Vec<Group> = if self.running.exists() {
+            self.running.groups()?
+        } else {
+            let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
+            shoot.map_or_else(Vec::new, |shoot| shoot.spec.provider.workers)
+        };
+        groups.retain(|group| is_of(&group.name, name));
+        for config in groups
+            .iter_mut()
+            .filter_map(|group| group.provider_config.as_mut())
+        {
+            config.sort_all_objects();
+        }
+        Ok(groups)
     }
 }
 
@@ -323,7 +358,7 @@ impl GardenerPreset {
     }
 }
 
-/// The machines that a Shoot was last composed with, over its groups of one name.
+/// The machines that a Shoot has, over its groups of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastSize {
     /// Names of the groups.
@@ -343,34 +378,6 @@ pub fn divided(machines: u32, groups: usize) -> Vec<u32> {
         .collect()
 }
 
-/// The machines of this name that the Shoot was last composed with; none while there is no Shoot.
-///
-/// # Errors
-/// The observed Object isn't one of a Shoot.
-pub fn last_size(request: &Request, name: &str) -> Result<Option<LastSize>, Fatal> {
-    let groups = created(request, name)?;
-    let sum = |size: fn(&Group) -> u32| groups.iter().map(size).fold(0, u32::saturating_add);
-    let size = LastSize {
-        minimum: sum(|group| group.minimum),
-        maximum: sum(|group| group.maximum),
-        groups: groups.iter().map(|group| group.name.clone()).collect(),
-    };
-    Ok((!groups.is_empty()).then_some(size))
-}
-
-/// The groups of this name that the Shoot was created with; none while there is no Shoot.
-fn created(request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
-    let mut groups = observed(request)?.map_or_else(Vec::new, |shoot| shoot.provider.workers);
-    groups.retain(|group| is_of(&group.name, name));
-    for config in groups
-        .iter_mut()
-        .filter_map(|group| group.provider_config.as_mut())
-    {
-        config.sort_all_objects();
-    }
-    Ok(groups)
-}
-
 /// Whether a group of machines is the only one of a name, or the one of a zone.
 fn is_of(group: &str, name: &str) -> bool {
     let zone = group.strip_prefix(name);
@@ -380,10 +387,4 @@ fn is_of(group: &str, name: &str) -> bool {
             && group
                 .split_once('-')
                 .is_some_and(|(beginning, _)| beginning.len() == 2 && name.starts_with(beginning))
-}
-
-/// The Shoot as it was last composed, if there is one.
-fn observed(request: &Request) -> Result<Option<Spec>, Fatal> {
-    let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
-    Ok(shoot.map(|shoot| shoot.spec))
 }

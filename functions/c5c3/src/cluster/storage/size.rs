@@ -5,7 +5,7 @@ use function_protocol::{Fatal, Request, Response};
 use serde::Deserialize;
 
 use super::{CEPH, DATA};
-use crate::cluster::shoot::last_size;
+use crate::cluster::Cluster;
 use crate::cluster::size_accepted;
 use crate::manifest::ObjectMeta;
 use crate::manifest::ceph::CephClusterStatus;
@@ -56,12 +56,13 @@ struct DeviceSet {
 /// # Errors
 /// The observed Shoot or CephCluster isn't one.
 pub fn accepted(
+    cluster: &Cluster<'_>,
     spec: &StorageClusterSpec,
     consumers: &[Consumer],
     request: &Request,
     response: &mut Response,
 ) -> Result<Size, Fatal> {
-    let last = last_size(request, DATA)?.unwrap_or_default().minimum;
+    let last = cluster.last_size(request, DATA)?.minimum;
     let ceph: Observation<CephClusterStatus> = Observation::of(request.observed().get(CEPH));
     let osds = ceph.status.osds();
     let composed: Option<Composed> = last_composed(request, CEPH)?;

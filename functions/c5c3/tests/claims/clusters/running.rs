@@ -301,3 +301,37 @@ fn image_that_gardener_updates_itself_is_left_to_it() {
     gardener["maintenance"]["autoUpdate"]["machineImageVersion"] = json!(false);
     assert_eq!(version(&call), "1877.0.0");
 }
+
+#[rstest]
+#[case("hv-pool-a", 50, "hypervisor")]
+#[case("st-pool-b", 20, "storage-")]
+fn pool_from_a_backup_keeps_the_machines_that_its_shoot_has(
+    #[case] file: &str,
+    #[case] workers: u32,
+    #[case] group: &str,
+) {
+    let (mut call, before) = running(file);
+    // The backup is of a time at which the pool was smaller, and nothing in the pool has reported yet.
+    assert_eq!(call.composite["spec"]["workers"], workers);
+    call.composite["spec"]["workers"] = json!(workers - 5);
+    call.observed.retain(|name, _| name == "shoot");
+    let shoot = call.observed.get_mut("shoot").unwrap();
+    for worker in shoot["spec"]["forProvider"]["manifest"]["spec"]["provider"]["workers"]
+        .as_array_mut()
+        .unwrap()
+    {
+        worker["minimum"] = json!(1);
+        worker["maximum"] = json!(1);
+    }
+    let machines = |outcome: &Outcome| {
+        let workers = outcome.manifest("shoot")["spec"]["provider"]["workers"].clone();
+        let mut workers = workers.as_array().cloned().unwrap_or_default();
+        workers.retain(|worker| text(worker, "/name").starts_with(group));
+        assert!(!workers.is_empty(), "{file} has no {group}");
+        let sizes = workers
+            .iter()
+            .map(|worker| json!([worker["name"], worker["minimum"], worker["maximum"]]));
+        Value::from_iter(sizes)
+    };
+    assert_eq!(machines(&call.run()), machines(&before));
+}
