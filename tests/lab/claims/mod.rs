@@ -18,7 +18,7 @@ use crate::objects::{Kind, is, kind};
 use crate::provider::{NAMESPACED_OBJECT, OBJECT};
 use crate::{eventually, minutes};
 
-pub use running::RunningOperators;
+pub use running::{OPERATORS_OF_CONTROL_PLANES, RunningOperators};
 pub use tenant::tenant;
 
 /// Which set of definitions is installed.

@@ -23,8 +23,8 @@ use crate::serve::Server;
 
 const POD: Kind = kind("v1", "Pod");
 
-/// Our operators in the cluster of control planes.
-const OPERATORS: [&str; 8] = [
+/// Our operators in the cluster of a control plane with servers.
+pub const OPERATORS_OF_CONTROL_PLANES: [&str; 8] = [
     "c5c3",
     "keystone",
     "glance",
@@ -90,7 +90,9 @@ impl RunningOperators {
             operators: Vec::new(),
         };
         Operator::scheduler(machine, &lab.hypervisor, "kube-scheduler-hypervisor")?;
-        let places = OPERATORS.map(|name| (cluster, name)).into_iter();
+        let places = OPERATORS_OF_CONTROL_PLANES
+            .map(|name| (cluster, name))
+            .into_iter();
         let installed = places
             .chain([(&lab.hypervisor, POOL_OPERATOR)])
             .map(|(cluster, name)| Operator::installed(machine, cluster, name, &["replicas=0"]));
@@ -110,7 +112,7 @@ impl RunningOperators {
     /// # Errors
     /// What was refused.
     pub fn roles_suffice(&self) -> Result<()> {
-        for name in OPERATORS {
+        for name in OPERATORS_OF_CONTROL_PLANES {
             self.control_plane.allowed_all(&Operator::user(name))?;
         }
         self.hypervisor.allowed_all(&Operator::user(POOL_OPERATOR))

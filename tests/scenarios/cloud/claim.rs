@@ -3,7 +3,10 @@
 use std::time::Instant;
 
 use k8s_openapi::ByteString;
-use lab::claims::{BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, Runs, SHARE, Site};
+use lab::claims::{
+    BLOCK_POOL, CONTROL_PLANE, Generation, NAMESPACE, OPENSTACK, OPERATORS_OF_CONTROL_PLANES, Runs,
+    SHARE, Site,
+};
 use lab::{
     Ceph, Cloud, Cluster, Context, DynamicObject, Fabric, FunctionProgram, Garden, Hypervisor,
     Image, Kind, Lab, Operator, Release, Result, SecretStore, ensure, kind,
@@ -11,10 +14,7 @@ use lab::{
 use serde_json::{Value, json};
 
 use super::tenant::{Disks, Tenant};
-use super::{
-    DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER, SERVICES, network,
-    path,
-};
+use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, network, path};
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
 const POD: Kind = kind("v1", "Pod");

@@ -56,18 +56,6 @@ const SERVICES: [&str; 6] = [
     "cinder",
 ];
 
-/// Our operators in the cluster of a control plane with servers.
-const OPERATORS_OF_CONTROL_PLANES: [&str; 8] = [
-    "c5c3",
-    "keystone",
-    "glance",
-    "placement",
-    "ovn",
-    "neutron",
-    "nova",
-    "cinder",
-];
-
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[
     scenario!(Long, 900 s, a_control_plane_becomes_a_cloud, [NODE, OPERATORS, &[

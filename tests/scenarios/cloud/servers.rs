@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use lab::claims::OPERATORS_OF_CONTROL_PLANES;
 use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, minutes};
 
 use super::tenant::{Disks, Tenant};
 use super::{
-    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, OPERATORS_OF_CONTROL_PLANES, SERVICE_USER,
-    SERVICES, changes, issuer, network, path, volumes,
+    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, issuer, network,
+    path, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
