@@ -12,12 +12,12 @@ use lab::{
     seconds,
 };
 
-/// What there is.
+/// What there is. Scenarios that run the same fixture would remove each other's logs, so each is alone.
 pub const SCENARIOS: &[Scenario] = &[
-    scenario!(Gate, 30 s, scenario_that_fails_once_is_flaky, []),
-    scenario!(Gate, 30 s, scenario_that_fails_twice_fails_the_run, []),
-    scenario!(Gate, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
-    scenario!(Gate, 30 s, scenario_that_hangs_is_stopped_and_named, []),
+    scenario!(Gate alone, 30 s, scenario_that_fails_once_is_flaky, []),
+    scenario!(Gate alone, 30 s, scenario_that_fails_twice_fails_the_run, []),
+    scenario!(Gate alone, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
+    scenario!(Gate alone, 30 s, scenario_that_hangs_is_stopped_and_named, []),
     scenario!(Gate, 60 s, waiting_for_an_api_server_that_was_killed_stops_within_seconds, [CLUSTER]),
     scenario!(Fixture, 10 s, fails_once, []),
     scenario!(Fixture, 10 s, fails, []),
