@@ -9,7 +9,7 @@ use crate::graph::{Graph, Node, Progress};
 use crate::manifest::Manifest;
 use crate::readiness::{Readiness, conditions, readiness};
 
-/// The graph of a ControlPlane; nothing where the resource is none. `object` looks at what there is in its namespace: by
+/// The graph of a ControlPlane; nothing for other resources. `object` looks at what there is in its namespace: by
 /// kind and name.
 pub fn graph<'a>(
     resource: &Manifest,
@@ -62,7 +62,7 @@ pub struct Endpoint {
     pub internal: String,
 }
 
-/// The URLs in the catalogue of a ControlPlane, Keystone's first; none where the resource is none.
+/// The URLs in the catalogue of a ControlPlane, Keystone's first; none for other resources.
 pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
     if resource.kind() != "ControlPlane" {
         return Vec::new();

@@ -125,7 +125,7 @@ pub async fn serve(listener: impl Listener, router: Router) {
 async fn serve_at_most(connections: usize, mut listener: impl Listener, router: Router) {
     let places = Arc::new(Semaphore::new(connections));
     loop {
-        // Nobody closes it.
+        // The semaphore is never closed.
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };

@@ -137,12 +137,7 @@ pub fn last_composed<M: DeserializeOwned>(
     struct Object<M> {
         spec: Spec<M>,
     }
-    let observed = request.observed().get(name);
-    let document = observed.and_then(|observed| observed.resource.as_ref());
-    let object: Option<Object<M>> = document
-        .map(|document| document.parse())
-        .transpose()
-        .map_err(|error| Fatal::from(error).within(name))?;
+    let object: Option<Object<M>> = parsed(request, name)?;
     Ok(object.map(|object| object.spec.for_provider.manifest))
 }
 
@@ -155,42 +150,30 @@ pub fn last_observed<M: DeserializeOwned>(
     name: &str,
 ) -> Result<Option<M>, Fatal> {
     #[derive(Deserialize)]
-    #[serde(bound(deserialize = "M: DeserializeOwned"))]
     struct Object<M> {
-        #[serde(default = "Status::default")]
-        status: Status<M>,
+        status: Option<Status<M>>,
     }
     #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase", bound(deserialize = "M: DeserializeOwned"))]
+    #[serde(rename_all = "camelCase")]
     struct Status<M> {
-        #[serde(default = "Seen::default")]
-        at_provider: Seen<M>,
+        at_provider: Option<Observed<M>>,
     }
     #[derive(Deserialize)]
-    #[serde(bound(deserialize = "M: DeserializeOwned"))]
-    struct Seen<M> {
-        #[serde(default = "Option::default")]
+    struct Observed<M> {
         manifest: Option<M>,
     }
-    impl<M> Default for Status<M> {
-        fn default() -> Self {
-            Status {
-                at_provider: Seen::default(),
-            }
-        }
-    }
-    impl<M> Default for Seen<M> {
-        fn default() -> Self {
-            Seen { manifest: None }
-        }
-    }
+    let object: Option<Object<M>> = parsed(request, name)?;
+    Ok(object.and_then(|object| object.status?.at_provider?.manifest))
+}
+
+/// An observed resource; none while it doesn't exist.
+fn parsed<O: DeserializeOwned>(request: &Request, name: &str) -> Result<Option<O>, Fatal> {
     let observed = request.observed().get(name);
     let document = observed.and_then(|observed| observed.resource.as_ref());
-    let object: Option<Object<M>> = document
+    document
         .map(|document| document.parse())
         .transpose()
-        .map_err(|error| Fatal::from(error).within(name))?;
-    Ok(object.and_then(|object| object.status.at_provider.manifest))
+        .map_err(|error| Fatal::from(error).within(name))
 }
 
 /// The condition of a type.

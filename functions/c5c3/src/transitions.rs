@@ -12,7 +12,7 @@ const UNDER_WAY: [Reason; 4] = [
     Reason::Waiting,
 ];
 
-/// Reasons of a condition that isn't True before somebody changes the claim, another's claim or the site. Everything else may
+/// Reasons of a condition that isn't True before a person changes the claim, another's claim or the site. Everything else may
 /// become True without that, such as a pool that isn't created yet.
 const STALLING: [Reason; 7] = [
     Reason::Failed,
@@ -24,11 +24,11 @@ const STALLING: [Reason; 7] = [
     Reason::PoolNotAllowed,
 ];
 
-/// The condition that is True while somebody has to change something, as kstatus defines it
+/// The condition that is True while a person has to change something, as kstatus defines it
 /// (<https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md>).
 pub const STALLED: &str = "Stalled";
 
-/// The condition that is True while the claim isn't Ready and nobody has to change anything; also of kstatus.
+/// The condition that is True while the claim isn't Ready and no person has to change anything; also of kstatus.
 const RECONCILING: &str = "Reconciling";
 
 /// The conditions that a claim is Ready with, the one first that others wait for.
@@ -92,7 +92,7 @@ pub fn await_turn(response: &mut Response, type_: &str, message: &str) {
     response.condition(condition(type_, false, reason, message.to_owned()));
 }
 
-/// Says that somebody has to change something. The first reason stands.
+/// Says that a person has to change something. The first reason stands.
 fn stall(response: &mut Response, reason: String, message: String) {
     if response.condition_set(STALLED).is_none() {
         response.condition(condition(STALLED, true, reason, message));

@@ -33,8 +33,7 @@ const SETTINGS: [(&str, &str); 6] = [
 /// Gardener's message, followed by the setting to change where it is known.
 pub fn explained(problem: &str) -> String {
     let setting = SETTINGS.iter().find(|(field, _)| {
-        let faults = problem.match_indices(field);
-        faults.into_iter().any(|(at, _)| {
+        problem.match_indices(field).any(|(at, _)| {
             let fault = problem[at..].split(", spec.").next().unwrap_or_default();
             fault.contains(": Unsupported value: ") || fault.contains(": Invalid value: ")
         })

@@ -25,8 +25,7 @@ pub struct Running {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 struct Metadata {
     generation: Option<i64>,
     deletion_timestamp: Option<String>,

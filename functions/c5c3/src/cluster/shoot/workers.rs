@@ -227,9 +227,7 @@ impl Cluster<'_> {
         };
         Ok(groups.into_iter().zip(sizes).map(worker).collect())
     }
-}
 
-impl Cluster<'_> {
     /// The machines of this name that the Shoot has; none while there is no Shoot.
     ///
     /// # Errors
