@@ -7,6 +7,7 @@ mod control_plane;
 mod control_plane_faults;
 mod control_plane_speed;
 mod dashboard;
+mod every_part;
 mod harness;
 mod keystone;
 mod labels_injector;

@@ -9,6 +9,19 @@ use c5c3_plan::{Compositions, Error, Files, Plan, Planned, Settings, plan, read}
 use jiff::Timestamp;
 use tempfile::TempDir;
 
+/// A claim with few services, in pools that are assumed to exist.
+pub const CLAIM: &str = "
+apiVersion: c5c3.io/v1alpha1
+kind: OpenStackCluster
+metadata: {name: cloud, namespace: tenant}
+spec:
+  region: eu-de-1
+  size: small
+  hypervisorClusters: [hv]
+  storageClusters: [st]
+  services: {nova: false, neutron: false, cinder: false}
+";
+
 /// A path of the repository.
 pub fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)

@@ -5,25 +5,12 @@ use std::fs;
 use c5c3_plan::{Compositions, Page, Settings, tree};
 use tempfile::TempDir;
 
-use crate::given::{assuming_ready, claim, condition, root, written};
+use crate::given::{CLAIM, assuming_ready, claim, condition, root, written};
 
 /// What a site adds to the Composition's input.
 const SITE: &str = "
 exposure: {domain: cloud.example.com, gateway: {name: public, namespace: gateways}}
 tenantAccess: {secretStore: {name: tenants, kind: ClusterSecretStore}}
-";
-
-/// A claim with few services, in pools that are assumed to exist.
-const CLAIM: &str = "
-apiVersion: c5c3.io/v1alpha1
-kind: OpenStackCluster
-metadata: {name: cloud, namespace: tenant}
-spec:
-  region: eu-de-1
-  size: small
-  hypervisorClusters: [hv]
-  storageClusters: [st]
-  services: {nova: false, neutron: false, cinder: false}
 ";
 
 #[test]

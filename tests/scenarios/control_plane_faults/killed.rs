@@ -7,41 +7,18 @@ use lab::{
     Build, Cluster, Gate, Machine, Replicas, Request, Result, Site, ensure, eventually, minutes,
     seconds, throughout,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::outcome::Outcome;
 use super::small;
+use crate::every_part;
 
 const OPERATOR: &str = "c5c3-operator";
 const ACCOUNT: &str = "system:serviceaccount:default:c5c3-operator";
 
-/// Every service, with certificates of the control plane's own authority.
-fn spec() -> Value {
-    json!({
-        "openStackRelease": "2025.2",
-        "infrastructure": {
-            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
-            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
-            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
-            "memcached": { "replicas": 1, "memory": "64Mi" },
-        },
-        "cortex": { "enabled": true },
-        "tempest": { "enabled": true },
-        "global": { "tls": { "issuerRef": { "name": "public" } } },
-    })
-}
-
-/// Creates a namespace with a ControlPlane, and the Secret that is its user's to create.
+/// Creates a namespace with a ControlPlane of every service, with certificates of its own authority.
 async fn make(site: &Site, name: &str) -> Result<()> {
-    site.control_plane(name, &spec()).await?;
-    let secret = json!({
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": { "name": "cortex-db-credentials", "namespace": name },
-        "stringData": { "password": "given" },
-    });
-    site.cluster.apply(&secret.to_string()).await?;
-    Ok(())
+    every_part::create(site, name, json!({ "issuerRef": { "name": "public" } })).await
 }
 
 /// Runs it.

@@ -9,13 +9,14 @@ use lab::{
     Build, Machine, Replicas, Request, Result, Site, ensure, eventually, minutes, seconds,
     throughout,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::budget::Budget;
 use super::page::Page;
 use super::process::Process;
 use super::seen::Seen;
 use super::start::to_first_reconcile;
+use crate::every_part;
 
 const OPERATOR: &str = "c5c3-operator";
 
@@ -122,35 +123,11 @@ pub async fn come_up_and_rest(machine: Arc<Machine>) -> Result<()> {
     budget.check()
 }
 
-/// Every part that there is, with as little of each as may be.
-fn spec() -> Value {
-    json!({
-        "openStackRelease": "2025.2",
-        "infrastructure": {
-            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
-            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
-            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
-            "memcached": { "replicas": 1, "memory": "64Mi" },
-        },
-        "cortex": { "enabled": true },
-        "tempest": { "enabled": true },
-        "global": { "tls": { "enabled": false } },
-    })
-}
-
 /// Applies ControlPlanes of these names, and the Secrets that are their users' to make; says when each was.
 async fn apply(site: &Site, names: &[String]) -> Result<BTreeMap<String, Instant>> {
-    let spec = spec();
     let applied = stream::iter(names).map(async |name| {
         let moment = Instant::now();
-        site.control_plane(name, &spec).await?;
-        let secret = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": { "name": "cortex-db-credentials", "namespace": name },
-            "stringData": { "password": "given" },
-        });
-        site.cluster.apply(&secret.to_string()).await?;
+        every_part::create(site, name, json!({ "enabled": false })).await?;
         Ok((name.clone(), moment))
     });
     applied.buffer_unordered(AT_ONCE).try_collect().await

@@ -33,6 +33,15 @@ fn running() -> Cluster {
     cluster
 }
 
+/// Begins a rotation to the second user.
+fn begin_rotation(cluster: &mut Cluster, type_: &str) {
+    rotate(
+        cluster,
+        type_,
+        json!({ "nextCredentialRef": { "name": "neutron-2" } }),
+    );
+}
+
 /// A rotation with this status, of this type.
 fn rotate(cluster: &mut Cluster, type_: &str, status: Value) {
     let spec = json!({ "targetServiceUser": "neutron", "rotationType": type_ });
@@ -102,11 +111,7 @@ fn rotation_gives_pods_the_next_user_and_deletes_the_one_before(
     );
     assert_eq!(logins(&cluster, "neutron", type_), first);
 
-    rotate(
-        &mut cluster,
-        type_,
-        json!({ "nextCredentialRef": { "name": "neutron-2" } }),
-    );
+    begin_rotation(&mut cluster, type_);
     for _ in 0..3 {
         // No operator creates the user in its server.
         cluster.compose(&NEUTRON, "neutron").unwrap();
@@ -152,11 +157,7 @@ fn rotation_gives_pods_the_next_user_and_deletes_the_one_before(
 #[rstest]
 fn users_stay_while_a_pod_or_job_may_have_their_passwords(#[values(DATABASE, BUS)] type_: &str) {
     let mut cluster = running();
-    rotate(
-        &mut cluster,
-        type_,
-        json!({ "nextCredentialRef": { "name": "neutron-2" } }),
-    );
+    begin_rotation(&mut cluster, type_);
     for _ in 0..3 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
     }
@@ -187,11 +188,7 @@ fn users_stay_while_a_pod_or_job_may_have_their_passwords(#[values(DATABASE, BUS
 #[rstest]
 fn users_stay_until_terminating_pods_are_gone(#[values(DATABASE, BUS)] type_: &str) {
     let mut cluster = running();
-    rotate(
-        &mut cluster,
-        type_,
-        json!({ "nextCredentialRef": { "name": "neutron-2" } }),
-    );
+    begin_rotation(&mut cluster, type_);
     let now = cluster.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     for _ in 0..8 {
         cluster.compose(&NEUTRON, "neutron").unwrap();
@@ -242,11 +239,7 @@ fn users_stay_as_long_as_a_rotation_names_them(#[values(DATABASE, BUS)] type_: &
 #[rstest]
 fn what_cannot_be_read_deletes_no_user(#[values(DATABASE, BUS)] type_: &str) {
     let mut cluster = running();
-    rotate(
-        &mut cluster,
-        type_,
-        json!({ "nextCredentialRef": { "name": "neutron-2" } }),
-    );
+    begin_rotation(&mut cluster, type_);
     cluster.settle(&NEUTRON, "neutron");
     let before = names::<Secret>(&cluster);
     for secret in ["neutron-db-credentials", "neutron-rabbitmq-credentials"] {
