@@ -43,8 +43,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
-    let networking =
-        cluster.networking::<ControlPlaneClusterSpec>(spec.network, request, response)?;
+    let networking = cluster.networking(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
     let (shoot, notes) = cluster.shoot(

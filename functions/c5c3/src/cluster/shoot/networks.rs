@@ -50,7 +50,7 @@ impl Cluster<'_> {
     ///
     /// # Errors
     /// A new Shoot can't have these addresses.
-    pub fn networking<K: Kind>(
+    pub fn networking(
         &self,
         claim: Ranges,
         request: &Request,
@@ -63,7 +63,7 @@ impl Cluster<'_> {
         let preset = &gardener.networking;
         let nodes = match (claim.nodes, gardener.node_block) {
             (Some(nodes), _) => nodes,
-            (None, Some(length)) => self.free_block::<K>(length, request, response)?,
+            (None, Some(length)) => self.free_block(length, request, response)?,
             (None, None) => preset.nodes,
         };
         let networking = Networking {
@@ -77,8 +77,8 @@ impl Cluster<'_> {
     }
 
     /// The block of nodes' addresses that the cluster's name stands for, or the next one that no other cluster has. A cluster that
-    /// has none yet gives way to older ones.
-    fn free_block<K: Kind>(
+    /// has none yet gives way to older ones, of every kind, since the Compositions of two kinds may have one range.
+    fn free_block(
         &self,
         length: u8,
         request: &Request,
@@ -87,8 +87,7 @@ impl Cluster<'_> {
         let range = self.presets.gardener.networking.nodes;
         let mut taken = Vec::new();
         let mut older = Vec::new();
-        // Each kind has a range of its own as shipped, but need not.
-        for (kind, others) in [
+        for others in [
             self.others::<ControlPlaneClusterSpec>(request, response),
             self.others::<HypervisorClusterSpec>(request, response),
             self.others::<StorageClusterSpec>(request, response),
@@ -96,8 +95,7 @@ impl Cluster<'_> {
             for other in others {
                 match other.nodes() {
                     Some(nodes) => taken.push(nodes),
-                    None if kind == K::KIND => older.push(other.metadata),
-                    None => {}
+                    None => older.push(other.metadata),
                 }
             }
         }
@@ -115,11 +113,7 @@ impl Cluster<'_> {
     }
 
     /// The other clusters of a kind, as far as they can be read.
-    fn others<K: Kind>(
-        &self,
-        request: &Request,
-        response: &mut Response,
-    ) -> (&'static str, Vec<Other>) {
+    fn others<K: Kind>(&self, request: &Request, response: &mut Response) -> Vec<Other> {
         let key = format!("every {}", K::KIND);
         let found = match request.required(&key) {
             Required::Found(found) => found,
@@ -139,7 +133,7 @@ impl Cluster<'_> {
                 by: Match::Labels([].into()),
             },
         );
-        (K::KIND, others)
+        others
     }
 }
 
@@ -166,8 +160,8 @@ impl Networking {
         }
     }
 
-    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). The API server can't
-    /// check it earlier: this arithmetic exceeds the budget of rules in CEL more than a hundredfold.
+    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). Of those that the
+    /// claim names, admission has checked it.
     ///
     /// # Errors
     /// Ranges overlap or are reserved.

@@ -96,22 +96,27 @@ fn younger_of_two_clusters_with_one_block_gets_the_next() {
         gardener["networking"]["nodes"] = json!(nodes);
         call
     };
-    let older = || like("hv-pool-b", "older", "2026-01-01T11:00:00Z", json!({}));
-    let younger = || like("hv-pool-b", "younger", "2026-01-01T13:00:00Z", json!({}));
-    assert_eq!(
-        nodes(&one(beside([younger()]), "10.128.0.0/20")),
-        "10.128.0.0/20"
-    );
-    assert_eq!(
-        one(beside([older()]), "10.128.0.0/20")
-            .run()
-            .fatal
-            .as_deref(),
-        Some(
-            "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no free /20 block: set a larger range there or a longer \
-             prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
+    let at = |kind, hour: &str| {
+        like(
+            kind,
+            "other",
+            &format!("2026-01-01T{hour}:00:00Z"),
+            json!({}),
         )
-    );
+    };
+    // The Compositions of two kinds may have one range.
+    for kind in ["hv-pool-b", "st-pool-a", "control-plane"] {
+        let one = |hour| one(beside([at(kind, hour)]), "10.128.0.0/20");
+        assert_eq!(nodes(&one("13")), "10.128.0.0/20", "{kind}");
+        assert_eq!(
+            one("11").run().fatal.as_deref(),
+            Some(
+                "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no free /20 block: set a larger range there or a \
+                 longer prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
+            ),
+            "{kind}"
+        );
+    }
     let two = "10.128.0.0/19";
     let alone = nodes(&one(beside([]), two));
     let other = match alone.as_str() {
