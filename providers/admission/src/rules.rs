@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use cel::{Context, Value as Cel, extractors::This, objects::Key};
+use cel::{Context, ExecutionError, Value as Cel, extractors::This, objects::Key};
+use ipnet::IpNet;
 use serde_json::Value;
 
 use crate::{Problem, Validator, within};
@@ -26,7 +27,10 @@ impl Program {
         }
         let known = context.add_function("split", split).is_ok()
             && context.add_function("sum", sum).is_ok()
-            && context.add_function("isIP", is_ip).is_ok();
+            && context.add_function("isIP", is_ip).is_ok()
+            && context.add_function("cidr", cidr).is_ok()
+            && context.add_function("containsCIDR", contains_cidr).is_ok()
+            && context.add_function("prefixLength", prefix_length).is_ok();
         known && matches!(self.0.execute(&context), Ok(Cel::Bool(true)))
     }
 }
@@ -121,6 +125,28 @@ fn is_ip(text: Arc<String>) -> bool {
     text.parse::<std::net::IpAddr>().is_ok()
 }
 
+/// Kubernetes' `cidr`, which CEL itself lacks. A range stays a text.
+fn cidr(text: Arc<String>) -> Result<Arc<String>, ExecutionError> {
+    parse("cidr", &text).map(|_| text)
+}
+
+fn contains_cidr(
+    This(range): This<Arc<String>>,
+    other: Arc<String>,
+) -> Result<bool, ExecutionError> {
+    const NAME: &str = "containsCIDR";
+    Ok(parse(NAME, &range)?.contains(&parse(NAME, &other)?))
+}
+
+fn prefix_length(This(range): This<Arc<String>>) -> Result<i64, ExecutionError> {
+    Ok(parse("prefixLength", &range)?.prefix_len().into())
+}
+
+fn parse(function: &str, text: &str) -> Result<IpNet, ExecutionError> {
+    text.parse()
+        .map_err(|_| ExecutionError::function_error(function, "not a range of addresses"))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -130,7 +156,8 @@ mod tests {
     #[test]
     fn rules_use_the_functions_of_kubernetes_and_fail_where_they_cannot_be_evaluated() {
         let holds = |expression| {
-            let value = json!({ "a": "1-2", "b": [1, 2], "c": ["x"], "ip": "::1" });
+            let value =
+                json!({ "a": "1-2", "b": [1, 2], "c": ["x"], "ip": "::1", "range": "10.0.0.0/8" });
             Program::new(expression).map(|program| program.holds(&value, None))
         };
         for (expression, expected) in [
@@ -138,6 +165,12 @@ mod tests {
                 "int(self.a.split('-')[1]) == 2 && self.b.sum() == 3 && isIP(self.ip)",
                 Some(true),
             ),
+            (
+                "cidr(self.range).containsCIDR('10.1.0.0/16') && !cidr('10.1.0.0/16').containsCIDR(self.range)",
+                Some(true),
+            ),
+            ("cidr(self.range).prefixLength() == 8", Some(true)),
+            ("cidr(self.a).prefixLength() == 8", Some(false)),
             ("self.c.sum() == 1", Some(false)),
             ("self.a.split('-')[2] == ''", Some(false)),
             ("self.missing == 1", Some(false)),

@@ -5,8 +5,6 @@ use std::{fmt, net::Ipv4Addr, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rule;
-
 /// A range of IPv4 addresses, for instance 10.180.0.0/16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -130,14 +128,11 @@ pub struct Ranges {
     /// Range of the nodes' addresses, for instance 10.180.0.0/20. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub nodes: Option<Cidr>,
     /// Range of the pods' addresses, for instance 100.64.0.0/12. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub pods: Option<Cidr>,
     /// Range of the services' addresses, for instance 100.104.0.0/13. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub services: Option<Cidr>,
 }

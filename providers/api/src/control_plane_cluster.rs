@@ -17,6 +17,7 @@ const MACHINE_TYPE: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.:+]*[A-Za-z0-9])?$";
 /// The wanted cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = rule::ROOM_FOR_WORKERS))]
 pub struct ControlPlaneClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -47,6 +48,7 @@ pub struct ControlPlaneClusterSpec {
     pub high_availability: bool,
     /// Addresses of the cluster.
     #[serde(default)]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK, rule::DISJOINT]))]
     pub network: Ranges,
     /// Who may place control planes in the cluster.
     #[serde(default)]

@@ -17,7 +17,7 @@ use crate::{
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::IRONCORE, rule::SHARED_BUT_DEDICATED, rule::RESERVE]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::IRONCORE, rule::SHARED_BUT_DEDICATED, rule::RESERVE, rule::ROOM_FOR_MAX_WORKERS[0], rule::ROOM_FOR_MAX_WORKERS[1]]))]
 pub struct HypervisorClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -58,6 +58,7 @@ pub struct HypervisorClusterSpec {
     pub sharing: Sharing,
     /// Addresses of the cluster, and how its nodes are wired.
     #[serde(default)]
+    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK, rule::DISJOINT]))]
     pub network: Network,
     /// How the nodes run servers and forward packets.
     #[serde(skip_serializing_if = "is_default", default)]
@@ -129,15 +130,12 @@ pub struct Network {
     /// Range of the nodes' addresses, for instance 10.180.0.0/20. No other cluster that a control plane uses may have them. Without it the Composition's
     /// default for this cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub nodes: Option<Cidr>,
     /// Range of the pods' addresses, for instance 100.64.0.0/12. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub pods: Option<Cidr>,
     /// Range of the services' addresses, for instance 100.104.0.0/13. Without it the Composition's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK]))]
     pub services: Option<Cidr>,
     /// Physical networks that each node reaches.
     #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]

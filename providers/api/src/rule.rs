@@ -33,8 +33,52 @@ pub(crate) const REGION: Rule =
 pub(crate) const POOL_NAME: Rule =
     Rule::immutable("name can't be changed: make a new pool and move its consumers");
 
-pub(crate) const NETWORK: Rule =
-    Rule::immutable("a network can't be changed: make a new cluster with other addresses");
+pub(crate) const NETWORK: Rule = Rule::new(
+    "(!has(self.nodes) || !has(oldSelf.nodes) || self.nodes == oldSelf.nodes) && \
+     (!has(self.pods) || !has(oldSelf.pods) || self.pods == oldSelf.pods) && \
+     (!has(self.services) || !has(oldSelf.services) || self.services == oldSelf.services)",
+    "a network can't be changed: make a new cluster with other addresses",
+);
+
+/// Each range is within itself alone (gardener, pkg/utils/validation/cidr/disjoint.go).
+pub(crate) const DISJOINT: Rule = Rule::new(
+    "[(has(self.nodes) ? [self.nodes] : []) + (has(self.pods) ? [self.pods] : []) + \
+     (has(self.services) ? [self.services] : []) + ['224.0.0.0/3']].all(ranges, ranges.all(range, \
+     ranges.exists_one(other, cidr(other).containsCIDR(range))))",
+    "nodes, pods and services overlap, or include reserved addresses, those from 224.0.0.0 on: set ranges that share no address",
+);
+
+/// Rules of a cluster's ranges, which have to be enough for this number of machines, at most 10,000: five addresses of the nodes'
+/// range are the infrastructure's, and each node has 256 of the pods'.
+macro_rules! room {
+    ($machines:literal) => {
+        [
+            Rule::new(
+                concat!(
+                    "!has(self.network) || !has(self.network.nodes) || cidr(self.network.nodes).prefixLength() < 18 || ",
+                    $machines,
+                    " + 5 <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
+                     [cidr(self.network.nodes).prefixLength() - 18]"
+                ),
+                "network.nodes has too few addresses for so many nodes: set a larger range in a new cluster, or fewer nodes",
+            ),
+            Rule::new(
+                concat!(
+                    "!has(self.network) || !has(self.network.pods) || cidr(self.network.pods).prefixLength() < 10 || \
+                     (cidr(self.network.pods).prefixLength() <= 24 && ",
+                    $machines,
+                    " <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
+                     [cidr(self.network.pods).prefixLength() - 10])"
+                ),
+                "network.pods has too few addresses for so many nodes: set a larger range in a new cluster, or fewer nodes",
+            ),
+        ]
+    };
+}
+
+pub(crate) const ROOM_FOR_WORKERS: [Rule; 2] = room!("self.workers");
+
+pub(crate) const ROOM_FOR_MAX_WORKERS: [Rule; 2] = room!("self.maxWorkers");
 
 pub(crate) const UNIQUE: Rule = Rule::new(
     "self.all(pool, self.exists_one(other, other == pool))",
