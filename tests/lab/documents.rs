@@ -13,13 +13,14 @@ use crate::objects::delete;
 use crate::patience::answered;
 
 impl Cluster {
-    /// Fine when an object could be applied; it isn't.
+    /// What applying an object would store. Nothing is stored.
     ///
     /// # Errors
-    /// When it is refused.
-    pub async fn would_apply(&self, object: &DynamicObject) -> Result<()> {
+    /// When it isn't an object, or is refused.
+    pub async fn would_apply(&self, object: &Value) -> Result<DynamicObject> {
         let how = PatchParams::apply("lab").force().validation_strict();
-        self.patch(object, &how.dry_run()).await.map(drop)
+        let object = serde_json::from_value(object.clone())?;
+        self.patch(&object, &how.dry_run()).await
     }
 
     /// Creates an object, or replaces the one of its name, as `kubectl create` and `kubectl replace` do. Its status, if it

@@ -1,6 +1,6 @@
 //! What a tenant's claim refers to: composite and composed resources of others, and Compositions.
 
-use lab::{Cluster, DynamicObject, Result, ensure};
+use lab::{Cluster, Result, ensure};
 use serde_json::{Value, json};
 
 use super::hostile::{claim, delete};
@@ -99,7 +99,6 @@ pub async fn refused_by_policy(site: &Site<'_>, tenant: &Cluster) -> Result<()> 
     let management = &site.lab.management;
     management.apply_files("package/policies").await?;
     let chosen = choosing(site, "chooser", "openstack-development");
-    let chosen: DynamicObject = serde_json::from_value(chosen)?;
     let refusal = "sets or changes compositionRef: remove it";
     site.until("the policy is in effect", async || {
         let refused = tenant.would_apply(&chosen).await;

@@ -54,7 +54,7 @@ pub async fn are_taken(machine: &Machine) -> Result<()> {
     // MariaDB and RabbitMQ both have a User.
     let mut samples: BTreeMap<[String; 2], Value> = BTreeMap::new();
     for object in composed() {
-        would_take(&cluster, &object).await?;
+        cluster.would_apply(&object).await?;
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         samples.insert([text("kind"), text("apiVersion")], object);
     }
@@ -62,7 +62,7 @@ pub async fn are_taken(machine: &Machine) -> Result<()> {
     assert_eq!(kinds, BTreeSet::from(KINDS), "kinds that are composed");
     for ([kind, version], mut object) in samples {
         object["sepc"] = json!({});
-        let refused = would_take(&cluster, &object).await;
+        let refused = cluster.would_apply(&object).await;
         ensure!(
             refused.is_err_and(|refusal| format!("{refusal:#}").contains("sepc")),
             "a {kind} of {version} with a misspelt field is taken"
@@ -137,10 +137,4 @@ fn composed() -> Vec<Value> {
         }
     }
     objects
-}
-
-async fn would_take(cluster: &Cluster, object: &Value) -> Result<()> {
-    cluster
-        .would_apply(&serde_json::from_value(object.clone())?)
-        .await
 }

@@ -9,6 +9,7 @@ use function_protocol::{Fatal, Readiness, Request, Response};
 use super::Cluster;
 use super::shoot::{self, SHOOT, Wanted, Workers};
 use crate::composite::Composite;
+use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::{SETTLED, WAITING};
 
@@ -43,10 +44,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
+    let unchanged = workers.iter().find_map(|group| unchanged(spec, group));
     let networking = cluster.networking(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
-    let (shoot, notes) = cluster.shoot(
+    let (shoot, mut notes) = cluster.shoot(
         Wanted {
             region: &spec.region,
             kubernetes_version: spec.kubernetes_version.as_ref(),
@@ -57,6 +59,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
         &mut composed,
     )?;
+    notes.extend(unchanged);
     cluster.access(&mut composed)?;
     composed.order(
         SHOOT,
@@ -84,4 +87,17 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     response.composite_ready(Readiness::from(settled));
     response.ttl(if settled { SETTLED } else { WAITING });
     Ok(())
+}
+
+/// Says that machines are other ones than the claim asks for.
+fn unchanged(spec: &ControlPlaneClusterSpec, group: &Worker) -> Option<String> {
+    let machine = &group.machine.type_;
+    let disk = group.volume.as_ref().map(|volume| &volume.size);
+    let disk = disk.unwrap_or(&spec.volume_size);
+    (*machine != spec.machine_type || *disk != spec.volume_size).then(|| {
+        format!(
+            "the machines stay {machine} with a disk of {disk}, since Gardener changes neither of machines that it updates in place: set \
+             machineType and volumeSize to these"
+        )
+    })
 }

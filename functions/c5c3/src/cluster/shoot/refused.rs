@@ -1,14 +1,16 @@
 //! Explains why Gardener refuses a Shoot whose settings its CloudProfile doesn't offer.
 
-/// Where Gardener finds a fault (gardener, plugin/pkg/shoot), and what to change.
-const SETTINGS: [(&str, &str); 6] = [
+const IMAGE: &str = "the CloudProfile doesn't offer this image: correct gardener.machineImage of the Composition's input";
+
+/// Part of a fault that Gardener reports (gardener, plugin/pkg/shoot), and what to change.
+const SETTINGS: [(&str, &str); 7] = [
     (
-        "spec.kubernetes.version: ",
+        ".kubernetes.version: ",
         "the CloudProfile doesn't offer this version of Kubernetes: set spec.kubernetesVersion of the claim, or kubernetesVersion of \
          the Composition's input, to one that it offers, with its patch version",
     ),
     (
-        "spec.region: ",
+        ".region: ",
         "the CloudProfile doesn't have this region: add it there, or create the cluster in a region that it has",
     ),
     (
@@ -20,10 +22,8 @@ const SETTINGS: [(&str, &str); 6] = [
         "the CloudProfile doesn't offer this machine type: correct the claim's machine type or class, or gardener.systemMachines of the \
          Composition's input",
     ),
-    (
-        ".machine.image",
-        "the CloudProfile doesn't offer this image: correct gardener.machineImage of the Composition's input",
-    ),
+    (".machine.image", IMAGE),
+    (": image is not supported", IMAGE),
     (
         ".volume.type: ",
         "the CloudProfile doesn't offer this volume type: correct gardener.volume of the Composition's input",
@@ -32,16 +32,22 @@ const SETTINGS: [(&str, &str); 6] = [
 
 /// Gardener's message, followed by the setting to change where it is known.
 pub fn explained(problem: &str) -> String {
-    let setting = SETTINGS.iter().find(|(field, _)| {
-        problem.match_indices(field).any(|(at, _)| {
-            let fault = problem[at..].split(", spec.").next().unwrap_or_default();
-            fault.contains(": Unsupported value: ") || fault.contains(": Invalid value: ")
-        })
-    });
-    match setting {
-        Some((_, change)) => format!("{problem} ({change})"),
+    match change(problem) {
+        Some(change) => format!("{problem} ({change})"),
         None => problem.to_owned(),
     }
+}
+
+/// What to change, if a problem is that the CloudProfile lacks a setting.
+pub fn change(problem: &str) -> Option<&'static str> {
+    let refused = |fault: &&str| {
+        fault.contains(": Unsupported value: ") || fault.contains(": Invalid value: ")
+    };
+    let setting = problem
+        .split(", spec")
+        .filter(refused)
+        .find_map(|fault| SETTINGS.iter().find(|(part, _)| fault.contains(part)));
+    setting.map(|(_, change)| *change)
 }
 
 #[cfg(test)]
@@ -75,6 +81,14 @@ mod tests {
             (
                 "spec.provider.workers[0].machine.image.version: Unsupported value: \"1\": supported values: \"2\"",
                 "gardener.machineImage",
+            ),
+            (
+                "spec.provider.workers[0]: Invalid value: \"minix\": image is not supported",
+                "gardener.machineImage",
+            ),
+            (
+                "spec.hibernation: Forbidden: no, spec.region: Unsupported value: \"mars\": supported values: \"eu-de-1\"",
+                "add it there",
             ),
             (
                 "spec.provider.workers[0].volume.type: Unsupported value: \"ssd\": supported values: \"local\"",

@@ -6,14 +6,15 @@ use function_protocol::{Fatal, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::SHOOT;
+use super::{SHOOT, refused};
 use crate::cluster::Cluster;
 use crate::input::GardenerPreset;
 use crate::manifest::gardener::{
-    Machine, MachineControllerManager, SystemComponents, Taint, UpdateStrategy, Volume, Worker,
+    Machine, MachineControllerManager, ShootStatus, SystemComponents, Taint, UpdateStrategy,
+    Volume, Worker,
 };
 use crate::names::fitted;
-use crate::observed::last_composed;
+use crate::observed::{Observation, last_composed};
 
 /// Label of a pool that names the zone of all its machines.
 const ZONE: &str = "availability-zone";
@@ -182,14 +183,16 @@ impl Cluster<'_> {
                 (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
                     machine_health_timeout: Some(A_YEAR.to_owned()),
                 });
+            // Other machines would come in the place of those that keep servers or disks, and Gardener refuses to change those that
+            // it updates in place.
+            let stays = wanted.keeps() || !is_replaced;
             let image = gardener.machine_image.as_ref();
             let is_auto = gardener.maintenance.auto_update.machine_image_version;
             let image = image.map(|image| {
                 let running = &self.running;
-                running.image(&group.name, image, wanted.keeps(), is_auto)
+                running.image(&group.name, image, stays, is_auto)
             });
-            // Other machines would come in the place of those that keep servers or disks.
-            let (machine, volume) = if wanted.keeps() {
+            let (machine, volume) = if stays {
                 (group.machine.type_, group.volume)
             } else {
                 (wanted.machine.to_owned(), gardener.volume(wanted.volume))
@@ -242,11 +245,15 @@ impl Cluster<'_> {
         })
     }
 
-    /// The groups of this name that the Shoot was created with; none while there is no Shoot. A Shoot that was handed over to the
-    /// cluster may have others than were composed before it was observed.
+    /// The groups of this name that the Shoot was created with; none while there is no Shoot, or Gardener refuses to create it with
+    /// them. A Shoot that was handed over to the cluster may have others than were composed before it was observed.
     fn created(&self, request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
+        let shoot: Observation<ShootStatus> = Observation::of(request.observed().get(SHOOT));
+        let is_refused = shoot.problem.as_deref().and_then(refused::change).is_some();
         let mut groups: Vec<Group> = if self.running.exists() {
             self.running.groups()?
+        } else if is_refused {
+            Vec::new()
         } else {
             let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
             shoot.map_or_else(Vec::new, |shoot| shoot.spec.provider.workers)

@@ -271,6 +271,55 @@ fn version_that_was_refused_can_be_corrected() {
 }
 
 #[test]
+fn machines_that_were_refused_can_be_corrected() {
+    let mut call = pool("hv-pool-a");
+    let volume = |call: &mut Call, type_| {
+        call.input.as_mut().unwrap()["gardener"]["volume"] =
+            json!({"type": type_, "size": "960Gi"});
+    };
+    volume(&mut call, "floppy");
+    let (mut call, _) = call.running();
+    volume(&mut call, "local");
+    for (problem, expected) in [
+        (
+            "spec.provider.workers[0].volume.type: Unsupported value: \"floppy\"",
+            "local",
+        ),
+        // The Shoot may have been created.
+        ("context deadline exceeded", "floppy"),
+    ] {
+        call.observed.get_mut("shoot").unwrap()["status"] =
+            json!({"conditions": [{"type": "Synced", "status": "False", "message": problem}]});
+        let shoot = call.run().manifest("shoot").clone();
+        assert_eq!(
+            shoot["spec"]["provider"]["workers"][0]["volume"]["type"], expected,
+            "{problem}"
+        );
+    }
+}
+
+#[test]
+fn control_plane_machines_that_gardener_updates_in_place_stay_and_the_claim_is_told() {
+    let mut call = pool("control-plane");
+    call.input.as_mut().unwrap()["gardener"]["updateStrategy"] = json!("AutoInPlaceUpdate");
+    let (mut call, before) = call.running();
+    assert_eq!(before.conditions["ShootReady"].2, "");
+    call.composite["spec"]["machineType"] = json!("m5.8xlarge");
+    call.composite["spec"]["volumeSize"] = json!("400Gi");
+    let outcome = call.run();
+    let worker = |outcome: &Outcome| {
+        let worker = &outcome.manifest("shoot")["spec"]["provider"]["workers"][0];
+        json!([worker["machine"]["type"], worker["volume"]])
+    };
+    assert_eq!(worker(&outcome), worker(&before));
+    assert_eq!(
+        outcome.conditions["ShootReady"].2,
+        "the machines stay m5.4xlarge with a disk of 200Gi, since Gardener changes neither of machines that it updates in place: set \
+         machineType and volumeSize to these"
+    );
+}
+
+#[test]
 fn forced_update_in_place_changes_machines_again() {
     let (mut call, _) = running("hv-pool-a");
     let shoot = seen(&mut call);

@@ -1,0 +1,190 @@
+//! Changes and wrong settings of clusters, asked of Gardener's API server, which sets defaults and knows the site's CloudProfiles.
+
+use function_c5c3_fixtures::{Call, examples::POOLS};
+use lab::{Cluster, Etcd, Garden, Machine, Result, SHOOT, ensure};
+use serde_json::{Value, json};
+
+use super::changes::{CHANGES, STATES, State, gardener, image, observed, spec, version};
+
+/// Gives each Shoot a domain.
+const DEFAULT_DOMAIN: &str = "
+apiVersion: v1
+kind: Secret
+metadata:
+  name: default-domain
+  namespace: garden
+  labels: {gardener.cloud/role: default-domain}
+  annotations: {dns.gardener.cloud/provider: dns, dns.gardener.cloud/domain: shoots.example.com}
+";
+
+/// Fine when the garden takes every update of every pool, and the function explains each refusal of a wrong setting.
+pub async fn updates_are_taken(machine: &Machine, garden: Garden) -> Result<()> {
+    let etcd = Etcd::start(machine)?;
+    let cluster = Cluster::start(machine, &etcd, "garden").await?;
+    garden.serve(machine, &etcd, &cluster).await?;
+    cluster.apply(DEFAULT_DOMAIN).await?;
+    cluster.apply(&seed(garden).to_string()).await?;
+
+    let mut faults = Vec::new();
+    for pool in POOLS {
+        for state in STATES {
+            faults.extend(faults_of_updates(&cluster, pool, state).await?);
+        }
+        for wrong in &WRONG {
+            faults.extend(fault_of_explanation(&cluster, pool, wrong).await?);
+        }
+    }
+    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+    Ok(())
+}
+
+/// What the Shoots run on.
+fn seed(garden: Garden) -> Value {
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"});
+    let dns = match garden {
+        Garden::Oldest => {
+            json!({"provider": {"type": "dns", "secretRef": {"name": "dns", "namespace": "garden"}}})
+        }
+        Garden::Newest | Garden::Unchecked => json!({
+            "provider": {"type": "dns", "credentialsRef": secret},
+            "internal": {"type": "dns", "domain": "internal.example.com", "credentialsRef": secret},
+        }),
+    };
+    json!({
+        "apiVersion": "core.gardener.cloud/v1beta1",
+        "kind": "Seed",
+        "metadata": {"name": "seed"},
+        "spec": {
+            "provider": {"type": "local", "region": "local", "zones": ["a", "b", "c"]},
+            "ingress": {"domain": "seed.example.com", "controller": {"kind": "nginx"}},
+            "dns": dns,
+            "networks": {"nodes": "192.168.0.0/20", "pods": "192.168.16.0/20", "services": "192.168.32.0/20"},
+        },
+    })
+}
+
+/// Creates a pool's Shoot, and asks for each change of it.
+async fn faults_of_updates(cluster: &Cluster, pool: &str, state: State) -> Result<Vec<String>> {
+    let mut call = state.running(pool);
+    let shoot = observed(&mut call);
+    // One pool has a Shoot for each state.
+    let name = format!("s{}", cluster.list(SHOOT, "").await?.len());
+    shoot["metadata"]["name"] = json!(name);
+    let mut status = shoot["status"].take();
+    cluster.apply(&shoot.to_string()).await?;
+    let place = format!("garden-c5c3/{name}");
+    let created = cluster.get(SHOOT, &place).await?;
+    status["observedGeneration"] = json!(created.metadata.generation);
+    let created = cluster.set_status(SHOOT, &place, status).await?;
+    *shoot = serde_json::to_value(&created)?;
+    let seed = shoot["spec"]["seedName"].clone();
+
+    let mut faults = Vec::new();
+    for change in CHANGES {
+        let mut call = call.clone();
+        (change.apply)(&mut call);
+        let outcome = call.run();
+        if outcome.fatal.is_none() {
+            let mut composed = outcome.manifest("shoot").clone();
+            composed["metadata"]["name"] = json!(name);
+            composed["spec"]["seedName"] = seed.clone();
+            let fault = match cluster.would_apply(&composed).await {
+                Err(fault) => format!("{fault:#}"),
+                Ok(stored)
+                    if !change.acts
+                        && stored.metadata.generation != created.metadata.generation =>
+                {
+                    format!(
+                        "{:?} becomes {:?}",
+                        created.data["spec"], stored.data["spec"]
+                    )
+                }
+                Ok(_) => continue,
+            };
+            faults.push(format!("{pool} {}, {}: {fault}", state.name, change.name));
+        }
+    }
+    Ok(faults)
+}
+
+/// A setting that the site's CloudProfiles don't offer, and the beginning of what to do about it.
+struct Wrong {
+    setting: &'static str,
+    advice: &'static str,
+    apply: fn(&mut Call),
+}
+
+const WRONG: [Wrong; 7] = [
+    Wrong {
+        setting: "version of Kubernetes",
+        advice: "(the CloudProfile doesn't offer this version of Kubernetes: ",
+        apply: |call| version(call, "1.99"),
+    },
+    Wrong {
+        setting: "region",
+        advice: "(the CloudProfile doesn't have this region: ",
+        apply: |call| {
+            spec(call)["region"] = json!("mars");
+            let zones = &mut gardener(call)["zones"];
+            zones["mars"] = zones["eu-de-1"].clone();
+        },
+    },
+    Wrong {
+        setting: "zone",
+        advice: "(the CloudProfile doesn't have this zone: ",
+        apply: |call| {
+            gardener(call)["zones"]["eu-de-1"] =
+                json!({"az-1": "nowhere-1", "az-2": "nowhere-2", "az-3": "nowhere-3"});
+        },
+    },
+    Wrong {
+        setting: "machine type",
+        advice: "(the CloudProfile doesn't offer this machine type: ",
+        apply: |call| {
+            spec(call)["machineType"] = json!("laptop");
+            spec(call)["ironcore"]["machineClass"] = json!("laptop");
+        },
+    },
+    Wrong {
+        setting: "version of an image",
+        advice: "(the CloudProfile doesn't offer this image: ",
+        apply: |call| image(call, "gardenlinux", "1.0.0"),
+    },
+    Wrong {
+        setting: "image",
+        advice: "(the CloudProfile doesn't offer this image: ",
+        apply: |call| image(call, "minix", "1.0.0"),
+    },
+    Wrong {
+        setting: "volume type",
+        advice: "(the CloudProfile doesn't offer this volume type: ",
+        apply: |call| gardener(call)["volume"] = json!({"type": "floppy", "size": "960Gi"}),
+    },
+];
+
+/// What is wrong with how the function explains the refusal of a new pool with a wrong setting.
+async fn fault_of_explanation(
+    cluster: &Cluster,
+    pool: &str,
+    wrong: &Wrong,
+) -> Result<Option<String>> {
+    let mut call = Call::of_pool(pool).admitted();
+    (wrong.apply)(&mut call);
+    let outcome = call.run();
+    let Err(refusal) = cluster.would_apply(outcome.manifest("shoot")).await else {
+        return Ok(Some(format!(
+            "{pool}: Gardener takes a wrong {}",
+            wrong.setting
+        )));
+    };
+    let refusal = format!("{refusal:#}");
+    let mut call = call.applied(&outcome, |_, _| json!({}));
+    let shoot = call.observed.entry("shoot".to_owned()).or_default();
+    shoot["status"] = json!({"conditions": [
+        {"type": "Synced", "status": "False", "reason": "ReconcileError", "message": refusal},
+    ]});
+    let said = call.run().conditions["ShootReady"].2.clone();
+    let is_explained = said.contains(wrong.advice) && said.contains(&refusal);
+    Ok((!is_explained).then(|| format!("{pool}, wrong {}: {said}", wrong.setting)))
+}
