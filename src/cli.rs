@@ -37,6 +37,8 @@ pub enum Task {
     /// With --assume-ready, missing pools are assumed to exist, and everything becomes ready. A ControlPlane or another resource
     /// that an operator of a control plane reconciles needs no claim.
     ///
+    /// A Shoot among the files, as Gardener has it, limits what its cluster becomes: the condition ShootReady says how.
+    ///
     /// Documents are first checked as the API server does: schema, defaults, rules. Other kinds are skipped with a note.
     ///
     /// With --against, what would be applied in the control plane cluster is compared with what runs there, values of

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::manifest::Manifest;
+use crate::resource::GARDEN;
 use crate::settle::Reconciler;
 use crate::store::{Key, MANAGEMENT, Store};
 
@@ -73,6 +74,11 @@ fn since(store: &Store, object: &Key) -> String {
 /// Applies a manifest as far as the Object's policies allow; none where there is nothing and nothing may be created.
 fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) -> Option<Key> {
     let key = Key::of(cluster(object), &wanted);
+    if store.get(&key).is_none()
+        && let Some(given) = store.get(&Key::of(GARDEN, &wanted)).cloned()
+    {
+        store.apply(cluster(object), given, None);
+    }
     let policies = object.spec()["managementPolicies"].as_array();
     let may = |action: &str| policies.is_none_or(|all| all.iter().any(|policy| policy == action));
     let may_apply = match store.get(&key) {

@@ -6,6 +6,12 @@ use crate::schema::Served;
 /// The cluster of what is given without a claim, and so without a cluster.
 pub const CONTROL_PLANE: &str = "control-plane";
 
+/// The cluster of given Shoots, until an Object names the one that they are in.
+pub const GARDEN: &str = "a garden";
+
+/// API version and kind of a Shoot.
+pub const SHOOT: (&str, &str) = ("core.gardener.cloud/v1beta1", "Shoot");
+
 /// A resource as the API server keeps it, with the defaults of its schema; nothing where it isn't of an operator's kind.
 pub fn defaulted(manifest: &Manifest) -> Option<Manifest> {
     let served = Served::named(manifest.api_version(), manifest.kind())?;

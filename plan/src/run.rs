@@ -23,7 +23,7 @@ use crate::operators::Operators;
 use crate::outcome::Plan;
 use crate::placeholder;
 use crate::provider::Provider;
-use crate::resource::CONTROL_PLANE;
+use crate::resource::{CONTROL_PLANE, GARDEN};
 use crate::settle::settle;
 use crate::store::{Key, MANAGEMENT, Store};
 
@@ -66,6 +66,9 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
     let mut generated: BTreeSet<Key> = BTreeSet::new();
     loop {
         let mut run = Run::new(settings, &operators);
+        for shoot in &files.shoots {
+            run.store.apply(GARDEN, shoot.clone(), None);
+        }
         run.add(files.given.iter().chain(&assumed))?;
         run.add_resources(&files.resources);
         for pools_only in [true, false] {

@@ -13,7 +13,7 @@ use super::{Given, InputError};
 use crate::compositions::is_input;
 use crate::kind::ClaimKind;
 use crate::manifest::{Manifest, path};
-use crate::resource::is_secret;
+use crate::resource::{SHOOT, is_secret};
 use crate::schema::Served;
 use crate::yaml;
 
@@ -42,6 +42,7 @@ pub(super) struct Found {
     validator: Validator,
     pub(super) given: BTreeMap<(ClaimKind, String, String), (Given, Place)>,
     pub(super) resources: BTreeMap<(String, String), (Manifest, Place)>,
+    pub(super) shoots: BTreeMap<String, Manifest>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) refused: Vec<String>,
 }
@@ -77,6 +78,9 @@ impl Found {
         }
         let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
+        if (api_version.as_str(), kind.as_str()) == SHOOT {
+            return self.add_shoot(place, value);
+        }
         match Served::named(&api_version, &kind) {
             Some(served) => self.add(place, served, value),
             None if is_foreign(&api_version, &kind) || is_input(&value) => {
@@ -115,6 +119,19 @@ impl Found {
                     "{title}: a plan shows claims and control planes, and leaves this kind out"
                 ),
             );
+        }
+    }
+
+    fn add_shoot(&mut self, place: &Place, value: Value) {
+        match Manifest::try_from(value.clone()) {
+            Ok(shoot) => {
+                self.shoots.insert(shoot.path(), shoot);
+            }
+            Err(error) => {
+                let message = error.to_string();
+                let path = "metadata".to_owned();
+                self.refuse(place, &value, [Problem { path, message }]);
+            }
         }
     }
 
@@ -163,7 +180,8 @@ impl Found {
 /// Whether a document isn't one of this project's or of Kubernetes', by its API version and kind.
 fn is_foreign(api_version: &str, kind: &str) -> bool {
     let meant = api_version.is_empty() && Served::meant("", kind).is_some();
-    let read = kind == "List" || meant || Served::named(api_version, kind).is_some();
+    let is_shoot = (api_version, kind) == SHOOT;
+    let read = kind == "List" || meant || is_shoot || Served::named(api_version, kind).is_some();
     !read && !Served::owns(api_version)
 }
 

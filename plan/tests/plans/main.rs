@@ -23,6 +23,8 @@ mod refused;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
+mod shoots;
+#[cfg(test)]
 mod validation;
 #[cfg(test)]
 mod verify;
