@@ -37,7 +37,8 @@ pub enum Task {
     /// With --assume-ready, missing pools are assumed to exist, and everything becomes ready. A ControlPlane or another resource
     /// that an operator of a control plane reconciles needs no claim.
     ///
-    /// A Shoot among the files, as Gardener has it, limits what its cluster becomes: the condition ShootReady says how.
+    /// With the Shoot of a cluster among the files, as `kubectl get shoot -o yaml` prints it, the cluster counts as running: what Gardener
+    /// can't change stays, and the message of ShootReady says what.
     ///
     /// Documents are first checked as the API server does: schema, defaults, rules. Other kinds are skipped with a note.
     ///

@@ -123,6 +123,15 @@ impl Manifest {
         self
     }
 
+    /// The same object with the metadata of another as well, where it has none of its own.
+    pub(crate) fn with_metadata_of(self, other: &Self) -> Self {
+        let metadata = other.0["metadata"].clone();
+        self.changed(|fields| {
+            let own = fields.remove("metadata").unwrap_or_default();
+            fields.insert("metadata".to_owned(), merged(metadata, own));
+        })
+    }
+
     /// The same object with other fields; it keeps its kind and name.
     pub(crate) fn changed(mut self, change: impl FnOnce(&mut Map<String, Value>)) -> Self {
         if let Value::Object(fields) = &mut self.0 {
@@ -152,5 +161,18 @@ pub fn path(namespace: &str, name: &str) -> String {
         name.to_owned()
     } else {
         format!("{namespace}/{name}")
+    }
+}
+/// One value over another: the fields of objects are merged.
+fn merged(under: Value, over: Value) -> Value {
+    match (under, over) {
+        (Value::Object(mut fields), Value::Object(over)) => {
+            for (name, value) in over {
+                let under = fields.remove(&name).unwrap_or_default();
+                fields.insert(name, merged(under, value));
+            }
+            Value::Object(fields)
+        }
+        (_, over) => over,
     }
 }

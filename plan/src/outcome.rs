@@ -40,6 +40,8 @@ pub struct Plan {
     pub assumed: Vec<Wanted>,
     /// Secrets that users create, that weren't given and are assumed.
     pub assumed_secrets: Vec<Key>,
+    /// Shoots that were given, and that no cluster has.
+    pub unused_shoots: Vec<Key>,
 }
 
 /// The objects of a kind in one namespace of a cluster that have all these labels.
@@ -180,6 +182,7 @@ impl Plan {
             missing,
             assumed,
             assumed_secrets: Vec::new(),
+            unused_shoots: Vec::new(),
         }
     }
 

@@ -72,11 +72,11 @@ fn since(store: &Store, object: &Key) -> String {
 }
 
 /// Applies a manifest as far as the Object's policies allow; none where there is nothing and nothing may be created.
+/// A Shoot that was given is first moved into the Object's cluster.
 fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) -> Option<Key> {
     let key = Key::of(cluster(object), &wanted);
-    if store.get(&key).is_none()
-        && let Some(given) = store.get(&Key::of(GARDEN, &wanted)).cloned()
-    {
+    let given = store.get(&Key::of(GARDEN, &wanted)).cloned();
+    if let Some(given) = given.clone().filter(|_| store.get(&key).is_none()) {
         store.apply(cluster(object), given, None);
     }
     let policies = object.spec()["managementPolicies"].as_array();
@@ -86,6 +86,10 @@ fn apply(object: &Manifest, wanted: Manifest, maker: &Key, store: &mut Store) ->
         None => may("Create"),
     };
     if may_apply {
+        let wanted = match given {
+            Some(given) => wanted.with_metadata_of(&given),
+            None => wanted,
+        };
         store.apply(cluster(object), wanted, Some(maker));
     }
     store.get(&key).is_some().then_some(key)

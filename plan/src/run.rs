@@ -23,7 +23,7 @@ use crate::operators::Operators;
 use crate::outcome::Plan;
 use crate::placeholder;
 use crate::provider::Provider;
-use crate::resource::{CONTROL_PLANE, GARDEN};
+use crate::resource::{CONTROL_PLANE, GARDEN, SHOOT};
 use crate::settle::settle;
 use crate::store::{Key, MANAGEMENT, Store};
 
@@ -99,6 +99,7 @@ pub fn plan(files: &Files, settings: &Settings) -> Result<Plan, Error> {
             );
             return Ok(Plan {
                 assumed_secrets,
+                unused_shoots: run.unused_shoots(),
                 ..plan
             });
         }
@@ -247,6 +248,24 @@ impl<'a> Run<'a> {
             self.settle()?;
         }
         Ok(assumed)
+    }
+
+    /// The given Shoots that no Object is for.
+    fn unused_shoots(&self) -> Vec<Key> {
+        let (api_version, kind) = SHOOT;
+        let given = self.store.of_kind(GARDEN, api_version, kind, None);
+        given
+            .map(|(key, _)| key)
+            .filter(|given| {
+                let mut all = self.store.iter().map(|(key, _)| key);
+                !all.any(|key| {
+                    key.cluster != GARDEN
+                        && (&key.kind, &key.namespace, &key.name)
+                            == (&given.kind, &given.namespace, &given.name)
+                })
+            })
+            .cloned()
+            .collect()
     }
 
     fn settle(&mut self) -> Result<(), Error> {

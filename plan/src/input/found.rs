@@ -42,7 +42,7 @@ pub(super) struct Found {
     validator: Validator,
     pub(super) given: BTreeMap<(ClaimKind, String, String), (Given, Place)>,
     pub(super) resources: BTreeMap<(String, String), (Manifest, Place)>,
-    pub(super) shoots: BTreeMap<String, Manifest>,
+    pub(super) shoots: BTreeMap<String, (Manifest, Place)>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) refused: Vec<String>,
 }
@@ -125,7 +125,12 @@ impl Found {
     fn add_shoot(&mut self, place: &Place, value: Value) {
         match Manifest::try_from(value.clone()) {
             Ok(shoot) => {
-                self.shoots.insert(shoot.path(), shoot);
+                let (first, other) = self
+                    .shoots
+                    .entry(shoot.path())
+                    .or_insert_with(|| (shoot.clone(), place.clone()));
+                let conflict = conflict(place, &shoot, first, other);
+                self.refused.extend(conflict);
             }
             Err(error) => {
                 let message = error.to_string();

@@ -30,7 +30,7 @@ pub struct Files {
     pub given: Vec<Given>,
     /// ControlPlanes and other resources of operators, given without a claim, and the Secrets that they read.
     pub resources: Vec<Manifest>,
-    /// Shoots as Gardener has them, which limit what clusters can become.
+    /// Shoots of running clusters.
     pub shoots: Vec<Manifest>,
     /// What was skipped, and why.
     pub skipped: Vec<String>,
@@ -128,7 +128,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Files, InputError> {
             .into_values()
             .map(|(manifest, _)| manifest)
             .collect(),
-        shoots: found.shoots.into_values().collect(),
+        shoots: found.shoots.into_values().map(|(shoot, _)| shoot).collect(),
         skipped,
     })
 }

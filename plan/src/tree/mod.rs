@@ -50,6 +50,13 @@ pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
         let block = Branch::new("Assumed to be there").with(secrets);
         blocks.push(block.render(page));
     }
+    if !plan.unused_shoots.is_empty() {
+        let shoots = plan.unused_shoots.iter();
+        let shoots = shoots.map(|key| Branch::new(format!("Shoot {}/{}", key.namespace, key.name)));
+        let block =
+            Branch::new("Not used, since no cluster of these files has this name").with(shoots);
+        blocks.push(block.render(page));
+    }
     blocks.extend(advice(plan, command));
     blocks.join("\n")
 }

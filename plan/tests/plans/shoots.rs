@@ -1,6 +1,6 @@
 //! What a cluster that exists can become, given its Shoot as Gardener has it.
 
-use c5c3_plan::{Applied, Plan};
+use c5c3_plan::{Applied, Page, Plan, tree};
 use serde_json::{Value, json};
 
 use crate::given::{claim, root, settings, written};
@@ -22,7 +22,7 @@ fn shoot(plan: &Plan) -> Value {
 }
 
 #[test]
-fn pending_update_in_place_holds_the_machines_and_the_plan_says_so() {
+fn pending_update_in_place_keeps_the_machines_and_shoot_ready_says_so() {
     let mut running = shoot(&plan_of(50, None));
     let workers = running["spec"]["provider"]["workers"].clone();
     running["status"] = json!({
@@ -36,15 +36,52 @@ fn pending_update_in_place_holds_the_machines_and_the_plan_says_so() {
 
     running["status"]["inPlaceUpdates"] =
         json!({"pendingWorkerUpdates": {"manualInPlaceUpdate": ["hypervisor"]}});
-    let held = plan_of(60, Some(&running));
-    assert_eq!(shoot(&held)["spec"]["provider"]["workers"], workers);
-    let conditions = &claim(&held, POOL).conditions;
+    let pending = plan_of(60, Some(&running));
+    assert_eq!(shoot(&pending)["spec"]["provider"]["workers"], workers);
+    let conditions = &claim(&pending, POOL).conditions;
     let ready = conditions.iter().find(|known| known.type_ == "ShootReady");
     assert_eq!(
         ready.unwrap().message,
         "updates in place of the machines of hypervisor are pending, and Gardener changes neither their number nor what they run until \
          all are updated: drain their nodes and label them node.machine.sapcloud.io/selected-for-update=true"
     );
+}
+
+#[test]
+fn forced_update_in_place_changes_the_machines() {
+    let mut running = shoot(&plan_of(50, None));
+    running["metadata"]["annotations"]["gardener.cloud/operation"] = json!("force-in-place-update");
+    running["status"] = json!({
+        "lastOperation": {"type": "Reconcile", "state": "Succeeded", "progress": 100, "description": "done"},
+        "inPlaceUpdates": {"pendingWorkerUpdates": {"manualInPlaceUpdate": ["hypervisor"]}},
+    });
+    let forced = plan_of(60, Some(&running));
+    assert_eq!(
+        shoot(&forced)["spec"]["provider"]["workers"][0]["minimum"],
+        60
+    );
+    let conditions = &claim(&forced, POOL).conditions;
+    let ready = conditions.iter().find(|known| known.type_ == "ShootReady");
+    assert_eq!(ready.unwrap().message, "");
+}
+
+#[test]
+fn shoot_of_no_cluster_is_reported() {
+    let mut other = shoot(&plan_of(50, None));
+    other["metadata"]["name"] = json!("other");
+    let plan = plan_of(50, Some(&other));
+    let unused: Vec<String> = plan
+        .unused_shoots
+        .iter()
+        .map(|key| key.name.clone())
+        .collect();
+    assert_eq!(unused, ["other"]);
+    let expected = "
+Not used, since no cluster of these files has this name
+└─ Shoot garden-c5c3/other
+";
+    let shown = tree(&plan, Page::PLAIN, "c5c3 plan");
+    assert!(shown.contains(expected), "{shown}");
 }
 
 #[test]

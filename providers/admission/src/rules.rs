@@ -2,7 +2,11 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use cel::{Context, ExecutionError, Value as Cel, extractors::This, objects::Key};
+use cel::{
+    Context, Env, ExecutionError, Value as Cel,
+    extractors::This,
+    objects::{Key, OptionalValue},
+};
 use ipnet::IpNet;
 use serde_json::Value;
 
@@ -11,19 +15,35 @@ use crate::{Problem, Validator, within};
 /// A rule's expression, compiled.
 pub struct Program(cel::Program);
 
+/// The stored value, as a rule sees it.
+#[derive(Clone, Copy, Debug)]
+pub enum Old<'a> {
+    /// The rule doesn't see it.
+    None,
+    /// The value.
+    Stored(&'a Value),
+    /// The value where there is one, of a rule with `optionalOldSelf`.
+    Optional(Option<&'a Value>),
+}
+
 impl Program {
     /// Compiles an expression; nothing where it is no CEL.
     pub fn new(expression: &str) -> Option<Self> {
-        cel::Program::compile(expression).ok().map(Self)
+        Env::stdlib().compile(expression).ok().map(Self)
     }
 
-    /// Whether the rule holds. One that can't be evaluated doesn't, as in the API server. `old` is the stored value, where
-    /// there is one.
-    pub fn holds(&self, new: &Value, old: Option<&Value>) -> bool {
+    /// Whether the rule holds. One that can't be evaluated doesn't, as in the API server.
+    pub fn holds(&self, new: &Value, old: Old<'_>) -> bool {
         let mut context = Context::default();
         context.add_variable_from_value("self", convert(new));
-        if let Some(old) = old {
-            context.add_variable_from_value("oldSelf", convert(old));
+        match old {
+            Old::None => {}
+            Old::Stored(old) => context.add_variable_from_value("oldSelf", convert(old)),
+            Old::Optional(old) => {
+                let old =
+                    old.map_or_else(OptionalValue::none, |old| OptionalValue::of(convert(old)));
+                context.add_variable_from_value("oldSelf", Cel::Opaque(Arc::new(old)));
+            }
         }
         let known = context.add_function("split", split).is_ok()
             && context.add_function("sum", sum).is_ok()
@@ -51,8 +71,13 @@ impl Validator {
             .flatten()
         {
             let expression = rule["rule"].as_str().unwrap_or_default();
-            let applies = old.is_some() || !expression.contains("oldSelf");
-            if applies && !self.holds(expression, new, old) {
+            let old = match old {
+                old if rule["optionalOldSelf"] == true => Old::Optional(old),
+                Some(old) => Old::Stored(old),
+                None if expression.contains("oldSelf") => continue,
+                None => Old::None,
+            };
+            if !self.holds(expression, new, old) {
                 problems.push(Problem {
                     path: path.to_owned(),
                     message: rule["message"].as_str().unwrap_or(expression).to_owned(),
@@ -73,7 +98,7 @@ impl Validator {
         }
     }
 
-    fn holds(&mut self, expression: &str, new: &Value, old: Option<&Value>) -> bool {
+    fn holds(&mut self, expression: &str, new: &Value, old: Old<'_>) -> bool {
         if !self.programs.contains_key(expression) {
             let program = Program::new(expression);
             self.programs.insert(expression.to_owned(), program);
@@ -125,11 +150,12 @@ fn is_ip(text: Arc<String>) -> bool {
     text.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// Kubernetes' `cidr`, which CEL itself lacks. A range stays a text.
+/// Kubernetes' `cidr`, which CEL itself lacks. Returns the text itself, since ranges have no type here.
 fn cidr(text: Arc<String>) -> Result<Arc<String>, ExecutionError> {
     parse("cidr", &text).map(|_| text)
 }
 
+/// Kubernetes' `containsCIDR`, which CEL itself lacks.
 fn contains_cidr(
     This(range): This<Arc<String>>,
     other: Arc<String>,
@@ -138,6 +164,7 @@ fn contains_cidr(
     Ok(parse(NAME, &range)?.contains(&parse(NAME, &other)?))
 }
 
+/// Kubernetes' `prefixLength`, which CEL itself lacks.
 fn prefix_length(This(range): This<Arc<String>>) -> Result<i64, ExecutionError> {
     Ok(parse("prefixLength", &range)?.prefix_len().into())
 }
@@ -158,7 +185,7 @@ mod tests {
         let holds = |expression| {
             let value =
                 json!({ "a": "1-2", "b": [1, 2], "c": ["x"], "ip": "::1", "range": "10.0.0.0/8" });
-            Program::new(expression).map(|program| program.holds(&value, None))
+            Program::new(expression).map(|program| program.holds(&value, Old::None))
         };
         for (expression, expected) in [
             (
@@ -178,6 +205,28 @@ mod tests {
             ("self.a ==", None),
         ] {
             assert_eq!(holds(expression), expected, "{expression}");
+        }
+    }
+
+    #[test]
+    fn rule_with_an_optional_old_value_is_checked_of_new_resources_too() {
+        let rule =
+            Program::new("self.?size == oldSelf.?size || self.size <= oldSelf.?size.orValue(1)");
+        let rule = rule.expect("is CEL");
+        let of = |size: u32| json!({ "size": size });
+        for (new, old, expected) in [
+            (of(1), None, true),
+            (of(2), None, false),
+            (of(2), Some(of(2)), true),
+            (of(2), Some(of(3)), true),
+            (of(3), Some(of(2)), false),
+            (json!({}), None, true),
+        ] {
+            assert_eq!(
+                rule.holds(&new, Old::Optional(old.as_ref())),
+                expected,
+                "{new} {old:?}"
+            );
         }
     }
 }

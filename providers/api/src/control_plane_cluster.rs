@@ -17,7 +17,7 @@ const MACHINE_TYPE: &str = r"^[A-Za-z0-9]([-A-Za-z0-9_.:+]*[A-Za-z0-9])?$";
 /// The wanted cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = rule::ROOM_FOR_WORKERS))]
+#[schemars(extend("x-kubernetes-validations" = [rule::NODE_ADDRESSES_FOR_WORKERS, rule::POD_BLOCKS_FOR_WORKERS]))]
 pub struct ControlPlaneClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -48,7 +48,7 @@ pub struct ControlPlaneClusterSpec {
     pub high_availability: bool,
     /// Addresses of the cluster.
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK, rule::DISJOINT]))]
+    #[schemars(extend("x-kubernetes-validations" = [rule::RANGES, rule::DISJOINT]))]
     pub network: Ranges,
     /// Who may place control planes in the cluster.
     #[serde(default)]

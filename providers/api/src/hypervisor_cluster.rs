@@ -17,7 +17,7 @@ use crate::{
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::IRONCORE, rule::SHARED_BUT_DEDICATED, rule::RESERVE, rule::ROOM_FOR_MAX_WORKERS[0], rule::ROOM_FOR_MAX_WORKERS[1]]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::MAX_WORKERS, rule::IRONCORE, rule::SHARED_BUT_DEDICATED, rule::RESERVE, rule::NODE_ADDRESSES_FOR_MAX_WORKERS, rule::POD_BLOCKS_FOR_MAX_WORKERS]))]
 pub struct HypervisorClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -58,7 +58,7 @@ pub struct HypervisorClusterSpec {
     pub sharing: Sharing,
     /// Addresses of the cluster, and how its nodes are wired.
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK, rule::DISJOINT]))]
+    #[schemars(extend("x-kubernetes-validations" = [rule::RANGES, rule::DISJOINT]))]
     pub network: Network,
     /// How the nodes run servers and forward packets.
     #[serde(skip_serializing_if = "is_default", default)]

@@ -10,6 +10,9 @@ pub struct Rule {
     pub expression: &'static str,
     /// What to do where it is false.
     pub message: &'static str,
+    /// Whether `oldSelf` is optional: the rule is checked of new resources, too.
+    #[serde(rename = "optionalOldSelf", skip_serializing_if = "std::ops::Not::not")]
+    pub is_old_optional: bool,
 }
 
 impl Rule {
@@ -18,6 +21,17 @@ impl Rule {
         Self {
             expression,
             message,
+            is_old_optional: false,
+        }
+    }
+
+    /// A rule for which `oldSelf` is optional. What was stored before the rule existed must stay writable: the API server checks
+    /// each rule again whenever anything of the resource is written, its status included.
+    pub(crate) const fn with_optional_old(expression: &'static str, message: &'static str) -> Self {
+        Self {
+            expression,
+            message,
+            is_old_optional: true,
         }
     }
 
@@ -33,52 +47,88 @@ pub(crate) const REGION: Rule =
 pub(crate) const POOL_NAME: Rule =
     Rule::immutable("name can't be changed: make a new pool and move its consumers");
 
-pub(crate) const NETWORK: Rule = Rule::new(
+pub(crate) const RANGES: Rule = Rule::new(
     "(!has(self.nodes) || !has(oldSelf.nodes) || self.nodes == oldSelf.nodes) && \
      (!has(self.pods) || !has(oldSelf.pods) || self.pods == oldSelf.pods) && \
      (!has(self.services) || !has(oldSelf.services) || self.services == oldSelf.services)",
-    "a network can't be changed: make a new cluster with other addresses",
+    "nodes, pods and services can't be changed: create a cluster with other ranges; before Gardener has created it, remove the field \
+     first, then set it",
 );
 
-/// Each range is within itself alone (gardener, pkg/utils/validation/cidr/disjoint.go).
-pub(crate) const DISJOINT: Rule = Rule::new(
-    "[(has(self.nodes) ? [self.nodes] : []) + (has(self.pods) ? [self.pods] : []) + \
+/// The claim's ranges overlap neither each other nor 224.0.0.0/3, which is reserved (gardener, pkg/utils/validation/cidr/disjoint.go):
+/// each is contained in no range but itself. Optional elements of the list, or a comparison with the old ranges, exceed the budget of
+/// rules.
+pub(crate) const DISJOINT: Rule = Rule::with_optional_old(
+    "oldSelf.hasValue() || [(has(self.nodes) ? [self.nodes] : []) + (has(self.pods) ? [self.pods] : []) + \
      (has(self.services) ? [self.services] : []) + ['224.0.0.0/3']].all(ranges, ranges.all(range, \
      ranges.exists_one(other, cidr(other).containsCIDR(range))))",
-    "nodes, pods and services overlap, or include reserved addresses, those from 224.0.0.0 on: set ranges that share no address",
+    "nodes, pods and services must not overlap, and must end before 224.0.0.0: set other ranges",
 );
 
-/// Rules of a cluster's ranges, which have to be enough for this number of machines, at most 10,000: five addresses of the nodes'
-/// range are the infrastructure's, and each node has 256 of the pods'.
-macro_rules! room {
+/// The beginning of a rule that concerns new clusters, and those that are to have more machines.
+macro_rules! not_more {
     ($machines:literal) => {
-        [
-            Rule::new(
-                concat!(
-                    "!has(self.network) || !has(self.network.nodes) || cidr(self.network.nodes).prefixLength() < 18 || ",
-                    $machines,
-                    " + 5 <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
-                     [cidr(self.network.nodes).prefixLength() - 18]"
-                ),
-                "network.nodes has too few addresses for so many nodes: set a larger range in a new cluster, or fewer nodes",
-            ),
-            Rule::new(
-                concat!(
-                    "!has(self.network) || !has(self.network.pods) || cidr(self.network.pods).prefixLength() < 10 || \
-                     (cidr(self.network.pods).prefixLength() <= 24 && ",
-                    $machines,
-                    " <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
-                     [cidr(self.network.pods).prefixLength() - 10])"
-                ),
-                "network.pods has too few addresses for so many nodes: set a larger range in a new cluster, or fewer nodes",
-            ),
-        ]
+        concat!(
+            "self.",
+            $machines,
+            " <= oldSelf.?",
+            $machines,
+            ".orValue(0) || "
+        )
     };
 }
 
-pub(crate) const ROOM_FOR_WORKERS: [Rule; 2] = room!("self.workers");
+/// The rule that `network.nodes` has an address for each machine and five more (`RESERVED_NODE_ADDRESSES` of function-c5c3). CEL has no
+/// powers, so the list has the sizes of ranges with prefixes of 18 to 32 bits; a shorter prefix is enough for 10,000 machines, the most
+/// that a claim may have.
+macro_rules! node_addresses {
+    ($machines:literal) => {
+        Rule::with_optional_old(
+            concat!(
+                not_more!($machines),
+                "!has(self.network) || !has(self.network.nodes) || cidr(self.network.nodes).prefixLength() < 18 || self.",
+                $machines,
+                " + 5 <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
+                 [cidr(self.network.nodes).prefixLength() - 18]"
+            ),
+            concat!(
+                "network.nodes needs an address for each machine and five more: set a larger range, or lower ",
+                $machines,
+                "; the range of an existing cluster can't be changed"
+            ),
+        )
+    };
+}
 
-pub(crate) const ROOM_FOR_MAX_WORKERS: [Rule; 2] = room!("self.maxWorkers");
+/// The rule that `network.pods` has a block with a prefix of 24 bits for each machine (`NODE_POD_PREFIX` of function-c5c3). The list has
+/// the numbers of blocks of ranges with prefixes of 10 to 24 bits.
+macro_rules! pod_blocks {
+    ($machines:literal) => {
+        Rule::with_optional_old(
+            concat!(
+                not_more!($machines),
+                "!has(self.network) || !has(self.network.pods) || cidr(self.network.pods).prefixLength() < 10 || \
+                 (cidr(self.network.pods).prefixLength() <= 24 && self.",
+                $machines,
+                " <= [16384, 8192, 4096, 2048, 1024, 512, 256, 128, 64, 32, 16, 8, 4, 2, 1]\
+                 [cidr(self.network.pods).prefixLength() - 10])"
+            ),
+            concat!(
+                "network.pods needs a /24 block for each machine: set a larger range, or lower ",
+                $machines,
+                "; the range of an existing cluster can't be changed"
+            ),
+        )
+    };
+}
+
+pub(crate) const NODE_ADDRESSES_FOR_WORKERS: Rule = node_addresses!("workers");
+
+pub(crate) const NODE_ADDRESSES_FOR_MAX_WORKERS: Rule = node_addresses!("maxWorkers");
+
+pub(crate) const POD_BLOCKS_FOR_WORKERS: Rule = pod_blocks!("workers");
+
+pub(crate) const POD_BLOCKS_FOR_MAX_WORKERS: Rule = pod_blocks!("maxWorkers");
 
 pub(crate) const UNIQUE: Rule = Rule::new(
     "self.all(pool, self.exists_one(other, other == pool))",

@@ -16,7 +16,7 @@ use crate::{
 /// The wanted pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::IRONCORE, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED, rule::ROOM_FOR_WORKERS[0], rule::ROOM_FOR_WORKERS[1]]))]
+#[schemars(extend("x-kubernetes-validations" = [rule::ENOUGH_HOSTS, rule::IRONCORE, rule::ONE_CAPACITY, rule::ARBITER, rule::SHARED_BUT_DEDICATED, rule::NODE_ADDRESSES_FOR_WORKERS, rule::POD_BLOCKS_FOR_WORKERS]))]
 pub struct StorageClusterSpec {
     /// Gardener's region, for instance eu-de-1.
     #[schemars(
@@ -66,7 +66,7 @@ pub struct StorageClusterSpec {
     pub sharing: Sharing,
     /// Addresses of the cluster.
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-validations" = [rule::NETWORK, rule::DISJOINT]))]
+    #[schemars(extend("x-kubernetes-validations" = [rule::RANGES, rule::DISJOINT]))]
     pub network: Ranges,
 }
 

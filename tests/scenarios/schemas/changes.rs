@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// What Gardener does with a pool, and how far it is.
 #[derive(Clone, Copy)]
 pub struct State {
-    /// What it is.
+    /// As it follows the pool's name in a fault.
     pub name: &'static str,
     /// How bare metal is updated; without it as the shipped Compositions have it.
     strategy: Option<&'static str>,
@@ -14,7 +14,7 @@ pub struct State {
     is_pending: bool,
 }
 
-/// The states.
+/// The states in which each change is tried.
 pub const STATES: [State; 5] = [
     State {
         name: "settled",
@@ -79,12 +79,28 @@ pub fn observed(call: &mut Call) -> &mut Value {
 
 /// A change of what a cluster is composed from.
 pub struct Change {
-    /// What it does.
+    /// The field that changes and how, for messages.
     pub name: &'static str,
     /// Whether it changes the Shoot of at least one pool; else it changes none.
     pub acts: bool,
-    /// Makes the change.
-    pub apply: fn(&mut Call),
+    /// Changes the claim or the Composition's input.
+    apply: fn(&mut Call),
+}
+
+impl Change {
+    /// The Shoot that is composed after the change, with the name and Seed of the observed one; none where the function refuses the
+    /// change.
+    pub fn composed(&self, mut call: Call) -> Option<Value> {
+        let observed = observed(&mut call).clone();
+        (self.apply)(&mut call);
+        let outcome = call.run();
+        outcome.fatal.is_none().then(|| {
+            let mut shoot = outcome.manifest("shoot").clone();
+            shoot["metadata"]["name"] = observed["metadata"]["name"].clone();
+            shoot["spec"]["seedName"] = observed["spec"]["seedName"].clone();
+            shoot
+        })
+    }
 }
 
 const fn acts(name: &'static str, apply: fn(&mut Call)) -> Change {
@@ -103,7 +119,7 @@ const fn stays(name: &'static str, apply: fn(&mut Call)) -> Change {
     }
 }
 
-/// The changes.
+/// The changes that are tried in each state.
 pub const CHANGES: &[Change] = &[
     stays("nothing", |_| ()),
     acts("the next minor version", |call| version(call, "1.35")),

@@ -17,8 +17,12 @@ metadata:
   annotations: {dns.gardener.cloud/provider: dns, dns.gardener.cloud/domain: shoots.example.com}
 ";
 
-/// Fine when the garden takes every update of every pool, and the function explains each refusal of a wrong setting.
-pub async fn updates_are_taken(machine: &Machine, garden: Garden) -> Result<()> {
+/// Checks that Gardener's API server accepts every update of every pool, and that `ShootReady` names the setting to change for each one
+/// that its CloudProfile doesn't offer.
+pub async fn updates_are_taken_and_refusals_explained(
+    machine: &Machine,
+    garden: Garden,
+) -> Result<()> {
     let etcd = Etcd::start(machine)?;
     let cluster = Cluster::start(machine, &etcd, "garden").await?;
     garden.serve(machine, &etcd, &cluster).await?;
@@ -30,15 +34,15 @@ pub async fn updates_are_taken(machine: &Machine, garden: Garden) -> Result<()> 
         for state in STATES {
             faults.extend(faults_of_updates(&cluster, pool, state).await?);
         }
-        for wrong in &WRONG {
-            faults.extend(fault_of_explanation(&cluster, pool, wrong).await?);
+        for unsupported in &UNSUPPORTED {
+            faults.extend(fault_of_explanation(&cluster, pool, unsupported).await?);
         }
     }
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
     Ok(())
 }
 
-/// What the Shoots run on.
+/// The Seed of the Shoots. The oldest Gardener has other fields for its DNS.
 fn seed(garden: Garden) -> Value {
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "name": "dns", "namespace": "garden"});
@@ -78,50 +82,43 @@ async fn faults_of_updates(cluster: &Cluster, pool: &str, state: State) -> Resul
     status["observedGeneration"] = json!(created.metadata.generation);
     let created = cluster.set_status(SHOOT, &place, status).await?;
     *shoot = serde_json::to_value(&created)?;
-    let seed = shoot["spec"]["seedName"].clone();
 
     let mut faults = Vec::new();
     for change in CHANGES {
-        let mut call = call.clone();
-        (change.apply)(&mut call);
-        let outcome = call.run();
-        if outcome.fatal.is_none() {
-            let mut composed = outcome.manifest("shoot").clone();
-            composed["metadata"]["name"] = json!(name);
-            composed["spec"]["seedName"] = seed.clone();
-            let fault = match cluster.would_apply(&composed).await {
-                Err(fault) => format!("{fault:#}"),
-                Ok(stored)
-                    if !change.acts
-                        && stored.metadata.generation != created.metadata.generation =>
-                {
-                    format!(
-                        "{:?} becomes {:?}",
-                        created.data["spec"], stored.data["spec"]
-                    )
-                }
-                Ok(_) => continue,
-            };
-            faults.push(format!("{pool} {}, {}: {fault}", state.name, change.name));
-        }
+        let Some(composed) = change.composed(call.clone()) else {
+            continue;
+        };
+        let fault = match cluster.would_apply(&composed).await {
+            Err(fault) => format!("{fault:#}"),
+            Ok(stored)
+                if !change.acts && stored.metadata.generation != created.metadata.generation =>
+            {
+                format!(
+                    "{:?} becomes {:?}",
+                    created.data["spec"], stored.data["spec"]
+                )
+            }
+            Ok(_) => continue,
+        };
+        faults.push(format!("{pool} {}, {}: {fault}", state.name, change.name));
     }
     Ok(faults)
 }
 
-/// A setting that the site's CloudProfiles don't offer, and the beginning of what to do about it.
-struct Wrong {
+/// A setting that the site's CloudProfiles don't offer, and the beginning of the advice in `ShootReady`.
+struct UnsupportedSetting {
     setting: &'static str,
     advice: &'static str,
     apply: fn(&mut Call),
 }
 
-const WRONG: [Wrong; 7] = [
-    Wrong {
+const UNSUPPORTED: [UnsupportedSetting; 7] = [
+    UnsupportedSetting {
         setting: "version of Kubernetes",
         advice: "(the CloudProfile doesn't offer this version of Kubernetes: ",
         apply: |call| version(call, "1.99"),
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "region",
         advice: "(the CloudProfile doesn't have this region: ",
         apply: |call| {
@@ -130,7 +127,7 @@ const WRONG: [Wrong; 7] = [
             zones["mars"] = zones["eu-de-1"].clone();
         },
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "zone",
         advice: "(the CloudProfile doesn't have this zone: ",
         apply: |call| {
@@ -138,7 +135,7 @@ const WRONG: [Wrong; 7] = [
                 json!({"az-1": "nowhere-1", "az-2": "nowhere-2", "az-3": "nowhere-3"});
         },
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "machine type",
         advice: "(the CloudProfile doesn't offer this machine type: ",
         apply: |call| {
@@ -146,36 +143,36 @@ const WRONG: [Wrong; 7] = [
             spec(call)["ironcore"]["machineClass"] = json!("laptop");
         },
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "version of an image",
         advice: "(the CloudProfile doesn't offer this image: ",
         apply: |call| image(call, "gardenlinux", "1.0.0"),
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "image",
         advice: "(the CloudProfile doesn't offer this image: ",
         apply: |call| image(call, "minix", "1.0.0"),
     },
-    Wrong {
+    UnsupportedSetting {
         setting: "volume type",
         advice: "(the CloudProfile doesn't offer this volume type: ",
         apply: |call| gardener(call)["volume"] = json!({"type": "floppy", "size": "960Gi"}),
     },
 ];
 
-/// What is wrong with how the function explains the refusal of a new pool with a wrong setting.
+/// What is wrong with how the function explains the refusal of a new pool with an unsupported setting.
 async fn fault_of_explanation(
     cluster: &Cluster,
     pool: &str,
-    wrong: &Wrong,
+    unsupported: &UnsupportedSetting,
 ) -> Result<Option<String>> {
     let mut call = Call::of_pool(pool).admitted();
-    (wrong.apply)(&mut call);
+    (unsupported.apply)(&mut call);
     let outcome = call.run();
     let Err(refusal) = cluster.would_apply(outcome.manifest("shoot")).await else {
         return Ok(Some(format!(
-            "{pool}: Gardener takes a wrong {}",
-            wrong.setting
+            "{pool}: Gardener takes an unsupported {}",
+            unsupported.setting
         )));
     };
     let refusal = format!("{refusal:#}");
@@ -185,6 +182,6 @@ async fn fault_of_explanation(
         {"type": "Synced", "status": "False", "reason": "ReconcileError", "message": refusal},
     ]});
     let said = call.run().conditions["ShootReady"].2.clone();
-    let is_explained = said.contains(wrong.advice) && said.contains(&refusal);
-    Ok((!is_explained).then(|| format!("{pool}, wrong {}: {said}", wrong.setting)))
+    let is_explained = said.contains(unsupported.advice) && said.contains(&refusal);
+    Ok((!is_explained).then(|| format!("{pool}, unsupported {}: {said}", unsupported.setting)))
 }

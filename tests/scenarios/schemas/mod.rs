@@ -21,8 +21,8 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 180 s, what_is_composed_is_taken_by_its_clusters, [CLUSTER, SHOOTS]),
     scenario!(Cloud, 180 s, what_is_composed_is_taken_by_the_newest_gardener, [CLUSTER, NEWEST_GARDENER, SHOOTS]),
     scenario!(Cloud, 180 s, what_is_composed_is_taken_by_the_oldest_gardener, [CLUSTER, OLDEST_GARDENER, SHOOTS]),
-    scenario!(Cloud, 180 s, updates_of_shoots_are_taken_by_the_newest_gardener, [CLUSTER, NEWEST_GARDENER]),
-    scenario!(Cloud, 180 s, updates_of_shoots_are_taken_by_the_oldest_gardener, [CLUSTER, OLDEST_GARDENER]),
+    scenario!(Cloud, 180 s, updates_are_taken_and_refusals_explained_of_the_newest_gardener, [CLUSTER, NEWEST_GARDENER]),
+    scenario!(Cloud, 180 s, updates_are_taken_and_refusals_explained_of_the_oldest_gardener, [CLUSTER, OLDEST_GARDENER]),
     scenario!(Gate, 30 s, pools_need_a_feature_gate_of_gardener, [SHOOTS]),
     scenario!(Gate, 60 s, updates_of_shoots_are_taken_by_gardener, [SHOOTS]),
     scenario!(Gate, 120 s, what_services_become_is_taken_by_their_cluster, [CLUSTER]),
@@ -43,15 +43,15 @@ fn what_is_composed_is_taken_by_the_oldest_gardener() -> Result<()> {
     lab::on_a_bare_machine(async |machine| composed::is_taken(&machine, Garden::Oldest).await)
 }
 
-fn updates_of_shoots_are_taken_by_the_newest_gardener() -> Result<()> {
+fn updates_are_taken_and_refusals_explained_of_the_newest_gardener() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
-        garden::updates_are_taken(&machine, Garden::Newest).await
+        garden::updates_are_taken_and_refusals_explained(&machine, Garden::Newest).await
     })
 }
 
-fn updates_of_shoots_are_taken_by_the_oldest_gardener() -> Result<()> {
+fn updates_are_taken_and_refusals_explained_of_the_oldest_gardener() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
-        garden::updates_are_taken(&machine, Garden::Oldest).await
+        garden::updates_are_taken_and_refusals_explained(&machine, Garden::Oldest).await
     })
 }
 

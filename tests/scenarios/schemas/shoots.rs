@@ -18,16 +18,11 @@ impl Update {
     /// The update that a change of a running pool causes; none where the function refuses the change.
     fn of(name: String, mut call: Call, change: &Change) -> Option<Self> {
         let seen = observed(&mut call).clone();
-        (change.apply)(&mut call);
-        let outcome = call.run();
-        outcome.fatal.is_none().then(|| {
-            let mut composed = outcome.manifest("shoot").clone();
-            composed["spec"]["seedName"] = seen["spec"]["seedName"].clone();
-            Self {
-                name,
-                seen,
-                composed,
-            }
+        let composed = change.composed(call)?;
+        Some(Self {
+            name,
+            seen,
+            composed,
         })
     }
 
@@ -54,6 +49,11 @@ pub fn are_taken() -> Result<()> {
                 Update::of(name, state.running(pool), change)
             })
             .collect();
+        ensure!(
+            !of_change.is_empty(),
+            "{}: the function refuses it for every pool",
+            change.name
+        );
         ensure!(
             of_change.iter().any(Update::changes_spec) == change.acts,
             "{}: whether a Shoot changes should be {}",

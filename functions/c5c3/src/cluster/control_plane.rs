@@ -44,8 +44,11 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
     )?;
 
-    let unchanged = workers.iter().find_map(|group| unchanged(spec, group));
-    let networking = cluster.networking(spec.network, request, response)?;
+    let kept = workers
+        .iter()
+        .find_map(|group| kept_machines_note(spec, group));
+    let networking =
+        cluster.networking::<ControlPlaneClusterSpec>(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
     let (shoot, mut notes) = cluster.shoot(
@@ -59,7 +62,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         },
         &mut composed,
     )?;
-    notes.extend(unchanged);
+    notes.extend(kept);
     cluster.access(&mut composed)?;
     composed.order(
         SHOOT,
@@ -89,15 +92,15 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     Ok(())
 }
 
-/// Says that machines are other ones than the claim asks for.
-fn unchanged(spec: &ControlPlaneClusterSpec, group: &Worker) -> Option<String> {
+/// A message if the machines keep another type or disk than the claim asks for, since Gardener updates them in place.
+fn kept_machines_note(spec: &ControlPlaneClusterSpec, group: &Worker) -> Option<String> {
     let machine = &group.machine.type_;
     let disk = group.volume.as_ref().map(|volume| &volume.size);
     let disk = disk.unwrap_or(&spec.volume_size);
     (*machine != spec.machine_type || *disk != spec.volume_size).then(|| {
         format!(
-            "the machines stay {machine} with a disk of {disk}, since Gardener changes neither of machines that it updates in place: set \
-             machineType and volumeSize to these"
+            "the machines keep type {machine} and a disk of {disk}, since Gardener can't change these where it updates machines in place: \
+             set machineType to {machine} and volumeSize to {disk}"
         )
     })
 }

@@ -69,7 +69,8 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         workers.extend(cluster.workers(request, &system_workers(system, &zones))?);
     }
 
-    let networking = cluster.networking(spec.network.ranges(), request, response)?;
+    let networking =
+        cluster.networking::<HypervisorClusterSpec>(spec.network.ranges(), request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
     let (shoot, notes) = cluster.shoot(

@@ -47,7 +47,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let nodes = nodes(&cluster, spec, size.hosts, request)?;
     let wanted = ceph_cluster::wanted(spec, preset, &nodes.zones, nodes.arbiter.as_deref())?;
 
-    let networking = cluster.networking(spec.network, request, response)?;
+    let networking = cluster.networking::<StorageClusterSpec>(spec.network, request, response)?;
     let network = Some(networking.ranges());
     let mut composed = cluster.composed(request, response);
     let (shoot, notes) = cluster.shoot(

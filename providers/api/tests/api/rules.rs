@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_admission::{Program, Validator};
 use c5c3_api::openstack_cluster::RESERVED_NAMES;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::schemas::schemas;
 
@@ -75,6 +75,55 @@ fn every_rule_has_a_refused_document() {
             "nothing is refused by {message:?}"
         );
     }
+}
+
+/// The API server checks rules again whenever a resource is written, its status included.
+#[test]
+fn clusters_that_break_the_rules_of_ranges_can_be_written_but_not_grow() {
+    let cluster = |workers: u32, version: &str| {
+        json!({
+            "region": "eu-de-1",
+            "name": "pool-a",
+            "workers": workers,
+            "maxWorkers": workers,
+            "kubernetesVersion": version,
+            "network": {"nodes": "10.0.0.0/28", "pods": "10.0.0.0/26", "services": "240.0.0.0/20"},
+        })
+    };
+    let stored = cluster(100, "1.34");
+    let mut checked = 0;
+    for (name, schema) in schemas() {
+        let spec = &schema["properties"]["spec"];
+        if spec["properties"]["network"]["properties"]["nodes"].is_null() {
+            continue;
+        }
+        let problems = |new: &Value, old: Option<&Value>| {
+            let of_kind = |value: &Value| -> Value {
+                let fields = value.as_object().unwrap().iter();
+                let fields = fields.filter(|(name, _)| spec["properties"].get(name).is_some());
+                fields
+                    .map(|(name, value)| (name.clone(), value.clone()))
+                    .collect()
+            };
+            let old = old.map(of_kind);
+            let problems = Validator::default().problems(spec, &of_kind(new), old.as_ref());
+            problems
+                .into_iter()
+                .map(|problem| problem.message)
+                .filter(|message| message.contains("range"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(problems(&stored, None).len(), 3, "{name}");
+        assert_eq!(problems(&stored, Some(&stored)), [""; 0], "{name}");
+        let upgraded = cluster(100, "1.35");
+        assert_eq!(problems(&upgraded, Some(&stored)), [""; 0], "{name}");
+        let smaller = cluster(90, "1.34");
+        assert_eq!(problems(&smaller, Some(&stored)), [""; 0], "{name}");
+        let larger = cluster(101, "1.34");
+        assert_eq!(problems(&larger, Some(&stored)).len(), 2, "{name}");
+        checked += 1;
+    }
+    assert_eq!(checked, 6, "three kinds in two generations");
 }
 
 /// The API server plays a schema's rules against its default as it stands, before the fields within get theirs, and

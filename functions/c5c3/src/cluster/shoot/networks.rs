@@ -50,7 +50,7 @@ impl Cluster<'_> {
     ///
     /// # Errors
     /// A new Shoot can't have these addresses.
-    pub fn networking(
+    pub fn networking<K: Kind>(
         &self,
         claim: Ranges,
         request: &Request,
@@ -63,7 +63,7 @@ impl Cluster<'_> {
         let preset = &gardener.networking;
         let nodes = match (claim.nodes, gardener.node_block) {
             (Some(nodes), _) => nodes,
-            (None, Some(length)) => self.free_block(length, request, response)?,
+            (None, Some(length)) => self.free_block::<K>(length, request, response)?,
             (None, None) => preset.nodes,
         };
         let networking = Networking {
@@ -76,9 +76,9 @@ impl Cluster<'_> {
         Ok(networking)
     }
 
-    /// The block of nodes' addresses that the cluster's name stands for, or the next one that no other cluster has. A cluster that
-    /// has none yet gives way to older ones, of every kind, since the Compositions of two kinds may have one range.
-    fn free_block(
+    /// The first free block of node addresses, starting at the one that the cluster's name selects. Older clusters of every kind that
+    /// have no addresses yet choose first, as if their Compositions had the same range and block size.
+    fn free_block<K: Kind>(
         &self,
         length: u8,
         request: &Request,
@@ -87,7 +87,7 @@ impl Cluster<'_> {
         let range = self.presets.gardener.networking.nodes;
         let mut taken = Vec::new();
         let mut older = Vec::new();
-        for others in [
+        for (kind, others) in [
             self.others::<ControlPlaneClusterSpec>(request, response),
             self.others::<HypervisorClusterSpec>(request, response),
             self.others::<StorageClusterSpec>(request, response),
@@ -95,16 +95,22 @@ impl Cluster<'_> {
             for other in others {
                 match other.nodes() {
                     Some(nodes) => taken.push(nodes),
-                    None => older.push(other.metadata),
+                    None => older.push((kind, other.metadata)),
                 }
             }
         }
-        older.retain(|other| age(other) < age(self.metadata));
-        older.sort_by(|one, other| age(one).cmp(&age(other)));
-        for other in older {
-            taken.extend(free(range, length, other.claim_name(), &taken));
-        }
-        free(range, length, self.name(), &taken).ok_or_else(|| {
+        older.retain(|(_, other)| age(other) < age(self.metadata));
+        older.sort_by(|(_, one), (_, other)| age(one).cmp(&age(other)));
+        let block = |is_predicted: fn(&str) -> bool| {
+            let mut taken = taken.clone();
+            for (_, other) in older.iter().filter(|(kind, _)| is_predicted(kind)) {
+                taken.extend(free(range, length, other.claim_name(), &taken));
+            }
+            free(range, length, self.name(), &taken)
+        };
+        // A cluster of another kind may have another range, and need none of these blocks.
+        let block = block(|_| true).or_else(|| block(|kind| kind == K::KIND));
+        block.ok_or_else(|| {
             Fatal::new(format!(
                 "gardener.networking.nodes of the Composition's input, {range}, has no free /{length} block: set a larger range there or \
                  a longer prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
@@ -113,7 +119,11 @@ impl Cluster<'_> {
     }
 
     /// The other clusters of a kind, as far as they can be read.
-    fn others<K: Kind>(&self, request: &Request, response: &mut Response) -> Vec<Other> {
+    fn others<K: Kind>(
+        &self,
+        request: &Request,
+        response: &mut Response,
+    ) -> (&'static str, Vec<Other>) {
         let key = format!("every {}", K::KIND);
         let found = match request.required(&key) {
             Required::Found(found) => found,
@@ -133,7 +143,7 @@ impl Cluster<'_> {
                 by: Match::Labels([].into()),
             },
         );
-        others
+        (K::KIND, others)
     }
 }
 
@@ -160,8 +170,8 @@ impl Networking {
         }
     }
 
-    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). Of those that the
-    /// claim names, admission has checked it.
+    /// Checks that Gardener accepts the ranges for a new Shoot (gardener, pkg/utils/validation/cidr/disjoint.go). The API
+    /// server has checked the claim's own ranges; this also checks those of the Composition's input.
     ///
     /// # Errors
     /// Ranges overlap or are reserved.

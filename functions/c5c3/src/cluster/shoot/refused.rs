@@ -1,9 +1,9 @@
-//! Explains why Gardener refuses a Shoot whose settings its CloudProfile doesn't offer.
+//! Explains why Gardener refuses a Shoot, as far as settings are to blame.
 
 const IMAGE: &str = "the CloudProfile doesn't offer this image: correct gardener.machineImage of the Composition's input";
 
 /// Part of a fault that Gardener reports (gardener, plugin/pkg/shoot), and what to change.
-const SETTINGS: [(&str, &str); 7] = [
+const SETTINGS: [(&str, &str); 8] = [
     (
         ".kubernetes.version: ",
         "the CloudProfile doesn't offer this version of Kubernetes: set spec.kubernetesVersion of the claim, or kubernetesVersion of \
@@ -22,6 +22,11 @@ const SETTINGS: [(&str, &str); 7] = [
         "the CloudProfile doesn't offer this machine type: correct the claim's machine type or class, or gardener.systemMachines of the \
          Composition's input",
     ),
+    (
+        "cannot be in-place updated",
+        "machines are updated in place only from minVersionForUpdate on, which the CloudProfile sets for the version of the image: set \
+         gardener.machineImage of the Composition's input to a version that the running machines can be updated to",
+    ),
     (".machine.image", IMAGE),
     (": image is not supported", IMAGE),
     (
@@ -29,6 +34,14 @@ const SETTINGS: [(&str, &str); 7] = [
         "the CloudProfile doesn't offer this volume type: correct gardener.volume of the Composition's input",
     ),
 ];
+
+/// Whether a problem is that an API server or a webhook has refused the object (k8s.io/apimachinery, pkg/api/errors; k8s.io/apiserver,
+/// pkg/admission/plugin/webhook/errors). It isn't while the API server can't be reached, or fails.
+pub fn is_refusal(problem: &str) -> bool {
+    [" is invalid: ", " is forbidden: ", " denied the request"]
+        .iter()
+        .any(|refusal| problem.contains(refusal))
+}
 
 /// Gardener's message, followed by the setting to change where it is known.
 pub fn explained(problem: &str) -> String {
@@ -38,11 +51,12 @@ pub fn explained(problem: &str) -> String {
     }
 }
 
-/// What to change, if a problem is that the CloudProfile lacks a setting.
-pub fn change(problem: &str) -> Option<&'static str> {
+/// The setting to change, if Gardener refuses the Shoot because the CloudProfile doesn't offer a value; none for other problems.
+fn change(problem: &str) -> Option<&'static str> {
     let refused = |fault: &&str| {
         fault.contains(": Unsupported value: ") || fault.contains(": Invalid value: ")
     };
+    // Faults are joined by commas, and each begins with a path in spec.
     let setting = problem
         .split(", spec")
         .filter(refused)
@@ -77,6 +91,11 @@ mod tests {
             (
                 "spec.provider.workers[0].machine.type: Unsupported value: \"laptop\": supported values: \"kvm\"",
                 "machine type or class",
+            ),
+            (
+                "spec.provider.workers[0].machine.image: Invalid value: {}: machine image version 'gardenlinux:2' cannot be in-place updated \
+                 from the current version",
+                "minVersionForUpdate",
             ),
             (
                 "spec.provider.workers[0].machine.image.version: Unsupported value: \"1\": supported values: \"2\"",

@@ -177,7 +177,7 @@ impl Running {
     }
 
     /// The desired image of a machine group. Its version is never lowered; a group that is `kept` keeps the image's name as well.
-    /// Where Gardener updates images by itself, `is_auto`, the version is left to it once the group exists.
+    /// Where Gardener updates its images by itself, `is_auto`, the version is left to it once the group exists.
     pub fn image(
         &self,
         group: &str,
@@ -191,16 +191,15 @@ impl Running {
         match running {
             Some(running) if running.name == wanted.name => MachineImage {
                 name: running.name,
-                version: wanted
-                    .version
-                    .as_ref()
-                    .filter(|_| kept || !is_auto)
-                    .map(|version| {
-                        let running = running.version.as_deref();
-                        running.map_or_else(|| version.clone(), |running| newer(version, running))
-                    }),
+                version: wanted.version.as_ref().filter(|_| !is_auto).map(|version| {
+                    let running = running.version.as_deref();
+                    running.map_or_else(|| version.clone(), |running| newer(version, running))
+                }),
             },
-            Some(running) if kept => running,
+            Some(running) if kept => MachineImage {
+                version: running.version.filter(|_| !is_auto),
+                ..running
+            },
             _ => wanted.clone(),
         }
     }

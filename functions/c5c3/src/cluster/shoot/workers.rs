@@ -183,16 +183,15 @@ impl Cluster<'_> {
                 (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
                     machine_health_timeout: Some(A_YEAR.to_owned()),
                 });
-            // Other machines would come in the place of those that keep servers or disks, and Gardener refuses to change those that
-            // it updates in place.
-            let stays = wanted.keeps() || !is_replaced;
+            // Replacement would lose servers or disks, and Gardener refuses these changes to machines that it updates in place.
+            let is_kept = wanted.keeps() || !is_replaced;
             let image = gardener.machine_image.as_ref();
-            let is_auto = gardener.maintenance.auto_update.machine_image_version;
+            let is_auto = gardener.maintenance.auto_update.machine_image_version && !wanted.keeps();
             let image = image.map(|image| {
                 let running = &self.running;
-                running.image(&group.name, image, stays, is_auto)
+                running.image(&group.name, image, is_kept, is_auto)
             });
-            let (machine, volume) = if stays {
+            let (machine, volume) = if is_kept {
                 (group.machine.type_, group.volume)
             } else {
                 (wanted.machine.to_owned(), gardener.volume(wanted.volume))
@@ -245,11 +244,10 @@ impl Cluster<'_> {
         })
     }
 
-    /// The groups of this name that the Shoot was created with; none while there is no Shoot, or Gardener refuses to create it with
-    /// them. A Shoot that was handed over to the cluster may have others than were composed before it was observed.
+    /// The groups of this name that the Shoot was created with; none while there is no Shoot, or if Gardener refuses to create it. A Shoot that was handed over to the cluster may have others than were composed before it was observed.
     fn created(&self, request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
         let shoot: Observation<ShootStatus> = Observation::of(request.observed().get(SHOOT));
-        let is_refused = shoot.problem.as_deref().and_then(refused::change).is_some();
+        let is_refused = shoot.problem.as_deref().is_some_and(refused::is_refusal);
         let mut groups: Vec<Group> = if self.running.exists() {
             self.running.groups()?
         } else if is_refused {

@@ -91,7 +91,7 @@ fn block_of_another_cluster_is_left_to_it() {
 #[test]
 fn younger_of_two_clusters_with_one_block_gets_the_next() {
     // A range with a single block is that of both.
-    let one = |mut call: Call, nodes: &str| {
+    let with_range = |mut call: Call, nodes: &str| {
         let gardener = &mut call.input.as_mut().unwrap()["gardener"];
         gardener["networking"]["nodes"] = json!(nodes);
         call
@@ -104,34 +104,36 @@ fn younger_of_two_clusters_with_one_block_gets_the_next() {
             json!({}),
         )
     };
-    // The Compositions of two kinds may have one range.
-    for kind in ["hv-pool-b", "st-pool-a", "control-plane"] {
-        let one = |hour| one(beside([at(kind, hour)]), "10.128.0.0/20");
-        assert_eq!(nodes(&one("13")), "10.128.0.0/20", "{kind}");
-        assert_eq!(
-            one("11").run().fatal.as_deref(),
-            Some(
-                "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no free /20 block: set a larger range there or a \
-                 longer prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
-            ),
-            "{kind}"
-        );
+    let with_other = |kind, hour| with_range(beside([at(kind, hour)]), "10.128.0.0/20");
+    assert_eq!(nodes(&with_other("hv-pool-b", "13")), "10.128.0.0/20");
+    assert_eq!(
+        with_other("hv-pool-b", "11").run().fatal.as_deref(),
+        Some(
+            "gardener.networking.nodes of the Composition's input, 10.128.0.0/20, has no free /20 block: set a larger range there or a \
+             longer prefix in gardener.nodeBlock, or set spec.network.nodes of the claim"
+        )
+    );
+    // One of another kind may have another range.
+    for kind in ["st-pool-a", "control-plane"] {
+        assert_eq!(nodes(&with_other(kind, "11")), "10.128.0.0/20", "{kind}");
     }
     let two = "10.128.0.0/19";
-    let alone = nodes(&one(beside([]), two));
+    let alone = nodes(&with_range(beside([]), two));
     let other = match alone.as_str() {
         "10.128.0.0/20" => "10.128.16.0/20",
         _ => "10.128.0.0/20",
     };
     // The names of one of these stand for our block, for there are only two.
-    let seconds = ["a", "b", "c", "d"].map(|name| {
-        let older = like("hv-pool-b", name, "2026-01-01T11:00:00Z", json!({}));
-        nodes(&one(beside([older]), two))
-    });
-    assert!(
-        seconds.contains(&other.to_owned()) && seconds.contains(&alone),
-        "{seconds:?}"
-    );
+    for kind in ["hv-pool-b", "st-pool-a", "control-plane"] {
+        let seconds = ["a", "b", "c", "d"].map(|name| {
+            let older = like(kind, name, "2026-01-01T11:00:00Z", json!({}));
+            nodes(&with_range(beside([older]), two))
+        });
+        assert!(
+            seconds.contains(&other.to_owned()) && seconds.contains(&alone),
+            "{kind}: {seconds:?}"
+        );
+    }
 }
 
 #[test]
@@ -166,8 +168,6 @@ fn created_cluster_keeps_its_block_and_requires_no_other_clusters() {
     "the range 100.64.0.0/16 of the nodes overlaps 100.64.0.0/12 of the pods")]
 #[case::services(json!({"services": "100.64.0.0/20"}),
     "the range 100.64.0.0/12 of the pods overlaps 100.64.0.0/20 of the services")]
-#[case::reserved(json!({"pods": "240.0.0.0/8"}),
-    "the range 240.0.0.0/8 of the pods includes reserved addresses, those from 224.0.0.0 on")]
 fn ranges_that_gardener_refuses_are_refused(#[case] network: Value, #[case] problem: &str) {
     let mut call = pool("hv-pool-a");
     call.composite["spec"]["network"] = network;
@@ -180,22 +180,37 @@ fn ranges_that_gardener_refuses_are_refused(#[case] network: Value, #[case] prob
     );
 }
 
+#[test]
+fn reserved_range_of_the_composition_is_refused() {
+    let mut call = pool("hv-pool-a");
+    call.input.as_mut().unwrap()["gardener"]["networking"]["pods"] = json!("240.0.0.0/8");
+    assert_eq!(
+        call.run().fatal.as_deref(),
+        Some(
+            "the range 240.0.0.0/8 of the pods includes reserved addresses, those from 224.0.0.0 on: set others in spec.network, or in \
+             gardener.networking of the Composition's input; they can't be changed later"
+        )
+    );
+}
+
 #[rstest]
-// 100 hypervisors, and 3 machines of the system of which one is added in an update.
-#[case::nodes(json!({"nodes": "10.20.0.0/26"}), "10.20.0.0/26 of the nodes is enough for 59")]
-#[case::pods(json!({"pods": "100.64.0.0/18"}), "100.64.0.0/18 of the pods is enough for 64")]
-#[case::no_pods(json!({"pods": "100.64.0.0/25"}), "100.64.0.0/25 of the pods is enough for 0")]
+// The API server counts maxWorkers. The function adds 3 machines of the system, and one that an update adds.
+#[case::nodes(59, json!({"nodes": "10.20.0.0/26"}), "10.20.0.0/26 of the nodes is enough for 59")]
+#[case::pods(64, json!({"pods": "100.64.0.0/18"}), "100.64.0.0/18 of the pods is enough for 64")]
 fn cluster_with_too_few_addresses_for_its_machines_is_refused(
+    #[case] most: u32,
     #[case] network: Value,
     #[case] range: &str,
 ) {
     let mut call = pool("hv-pool-a");
+    call.composite["spec"]["maxWorkers"] = json!(most);
     call.composite["spec"]["network"] = network;
+    let machines = most + 4;
     assert_eq!(
         call.run().fatal,
         Some(format!(
-            "the cluster may have 104 machines, and its range {range}: set larger ranges in spec.network, which can't be changed later, or \
-             fewer machines"
+            "the cluster may have {machines} machines, and its range {range}: set larger ranges in spec.network, which can't be changed \
+             later, or fewer machines"
         ))
     );
 }
@@ -203,7 +218,7 @@ fn cluster_with_too_few_addresses_for_its_machines_is_refused(
 #[test]
 fn cluster_that_outgrows_its_ranges_reports_it() {
     let mut call = pool("hv-pool-a");
-    call.composite["spec"]["network"] = json!({"pods": "100.64.0.0/17"});
+    call.input.as_mut().unwrap()["gardener"]["networking"]["pods"] = json!("100.64.0.0/17");
     let (mut call, before) = call.running();
     assert_eq!(before.conditions["ShootReady"].2, "");
     call.composite["spec"]["maxWorkers"] = json!(200);

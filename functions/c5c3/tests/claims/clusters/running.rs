@@ -282,7 +282,15 @@ fn machines_that_were_refused_can_be_corrected() {
     volume(&mut call, "local");
     for (problem, expected) in [
         (
-            "spec.provider.workers[0].volume.type: Unsupported value: \"floppy\"",
+            "shoots.core.gardener.cloud \"hv-pool-a\" is forbidden: spec.provider.workers[0].volume.type: Unsupported value: \"floppy\"",
+            "local",
+        ),
+        (
+            "Shoot.core.gardener.cloud \"hv-pool-a\" is invalid: spec.provider.workers[0].updateStrategy: Invalid value",
+            "local",
+        ),
+        (
+            "admission webhook \"validation.ironcore\" denied the request: providerConfig",
             "local",
         ),
         // The Shoot may have been created.
@@ -299,7 +307,7 @@ fn machines_that_were_refused_can_be_corrected() {
 }
 
 #[test]
-fn control_plane_machines_that_gardener_updates_in_place_stay_and_the_claim_is_told() {
+fn control_plane_machines_updated_in_place_keep_type_and_disk_and_shoot_ready_says_so() {
     let mut call = pool("control-plane");
     call.input.as_mut().unwrap()["gardener"]["updateStrategy"] = json!("AutoInPlaceUpdate");
     let (mut call, before) = call.running();
@@ -314,9 +322,29 @@ fn control_plane_machines_that_gardener_updates_in_place_stay_and_the_claim_is_t
     assert_eq!(worker(&outcome), worker(&before));
     assert_eq!(
         outcome.conditions["ShootReady"].2,
-        "the machines stay m5.4xlarge with a disk of 200Gi, since Gardener changes neither of machines that it updates in place: set \
-         machineType and volumeSize to these"
+        "the machines keep type m5.4xlarge and a disk of 200Gi, since Gardener can't change these where it updates machines in place: \
+         set machineType to m5.4xlarge and volumeSize to 200Gi"
     );
+}
+
+#[test]
+fn image_version_of_machines_updated_in_place_is_left_to_gardener_where_it_updates_images() {
+    let mut call = pool("control-plane");
+    let image = |call: &mut Call, name| {
+        let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+        gardener["updateStrategy"] = json!("AutoInPlaceUpdate");
+        gardener["machineImage"] = json!({"name": name, "version": "1877.0.0"});
+    };
+    image(&mut call, "gardenlinux");
+    let (mut call, _) = call.running();
+    for name in ["gardenlinux", "flatcar"] {
+        image(&mut call, name);
+        let shoot = call.run().manifest("shoot").clone();
+        assert_eq!(
+            shoot["spec"]["provider"]["workers"][0]["machine"]["image"],
+            json!({"name": "gardenlinux"})
+        );
+    }
 }
 
 #[test]
