@@ -94,7 +94,9 @@ fn node(node: &assignment::Node) -> Value {
     });
     json!({
         "apiVersion": "v1", "kind": "Node",
-        "metadata": { "name": node.name, "labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z" },
+        "metadata": {
+            "name": node.name, "labels": labels, "resourceVersion": "73502914", "creationTimestamp": "2026-01-01T00:00:00Z",
+        },
         "status": {
             "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }],
             "capacity": { "cpu": "128", "memory": "1056289392Ki" },
@@ -116,7 +118,7 @@ mod tests {
                 (&nodes["leased"], &nodes["free"]),
                 (&json!(9_999), &json!(1))
             );
-            let keys = composed.desired.labelled.iter();
+            let keys = composed.desired.labelled.keys();
             let nodes = keys.filter(|key| key.kind == Node::KIND);
             assert_eq!(nodes.count(), labelled, "{case:?}");
         }

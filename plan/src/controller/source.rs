@@ -108,7 +108,7 @@ impl Objects for InCluster<'_> {
         let key = key(self.cluster, wanted);
         let (object, maker) = match write {
             Write::Apply(object) => (object.clone(), Some(subject)),
-            Write::Label(labels) => {
+            Write::Label { labels, .. } => {
                 let live = self.store.get(&key).map(Manifest::value);
                 let mut object = live.cloned().unwrap_or_default();
                 set_labels(&mut object, labels);

@@ -50,7 +50,7 @@ impl Composed {
         desired.objects = objects
             .map(|(key, body)| {
                 let object = identified(&key, body, |metadata| {
-                    if !desired.labelled.contains(&key) {
+                    if !desired.labelled.contains_key(&key) {
                         marks.add(&key, desired.unowned.contains(&key), metadata);
                     }
                 });

@@ -14,14 +14,16 @@ use crate::generated::Generated;
 use crate::key::Key;
 use crate::kind::Resource;
 use crate::observed::ExternalRequest;
+use crate::subject::Metadata;
 
 /// What a composer wants. The owner's objects that are neither applied, generated nor kept are deleted.
 #[derive(Default)]
 pub struct DesiredState {
     /// Objects to apply.
     pub objects: BTreeMap<Key, Value>,
-    /// Those of the objects that someone else manages: only their labels change, and only where they exist.
-    pub labelled: BTreeSet<Key>,
+    /// Those of the objects that someone else manages, with the resourceVersion that was observed: only their labels change, and
+    /// only as long as they have that version.
+    pub labelled: BTreeMap<Key, Option<String>>,
     /// Secrets whose values are generated once.
     pub generated: BTreeMap<Key, Generated>,
     /// Objects that stay as they are.
@@ -61,18 +63,15 @@ impl DesiredState {
     }
 
     /// Sets labels on an object that someone else manages, and removes those without a value. No other field of it changes, and
-    /// it is neither created nor deleted.
-    pub fn label<T: Resource>(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        labels: &[(&str, Option<&str>)],
-    ) {
+    /// it is neither created nor deleted. If the object isn't as it was observed any more, it is left alone, and the next
+    /// reconcile decides anew.
+    pub fn label<T: Resource>(&mut self, observed: &Metadata, labels: &[(&str, Option<&str>)]) {
         let labels: BTreeMap<&str, Option<&str>> = labels.iter().copied().collect();
-        let key = Key::of::<T>(namespace, name);
+        let namespace = observed.namespace.as_deref().unwrap_or_default();
+        let key = Key::of::<T>(namespace, &observed.name);
         let body = json!({ "metadata": { "labels": labels } });
         self.objects.insert(key.clone(), body);
-        self.labelled.insert(key);
+        self.labelled.insert(key, observed.resource_version.clone());
     }
 
     /// Returns a value as JSON. What JSON can't hold fails the whole reconcile, once the composer has returned.

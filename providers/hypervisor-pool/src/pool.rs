@@ -114,10 +114,9 @@ fn reports<'a>(
     reports
 }
 
-/// Writes a change of a node's lease.
+/// Writes a change of the lease of a node that is as it was observed.
 fn write(node: &Live<Node>, change: Option<&Change>, now: Timestamp, desired: &mut DesiredState) {
-    let name = &node.metadata.name;
-    let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>("", name, labels);
+    let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>(&node.metadata, labels);
     let now = || nodes::moment(node, now);
     match change {
         Some(Change::Lease(control_plane)) => label(&[

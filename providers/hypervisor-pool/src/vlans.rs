@@ -88,12 +88,15 @@ pub fn label(
             }
         }
     }
-    for (share, labels) in labels {
+    for share in shares {
+        let Some(labels) = labels.get(share.name()) else {
+            continue;
+        };
         let labels = labels
             .iter()
             .map(|(name, text)| (name.as_str(), Some(text.as_str())));
         let labels: Vec<_> = labels.collect();
-        desired.label::<Subject<HypervisorShareSpec>>("", share, &labels);
+        desired.label::<Subject<HypervisorShareSpec>>(&share.metadata, &labels);
     }
 }
 

@@ -97,9 +97,13 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
         if !is_finalized && reconcile.operator.ordered_deletion() {
             objects.set_finalizer(subject, &finalizer, true);
         }
-        apply(objects, reconcile, &composed, &unknown)
+        let is_written = apply(objects, reconcile, &composed, &unknown)
             .inspect_err(|failure| refuse(objects, Some(&composed), failure))?;
-        if is_deleted && composed.desired.is_empty() && is_all_gone(objects, reconcile) {
+        if is_written
+            && is_deleted
+            && composed.desired.is_empty()
+            && is_all_gone(objects, reconcile)
+        {
             objects.set_finalizer(subject, &finalizer, false);
         } else {
             report(objects, composed.status.clone(), &composed.failed);
@@ -112,17 +116,19 @@ pub fn reconcile(objects: &mut impl Objects, reconcile: Reconcile<'_>) -> Option
     })
 }
 
-/// Writes the desired state. Nothing is deleted and no external system is called unless everything is written.
+/// Writes the desired state. Nothing is deleted and no external system is called unless everything is written. Returns whether
+/// everything is: an object that has changed since it was observed isn't labelled.
 fn apply(
     objects: &mut impl Objects,
     reconcile: Reconcile<'_>,
     composed: &Composed,
     unknown: &BTreeSet<ResourceKind>,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let desired = &composed.desired;
-    let mut problem = None;
+    let (mut problem, mut is_outdated) = (None, false);
     for (key, write) in desired.writes().into_iter().flatten() {
         match write.is_due(key, &objects.existing(reconcile, key)) {
+            Ok(true) if !is_for_present(objects, key, write) => is_outdated = true,
             Ok(true) => objects.write(reconcile, &composed.owner, key, write),
             Ok(false) => {}
             Err(failure) => drop(problem.get_or_insert(failure)),
@@ -130,6 +136,9 @@ fn apply(
     }
     if let Some(problem) = problem {
         return Err(problem);
+    }
+    if is_outdated {
+        return Ok(false);
     }
     for (key, existing) in owned(objects, reconcile) {
         let namespace = key.namespace.as_deref().unwrap_or_default();
@@ -143,7 +152,22 @@ fn apply(
     let results: Vec<_> = calls
         .map(|call| objects.call(reconcile.subject, call))
         .collect();
-    results.into_iter().collect()
+    results
+        .into_iter()
+        .collect::<Result<(), Failure>>()
+        .map(|()| true)
+}
+
+/// Whether a write was decided for the object as it is now.
+fn is_for_present(objects: &impl Objects, key: &Key, write: Write<'_>) -> bool {
+    if !matches!(write, Write::Label { .. }) {
+        return true;
+    }
+    let object = objects.object(key).found();
+    let version = object
+        .as_ref()
+        .and_then(|object| object.pointer("/metadata/resourceVersion")?.as_str());
+    write.is_for(version)
 }
 
 /// The subject's own objects.

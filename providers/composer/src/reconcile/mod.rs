@@ -51,8 +51,13 @@ pub enum Start {
 pub enum Write<'a> {
     /// Applies an object.
     Apply(&'a Value),
-    /// Sets labels on an object that exists.
-    Label(&'a Value),
+    /// Sets labels on an object that exists, as it was observed.
+    Label {
+        /// The labels; null removes one.
+        labels: &'a Value,
+        /// The resourceVersion that was observed.
+        version: Option<&'a str>,
+    },
     /// Creates a Secret that doesn't exist.
     Generate(&'a Generated),
 }
@@ -66,8 +71,8 @@ impl Write<'_> {
         match (self, existing) {
             (Self::Apply(_), Lookup::Found(existing)) if !existing.is_owned() => Err(taken(key)),
             (Self::Apply(_), Lookup::Found(_) | Lookup::Missing) => Ok(true),
-            (Self::Label(_), Lookup::Found(_)) => Ok(true),
-            (Self::Label(_), Lookup::Missing) => Ok(false),
+            (Self::Label { .. }, Lookup::Found(_)) => Ok(true),
+            (Self::Label { .. }, Lookup::Missing) => Ok(false),
             (Self::Generate(_), Lookup::Missing) => Ok(true),
             (Self::Generate(_), Lookup::Found(_)) => Ok(false),
             (_, Lookup::Unknown(why)) => Err(Failure::transient(
@@ -81,8 +86,17 @@ impl Write<'_> {
     pub fn done(&self) -> &'static str {
         match self {
             Self::Apply(_) => "applied",
-            Self::Label(_) => "labelled",
+            Self::Label { .. } => "labelled",
             Self::Generate(_) => "created",
+        }
+    }
+
+    /// Returns whether the object is as it was when the write was decided, given its resourceVersion now. If it isn't, nothing is
+    /// written, and the reconcile is repeated.
+    pub fn is_for(&self, present: Option<&str>) -> bool {
+        match self {
+            Self::Label { version, .. } => *version == present,
+            Self::Apply(_) | Self::Generate(_) => true,
         }
     }
 }
@@ -93,19 +107,19 @@ impl DesiredState {
         let (labelled, applied): (Vec<_>, Vec<_>) = self
             .objects
             .iter()
-            .partition(|(key, _)| self.labelled.contains(*key));
-        let labels = labelled
-            .into_iter()
-            .map(|(key, object)| (key, &object["metadata"]["labels"]));
+            .partition(|(key, _)| self.labelled.contains_key(*key));
+        let labels = labelled.into_iter().map(|(key, object)| {
+            let labels = &object["metadata"]["labels"];
+            let version = self.labelled.get(key).and_then(Option::as_deref);
+            (key, Write::Label { labels, version })
+        });
         let generated = self.generated.iter();
         [
             applied
                 .into_iter()
                 .map(|(key, object)| (key, Write::Apply(object)))
                 .collect(),
-            labels
-                .map(|(key, labels)| (key, Write::Label(labels)))
-                .collect(),
+            labels.collect(),
             generated
                 .map(|(key, generated)| (key, Write::Generate(generated)))
                 .collect(),

@@ -99,7 +99,7 @@ impl Objects for Cluster {
                     managed.insert(operator, wanted.clone());
                 }
             }
-            Write::Label(labels) => self.edit(key, |live| set_labels(live, labels)),
+            Write::Label { labels, .. } => self.edit(key, |live| set_labels(live, labels)),
             Write::Generate(generated) => self.generate(reconcile, owner, key, generated),
         }
     }

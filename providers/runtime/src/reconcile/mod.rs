@@ -79,6 +79,8 @@ struct Round {
 struct Written {
     /// Whether anything was written: then there may be more to do.
     wrote: bool,
+    /// Whether something was not written because it has changed since it was observed.
+    is_outdated: bool,
     /// Failures for the user.
     problems: Vec<Failure>,
 }
@@ -202,6 +204,7 @@ impl Controller {
         if subject.head.is_deleted()
             && composed.desired.is_empty()
             && !made.wrote
+            && !made.is_outdated
             && self.is_all_gone(subject)
         {
             self.set_finalizer(subject, false).await?;
@@ -210,6 +213,10 @@ impl Controller {
         let wrote = self
             .report(subject, &composed.status, &composed.failed)
             .await?;
+        if made.is_outdated {
+            // The cache may not have the change yet, so that deciding anew at once could repeat it.
+            return Ok(Outcome::Failed);
+        }
         Ok(match made.wrote || wrote {
             true => Outcome::Again,
             false if !is_complete => Outcome::Failed,

@@ -6,17 +6,27 @@ use provider_composer::{
     Composed, Failure, Generated, Key, Lookup, Owner, Reason, WHILE_WANTED, owner_reference,
 };
 use serde_json::{Value, json};
-use tracing::info;
+use tracing::{debug, info};
 
 use super::{AT_ONCE, Controller, Subject, Written};
 use crate::api::ApiError;
 use crate::apply::{Digest, wanted};
-use crate::cache::{Entry, KnownKinds, State};
+use crate::cache::{Entry, Head, KnownKinds, State};
 use crate::driver::DriverError;
 use crate::generate::draw;
 
-/// The result for one object: whether it was written, or why it can't be.
-type One = Result<Result<bool, Failure>, ApiError>;
+/// The result for one object: what was done with it, or why it can't be written.
+type One = Result<Result<Effect, Failure>, ApiError>;
+
+/// What was done with one object.
+enum Effect {
+    /// Nothing: it is as wanted.
+    Nothing,
+    /// It was written, or the watch is about to report a change of it.
+    Written,
+    /// Nothing: it has changed since the write was decided.
+    Outdated,
+}
 
 /// What to do with an object that is the subject's to apply.
 enum Step {
@@ -43,7 +53,7 @@ impl Controller {
                 .collect();
             made.gather(stream::iter(writes).buffered(AT_ONCE).collect().await)?;
         }
-        if !made.problems.is_empty() {
+        if !made.problems.is_empty() || made.is_outdated {
             return Ok(made);
         }
         made.wrote |= self.prune(subject, composed, known).await?;
@@ -74,12 +84,16 @@ impl Controller {
     ) -> One {
         let entry = match self.due(subject, key, write) {
             Ok(Some(entry)) => entry.found(),
-            Ok(None) => return Ok(Ok(false)),
+            Ok(None) => return Ok(Ok(Effect::Nothing)),
             Err(problem) => return Ok(Err(problem)),
         };
         match write {
             Write::Apply(object) => self.apply(subject, key, object, entry).await,
-            Write::Label(labels) => self.label(subject, key, labels, entry).await,
+            Write::Label { labels, .. } => {
+                let head = entry.map(|entry| entry.head()).unwrap_or_default();
+                let is_current = write.is_for(Some(head.resource_version.as_str()));
+                self.label(subject, key, labels, &head, is_current).await
+            }
             Write::Generate(generated) => self.generate(subject, owner, key, generated).await,
         }
     }
@@ -114,7 +128,7 @@ impl Controller {
             match self.api.get(key).await? {
                 Some(object) => self.cache.learn(key, object),
                 // The watch is about to report it.
-                None => return Ok(Ok(true)),
+                None => return Ok(Ok(Effect::Written)),
             }
             let entry = match self.due(subject, key, Write::Apply(object)) {
                 Ok(entry) => entry.and_then(Lookup::found),
@@ -123,10 +137,10 @@ impl Controller {
             step = self.step(subject, key, wanted, entry);
         }
         let uid = match step {
-            Step::Nothing => return Ok(Ok(false)),
+            Step::Nothing => return Ok(Ok(Effect::Nothing)),
             Step::Apply(uid) => uid,
             // Changed in between: the watch is about to report it.
-            Step::Look => return Ok(Ok(true)),
+            Step::Look => return Ok(Ok(Effect::Written)),
         };
         let applied = self
             .api
@@ -136,26 +150,30 @@ impl Controller {
             Ok(object) => {
                 info!(operator = manager, %key, namespace = key.namespace, "applied");
                 self.cache.applied(key, manager, wanted, object);
-                Ok(Ok(true))
+                Ok(Ok(Effect::Written))
             }
             Err(error) if uid.is_none() && error.code() == Some(409) => Ok(Err(taken(key))),
             Err(error) => shown(error, key, "applied"),
         }
     }
 
-    /// Changes labels of an object that someone else manages, where it is as it was observed.
+    /// Changes labels of an object that someone else manages and that is as it was observed.
     async fn label(
         &self,
         subject: &Subject<'_>,
         key: &Key,
         labels: &Value,
-        entry: Option<Entry>,
+        head: &Head,
+        is_current: bool,
     ) -> One {
-        let head = entry.map(|entry| entry.head()).unwrap_or_default();
         let mut wanted = labels.as_object().into_iter().flatten();
         if wanted.all(|(label, value)| head.labels.get(label).map(String::as_str) == value.as_str())
         {
-            return Ok(Ok(false));
+            return Ok(Ok(Effect::Nothing));
+        }
+        if !is_current {
+            debug!(%key, "has changed since its labels were decided on");
+            return Ok(Ok(Effect::Outdated));
         }
         let (manager, version) = (subject.operator.name(), &head.resource_version);
         let written = self
@@ -172,10 +190,10 @@ impl Controller {
             Ok(object) => {
                 info!(operator = manager, %key, namespace = key.namespace, "labelled");
                 self.cache.learn(key, object);
-                Ok(Ok(true))
+                Ok(Ok(Effect::Written))
             }
             // Changed or deleted in between: the watch is about to report it.
-            Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(Ok(true)),
+            Err(error) if matches!(error.code(), Some(404 | 409)) => Ok(Ok(Effect::Outdated)),
             Err(error) => shown(error, key, "labelled"),
         }
     }
@@ -218,9 +236,9 @@ impl Controller {
             Ok(created) => {
                 info!(operator = manager, %key, namespace = key.namespace, "generated");
                 self.cache.learn(key, created);
-                Ok(Ok(true))
+                Ok(Ok(Effect::Written))
             }
-            Err(error) if error.code() == Some(409) => Ok(Ok(false)),
+            Err(error) if error.code() == Some(409) => Ok(Ok(Effect::Nothing)),
             Err(error) => shown(error, key, "created"),
         }
     }
@@ -290,7 +308,9 @@ impl Written {
     fn gather(&mut self, results: Vec<One>) -> Result<(), ApiError> {
         for result in results {
             match result? {
-                Ok(wrote) => self.wrote |= wrote,
+                Ok(Effect::Nothing) => {}
+                Ok(Effect::Written) => self.wrote = true,
+                Ok(Effect::Outdated) => self.is_outdated = true,
                 Err(problem) => self.problems.push(problem),
             }
         }

@@ -24,6 +24,7 @@ pub const CASES: &[Case] = &[
     ("nothing is deleted of an unreadable kind", unreadable),
     ("object with another owner is left alone", taken),
     ("labels are set on what exists", labelled),
+    ("labels are set on the observed version alone", outdated),
     ("Secret is generated once", generated),
     ("Secret of a user is never changed", given_secret),
     ("Secret is deleted only if it is temporary", retained),
@@ -213,6 +214,26 @@ fn labelled(runtime: &mut dyn Runtime) {
     assert_eq!(runtime.get(&map("missing")), None);
     runtime.run(json!({}));
     assert_eq!(runtime.there(&map("theirs"))["metadata"]["labels"], labels);
+}
+
+fn outdated(runtime: &mut dyn Runtime) {
+    runtime.put(&map("theirs"), json!({ "data": { "a": "theirs" } }));
+    runtime.run(json!({ "apply": { "old": {} } }));
+    let events = runtime.events();
+    let labels = json!({ "theirs": { "ours": "z" } });
+    runtime.run(json!({ "label": labels, "labelVersion": "0" }));
+    let object = runtime.there(&map("theirs"));
+    assert_eq!(object["metadata"]["labels"].get("ours"), None);
+    assert!(runtime.get(&map("old")).is_some(), "nothing is deleted");
+    let status = &runtime.there(&subject())["status"];
+    assert_eq!(status["observedGeneration"], 2, "the status is reported");
+    assert_eq!(runtime.events(), events);
+
+    runtime.run(json!({ "label": labels }));
+    let object = runtime.there(&map("theirs"));
+    assert_eq!(object["metadata"]["labels"]["ours"], "z");
+    assert_eq!(runtime.get(&map("old")), None);
+    assert_eq!(runtime.there(&subject())["status"]["observedGeneration"], 3);
 }
 
 fn generated(runtime: &mut dyn Runtime) {

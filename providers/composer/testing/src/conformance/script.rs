@@ -6,8 +6,8 @@ use c5c3_api::CustomResource;
 use c5c3_api::kind::Column;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::{
-    Composer, DesiredState, Failure, Generated, Key, ObservedState, Progress, Reason, Resource,
-    Retention, Subject, Use,
+    Composer, DesiredState, Failure, Generated, Key, Metadata, ObservedState, Progress, Reason,
+    Resource, Retention, Subject, Use,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub struct ScriptSpec {
     pub keep: BTreeSet<String>,
     /// ConfigMaps to label, with the labels.
     pub label: BTreeMap<String, BTreeMap<String, Option<String>>>,
+    /// The resourceVersion that labels are decided from, instead of the one that is looked up.
+    pub label_version: Option<String>,
     /// Secrets to generate, and whether they stay for ever.
     pub generate: BTreeMap<String, bool>,
     /// A Secret to wait for before anything is composed.
@@ -112,7 +114,18 @@ impl Composer for Script {
                 .iter()
                 .map(|(label, value)| (label.as_str(), value.as_deref()))
                 .collect();
-            desired.label::<ConfigMap>(namespace, name, &labels);
+            let live = observed.object(&key(name)).found();
+            let version = live
+                .as_ref()
+                .and_then(|live| live.pointer("/metadata/resourceVersion")?.as_str());
+            let version = spec.label_version.as_deref().or(version);
+            let seen = Metadata {
+                name: name.clone(),
+                namespace: Some(namespace.to_owned()),
+                resource_version: version.map(str::to_owned),
+                ..Metadata::default()
+            };
+            desired.label::<ConfigMap>(&seen, &labels);
         }
         for (name, forever) in &spec.generate {
             let mut generated = Generated::credentials("user");
