@@ -26,7 +26,9 @@ pub const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
 /// How a moment is written in a label.
 const MOMENT: &str = "%Y%m%dT%H%M%SZ";
 /// Label of a node that is drained though it isn't cordoned.
-pub const MAINTENANCE: &str = "c5c3.io/maintenance";
+const MAINTENANCE: &str = "c5c3.node-restriction.kubernetes.io/maintenance";
+/// The former name of [`MAINTENANCE`], which a node's own kubelet can remove. A node with either label is drained.
+const FORMER_MAINTENANCE: &str = "c5c3.io/maintenance";
 /// Label of a node's zone (<https://kubernetes.io/docs/reference/labels-annotations-taints/#topologykubernetesiozone>).
 const ZONE: &str = "topology.kubernetes.io/zone";
 /// Label of a node with its group of machines in the Shoot (gardener, pkg/apis/core/v1beta1/constants: `LabelWorkerPool`).
@@ -182,6 +184,7 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
     let is_leaving = !is_hypervisor(node)
         || node.body.spec.unschedulable
         || labels.contains_key(MAINTENANCE)
+        || labels.contains_key(FORMER_MAINTENANCE)
         || node.metadata.deletion_timestamp.is_some();
     assignment::Node {
         name: node.metadata.name.clone(),

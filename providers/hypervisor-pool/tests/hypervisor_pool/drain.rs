@@ -199,7 +199,10 @@ fn node_that_is_uncordoned_in_time_keeps_its_lease_and_an_old_report_counts_no_m
 }
 
 #[rstest::rstest]
-#[case::maintenance(|node: &mut Value| node["metadata"]["labels"]["c5c3.io/maintenance"] = json!(""))]
+#[case::maintenance(|node: &mut Value| {
+    node["metadata"]["labels"]["c5c3.node-restriction.kubernetes.io/maintenance"] = json!("");
+})]
+#[case::maintenance_by_the_former_label(|node: &mut Value| node["metadata"]["labels"]["c5c3.io/maintenance"] = json!(""))]
 #[case::no_hypervisor_any_more(|node: &mut Value| {
     let labels = node["metadata"]["labels"].as_object_mut().unwrap();
     labels.remove("node-role.kubernetes.io/hypervisor");
