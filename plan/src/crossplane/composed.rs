@@ -41,13 +41,29 @@ pub fn render(
         metadata.insert("name".to_owned(), json!(existing.name));
     }
     if metadata.get("name").is_none_or(|name| name == "") {
-        let seed = format!("{} {resource}", composite.path());
         let parent = composite.label(COMPOSITE);
-        let name = match generation {
-            Generation::V1 => names::generated(parent, &seed),
-            Generation::V2 => names::child(parent, &composite.path(), resource),
+        let generated = |seed: &str| match generation {
+            Generation::V1 => names::generated(parent, &format!("{seed} {resource}")),
+            Generation::V2 => names::child(parent, seed, resource),
         };
-        metadata.insert("name".to_owned(), json!(name));
+        let text = |field: &str| {
+            wanted
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let mut new = Key {
+            cluster: key.cluster.clone(),
+            api_version: text("apiVersion").to_owned(),
+            kind: text("kind").to_owned(),
+            namespace: composite.namespace().to_owned(),
+            name: generated(&composite.path()),
+        };
+        // Crossplane generates another name, too. Composites of two kinds may have one path.
+        if store.get(&new).is_some() {
+            new.name = generated(&composite.title());
+        }
+        metadata.insert("name".to_owned(), json!(new.name));
     }
     if !composite.namespace().is_empty() {
         metadata.insert("namespace".to_owned(), json!(composite.namespace()));

@@ -1,6 +1,8 @@
 //! Who may consume a pool, what its file says of it, and which Composition counts.
 
-use c5c3_plan::{Compositions, Settings, State};
+use c5c3_api::{Condition, Generation};
+use c5c3_plan::{Compositions, Manifest, Settings, State};
+use rstest::rstest;
 
 use crate::given::{assuming_ready, claim, condition, planned, root, settings, written};
 
@@ -135,6 +137,88 @@ fn a_claim_of_the_same_name_is_refused_and_the_elder_is_served() {
     let plan = written(&elder, &assuming_ready()).unwrap();
     assert!(claim(&plan, "two/one-cloud").is_ready());
     assert_eq!(claim(&plan, "one/one-cloud").phase(), "Failed");
+}
+
+#[rstest]
+#[case::storage_on_crossplane_1(
+    Generation::V1,
+    ["HypervisorCluster", "StorageCluster"],
+    "175aa4dd-0364-fb9b-15e9-f2d8ae062c4c"
+)]
+#[case::hypervisors_on_crossplane_1(
+    Generation::V1,
+    ["StorageCluster", "HypervisorCluster"],
+    "d8be0346-e1c2-faee-1432-59ed809ead35"
+)]
+#[case::control_planes_on_crossplane_1(
+    Generation::V1,
+    ["HypervisorCluster", "ControlPlaneCluster"],
+    "cc1811e0-3336-74db-5ac3-906031976a68"
+)]
+#[case::storage_on_crossplane_2(
+    Generation::V2,
+    ["HypervisorCluster", "StorageCluster"],
+    "0cd0d73b-4ddd-3318-dfae-3bbc70651f18"
+)]
+#[case::hypervisors_on_crossplane_2(
+    Generation::V2,
+    ["StorageCluster", "HypervisorCluster"],
+    "0add873f-86a8-9e4c-f624-77429ee9757e"
+)]
+#[case::control_planes_on_crossplane_2(
+    Generation::V2,
+    ["HypervisorCluster", "ControlPlaneCluster"],
+    "0910f024-e76e-5bbd-23fc-29663a4d5d6c"
+)]
+fn cluster_of_the_same_name_is_refused_whatever_its_kind(
+    #[case] generation: Generation,
+    #[case] kinds: [&str; 2],
+    #[case] uid: &str,
+) {
+    let created = [", creationTimestamp: '2020-01-01T00:00:00Z'", ""];
+    let clusters = kinds.into_iter().zip(created).map(|(kind, created)| {
+        let name = match kind {
+            "ControlPlaneCluster" => "",
+            _ => ", name: pool-1",
+        };
+        format!(
+            "
+---
+apiVersion: crossplane.c5c3.io/v1alpha1
+kind: {kind}
+metadata: {{name: pool-1, namespace: infrastructure{created}}}
+spec: {{region: eu-de-1{name}}}
+"
+        )
+    });
+    let settings = Settings {
+        generation,
+        ..settings()
+    };
+    let plan = written(&clusters.collect::<String>(), &settings).unwrap();
+    let [elder, second] = kinds.map(|kind| {
+        let mut planned = plan.planned.iter();
+        planned
+            .find(|planned| planned.claim.kind() == kind)
+            .unwrap()
+    });
+    assert!(elder.is_ready(), "{:?}", elder.conditions);
+    assert_eq!(second.phase(), "Failed");
+    let mut conditions = second.conditions.iter();
+    let accepted = conditions.find(|known| known.type_ == "Accepted").unwrap();
+    let expected = Condition {
+        type_: "Accepted".to_owned(),
+        status: "False".to_owned(),
+        reason: "NameTaken".to_owned(),
+        message: format!(
+            "Shoot pool-1 in cluster gardener exists and belongs to an earlier or another claim named infrastructure/pool-1; \
+             choose another name, or have the platform team hand it over with the annotation c5c3.io/adopt-by: {uid}"
+        ),
+        ..Condition::default()
+    };
+    assert_eq!(*accepted, expected);
+    let composed: Vec<&str> = second.composed.iter().map(Manifest::kind).collect();
+    assert_eq!(composed, ["Object"]);
 }
 
 #[test]
