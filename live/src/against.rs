@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_plan::{Applied, Files, Key, Listing, Manifest, Plan, Settings, plan};
+use provider_composer::reconcile::{Existing, Management};
 use provider_composer::{Access, Owner, ResourceKind};
 use provider_operators::control_plane_operators;
 
@@ -119,7 +120,7 @@ async fn left(plan: &Plan, name: &str, cluster: &Cluster) -> Result<Vec<Manifest
             let owner = crate::snapshot::owner(manifest);
             let operator = owner.and_then(|owner| owners.get(&owner));
             !wanted.contains(&Key::of(name, manifest))
-                && operator.is_some_and(|operator| goes(manifest, operator))
+                && operator.is_some_and(|operator| is_pruned(manifest, operator))
         }));
     }
     Ok(left)
@@ -134,10 +135,8 @@ pub fn composed() -> BTreeSet<ResourceKind> {
         .collect()
 }
 
-/// Whether an operator would delete what it doesn't want: what it applied, and Secrets that were made for a while.
-fn goes(manifest: &Manifest, operator: &str) -> bool {
-    provider_runtime::applied(manifest.value(), operator).is_some()
-        || !manifest
-            .annotation(provider_composer::WHILE_WANTED)
-            .is_empty()
+/// Whether an operator deletes an object of a resource when the resource doesn't want it any more.
+fn is_pruned(manifest: &Manifest, operator: &str) -> bool {
+    let object = manifest.value();
+    Existing::of(object, |_| true, Management::of(object, operator)).is_pruned()
 }

@@ -8,9 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use provider_composer::reconcile::memory::{Objects, set_labels};
 use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile, Write};
-use provider_composer::{
-    ExternalRequest, Failure, Lookup, MANAGED_BY, Owner, ResourceKind, Source, WHILE_WANTED,
-};
+use provider_composer::{ExternalRequest, Failure, Lookup, Owner, ResourceKind, Source};
 use serde_json::{Map, Value, json};
 
 use super::external::Simulated;
@@ -155,25 +153,40 @@ impl Objects for InCluster<'_> {
 }
 
 impl InCluster<'_> {
-    /// What is known of an object: of one that was composed by its maker, of one that was given by its labels.
+    /// Returns what is known of an object. Of a composed one, the store knows the resource that it was composed for; any other is
+    /// judged by its metadata, as the controller does.
     fn known(&self, reconcile: Reconcile<'_>, object: &Key, manifest: &Manifest) -> Existing {
-        let subject = key(self.cluster, reconcile.subject);
-        let is_managed = manifest.label(MANAGED_BY) == reconcile.operator.name();
-        Existing {
-            controller: match self.store.maker(object) {
-                Some(maker) if *maker == subject => Controller::Subject,
-                Some(_) => Controller::Other,
-                None => Controller::None,
+        let subject = reconcile.subject;
+        let existing = Existing::of(
+            manifest.value(),
+            |owner| is_reference_to(owner, subject),
+            Management::of(manifest.value(), reconcile.operator.name()),
+        );
+        match self.store.maker(object) {
+            None => existing,
+            Some(maker) if *maker == key(self.cluster, subject) => Existing {
+                controller: Controller::Subject,
+                management: match self.generated.contains(object) {
+                    true => Management::Created,
+                    false => Management::Applied,
+                },
+                ..existing
             },
-            management: match is_managed {
-                true if self.generated.contains(object) => Management::Created,
-                true => Management::Applied,
-                false => Management::None,
+            Some(_) => Existing {
+                controller: Controller::Other,
+                ..existing
             },
-            is_temporary: !manifest.annotation(WHILE_WANTED).is_empty(),
-            is_deleted: false,
         }
     }
+}
+
+/// Whether an ownerReference is to a resource, by kind and name: the UIDs of resources in files aren't known.
+fn is_reference_to(reference: &Value, resource: &provider_composer::Key) -> bool {
+    let api_version = reference["apiVersion"].as_str().unwrap_or_default();
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    group == resource.kind.group
+        && reference["kind"] == resource.kind.kind
+        && reference["name"] == resource.name
 }
 
 /// The key of a composer's object in a cluster.

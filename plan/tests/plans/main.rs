@@ -11,6 +11,8 @@ mod isolation;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod ownership;
+#[cfg(test)]
 mod pod_security;
 #[cfg(test)]
 mod policies;

@@ -73,7 +73,7 @@ impl Composed {
 }
 
 /// Label with the operator that applies an object.
-pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label with the ControlPlane that an object is part of; a child inherits it from its parent.
 const PART_OF: &str = "app.kubernetes.io/part-of";
 

@@ -90,7 +90,7 @@ pub mod reconcile;
 mod subject;
 
 pub use c5c3_api::Reason;
-pub use composed::{Composed, MANAGED_BY};
+pub use composed::Composed;
 pub use composer::{Access, Composer, Operator, Use, status_of_failure, status_with_failure};
 pub use conditions::{Conditions, Progress, RECONCILING, STALLED, second};
 pub use desired::DesiredState;

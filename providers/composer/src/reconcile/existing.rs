@@ -29,7 +29,7 @@ pub enum Controller {
 }
 
 /// What an operator did with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Management {
     /// Nothing.
     None,
@@ -39,9 +39,29 @@ pub enum Management {
     Applied,
 }
 
+impl Management {
+    /// Reads from an object's managedFields what an operator did with it.
+    pub fn of(object: &Value, operator: &str) -> Self {
+        let entries = object["metadata"]["managedFields"].as_array();
+        let entries = entries
+            .into_iter()
+            .flatten()
+            .filter(|entry| entry["manager"] == operator && entry.get("subresource").is_none());
+        let managed = entries.map(|entry| match entry["operation"] == "Apply" {
+            true => Self::Applied,
+            false => Self::Created,
+        });
+        managed.max().unwrap_or(Self::None)
+    }
+}
+
 impl Existing {
-    /// Reads an object.
-    pub fn of(object: &Value, subject_uid: Option<&str>, management: Management) -> Self {
+    /// Reads an object. `is_subject` returns whether an ownerReference is to the subject.
+    pub fn of(
+        object: &Value,
+        is_subject: impl FnOnce(&Value) -> bool,
+        management: Management,
+    ) -> Self {
         let metadata = &object["metadata"];
         let references = metadata["ownerReferences"].as_array();
         let controller = references
@@ -49,12 +69,10 @@ impl Existing {
             .flatten()
             .find(|reference| reference["controller"] == true);
         Self {
-            controller: match controller {
+            controller: match controller.map(is_subject) {
                 None => Controller::None,
-                Some(controller) if controller["uid"].as_str() == subject_uid => {
-                    Controller::Subject
-                }
-                Some(_) => Controller::Other,
+                Some(true) => Controller::Subject,
+                Some(false) => Controller::Other,
             },
             management,
             is_temporary: metadata["annotations"].get(WHILE_WANTED).is_some(),
@@ -78,5 +96,31 @@ impl Existing {
             Management::Created => self.is_temporary,
             Management::None => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn management_is_what_managed_fields_say_of_the_operator() {
+        let management = |entries: Value| {
+            let object = json!({ "metadata": { "managedFields": entries } });
+            Management::of(&object, "ours")
+        };
+        let entry =
+            |manager: &str, operation: &str| json!({ "manager": manager, "operation": operation });
+        let [applied, created] = ["Apply", "Update"].map(|operation| entry("ours", operation));
+        let mut status = applied.clone();
+        status["subresource"] = json!("status");
+        let theirs = entry("kubectl", "Apply");
+
+        assert_eq!(management(Value::Null), Management::None);
+        assert_eq!(management(json!([theirs, status])), Management::None);
+        assert_eq!(management(json!([theirs, created])), Management::Created);
+        assert_eq!(management(json!([applied, created])), Management::Applied);
     }
 }

@@ -317,7 +317,8 @@ impl Cluster {
         self.managed.remove(key);
         let uid = object["metadata"]["uid"].as_str();
         let controlled = self.objects.iter().filter(|(_, other)| {
-            let existing = Existing::of(other, uid, Management::None);
+            let is_removed = |owner: &Value| owner["uid"].as_str() == uid;
+            let existing = Existing::of(other, is_removed, Management::None);
             existing.controller == Controller::Subject
         });
         let controlled: Vec<Key> = controlled.map(|(key, _)| key.clone()).collect();

@@ -66,14 +66,15 @@ impl Objects for Cluster {
         let uid = self.uid(reconcile.subject);
         let management = self.management(reconcile.operator, key);
         self.object(key)
-            .map(|object| Existing::of(&object, uid, management))
+            .map(|object| Existing::of(&object, |owner| owner["uid"].as_str() == uid, management))
     }
 
     fn controlled(&self, reconcile: Reconcile<'_>) -> Vec<(Key, Existing)> {
         let uid = self.uid(reconcile.subject);
         let existing = self.objects.iter().map(|(key, object)| {
             let management = self.management(reconcile.operator, key);
-            (key, Existing::of(object, uid, management))
+            let is_subject = |owner: &Value| owner["uid"].as_str() == uid;
+            (key, Existing::of(object, is_subject, management))
         });
         let controlled = existing.filter(|(_, it)| it.controller == Controller::Subject);
         controlled
