@@ -25,6 +25,7 @@ mod readiness;
 mod resource;
 mod run;
 mod schema;
+mod secret;
 mod secret_path;
 mod settle;
 mod store;

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 use crate::kind::ClaimKind;
 use crate::manifest::Manifest;
+use crate::secret;
+
+/// The kind of Secrets.
+const SECRET: &str = "Secret";
 
 /// A kind that an API server serves once the definitions of this project are installed.
 pub struct Served {
@@ -63,7 +67,11 @@ impl Served {
     /// Returns every reason why the API server refuses a document of this kind.
     pub fn problems(&self, validator: &mut Validator, document: &Value) -> Vec<Problem> {
         let document = defaulted(&self.schema, document.clone());
-        validator.problems(&self.schema, &document, None)
+        let problems = validator.problems(&self.schema, &document, None);
+        match problems.is_empty() && self.kind == SECRET {
+            true => secret::problems(&document),
+            false => problems,
+        }
     }
 }
 
@@ -101,12 +109,16 @@ static KINDS: LazyLock<Vec<Served>> = LazyLock::new(|| {
     });
     let secret = Served {
         api_version: "v1".to_owned(),
-        kind: "Secret".to_owned(),
+        kind: SECRET.to_owned(),
         claim: None,
         schema: object(json!({
             "type": "object",
-            "x-kubernetes-preserve-unknown-fields": true,
-            "properties": { "data": texts(), "stringData": texts() },
+            "properties": {
+                "data": texts(),
+                "immutable": { "type": "boolean" },
+                "stringData": texts(),
+                "type": { "type": "string" },
+            },
         })),
     };
     claims.chain(custom).chain([secret]).collect()

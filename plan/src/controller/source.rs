@@ -200,12 +200,18 @@ pub fn key(cluster: &str, key: &provider_composer::Key) -> Key {
     }
 }
 
-/// An object as the API server stores it: a Secret has its texts among its data.
+/// An object as the API server stores it: a Secret has its texts among its data, and no line breaks in Base64.
 pub fn stored(manifest: Manifest) -> Manifest {
     if manifest.kind() != "Secret" || !manifest.api_version().eq("v1") {
         return manifest;
     }
     manifest.changed(|fields| {
+        if let Some(Value::Object(data)) = fields.get_mut("data") {
+            for value in data.values_mut() {
+                let base64 = value.as_str().unwrap_or_default();
+                *value = json!(base64.replace(['\r', '\n'], ""));
+            }
+        }
         let Some(Value::Object(texts)) = fields.shift_remove("stringData") else {
             return;
         };
@@ -229,7 +235,7 @@ mod tests {
     fn texts_of_a_secret_are_read_as_data() {
         let given = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" },
-            "data": { "kept": "YQ==", "said-twice": "YQ==" }, "stringData": { "said-twice": "me" },
+            "data": { "kept": "Y\nQ==\n", "said-twice": "YQ==" }, "stringData": { "said-twice": "me" },
         });
         let stored = stored(Manifest::try_from(given).unwrap());
         assert_eq!(

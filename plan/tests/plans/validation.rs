@@ -89,6 +89,106 @@ fn fields_that_the_api_server_refuses_are_all_named_with_what_must_be() {
     insta::assert_snapshot!(said(&[("all.yaml", &documents.join("---\n"))]));
 }
 
+/// A Secret with these fields.
+fn secret(name: &str, fields: &str) -> String {
+    format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: t}}\n{fields}\n")
+}
+
+#[rstest]
+#[case::text_in_data(
+    "data: {password: hunter2}",
+    "data.password: must be Base64: encode the value, or move it to stringData"
+)]
+#[case::space_in_base64(
+    "data: {password: aHVu dGVyMg==}",
+    "data.password: must be Base64: encode the value, or move it to stringData"
+)]
+#[case::number("data: {password: 5}", "data.password: must be a string, not a number")]
+#[case::space_in_key(
+    "stringData: {pass word: hunter2}",
+    "stringData.pass word: its key must consist of letters, digits, -, _ and ."
+)]
+#[case::parent_folder(
+    "data: {..data: aHVudGVyMg==}",
+    "data...data: its key must not be . or begin with .."
+)]
+#[case::immutable("immutable: hunter2", "immutable: must be a boolean, not a string")]
+#[case::misspelt_field("dta: {password: hunter2}", "dta: unknown field; did you mean data?")]
+#[case::unknown_field("password: hunter2", "password: unknown field; remove it")]
+#[case::certificate_without_a_key(
+    "type: kubernetes.io/tls\nstringData: {tls.crt: hunter2}",
+    "data.tls.key: must be set, since type is kubernetes.io/tls"
+)]
+#[case::key_without_a_certificate(
+    "type: kubernetes.io/tls\ndata: {tls.key: aHVudGVyMg==}",
+    "data.tls.crt: must be set, since type is kubernetes.io/tls"
+)]
+fn secret_that_the_api_server_refuses_is_named_with_the_field(
+    #[case] fields: &str,
+    #[case] says: &str,
+) {
+    assert_eq!(
+        said(&[("s.yaml", &secret("s", fields))]),
+        format!("refused:\ns.yaml, document 1: Secret t/s: {says}")
+    );
+}
+
+#[test]
+fn secret_is_refused_with_more_than_a_mebibyte_or_a_key_of_more_than_253_characters() {
+    let taken = "s.yaml, document 1: skipped v1 Secret: given without a resource that reads it";
+    let of_size = |data: &str, size: usize| {
+        let text = "x".repeat(size);
+        let fields = format!("data: {{{data}: eA==}}\nstringData:\n  a: {text}");
+        said(&[("claim.yaml", CLAIM), ("s.yaml", &secret("s", &fields))])
+    };
+    assert_eq!(of_size("b", (1 << 20) - 1), taken);
+    assert_eq!(of_size("a", 1 << 20), taken, "stringData replaces data");
+    assert_eq!(
+        of_size("b", 1 << 20),
+        "refused:\ns.yaml, document 1: Secret t/s: data: must have at most 1048576 bytes, not 1048577"
+    );
+
+    let of_key = |length: usize| {
+        let key = "k".repeat(length);
+        let fields = format!("stringData: {{{key}: hunter2}}");
+        let said = said(&[("claim.yaml", CLAIM), ("s.yaml", &secret("s", &fields))]);
+        said.replace(&key, "KEY")
+    };
+    assert_eq!(of_key(253), taken);
+    assert_eq!(
+        of_key(254),
+        "refused:\ns.yaml, document 1: Secret t/s: stringData.KEY: its key must have at most 253 characters, not 254"
+    );
+}
+
+#[test]
+fn base64_with_line_breaks_is_taken() {
+    let secret = secret("s", "data:\n  password: |\n    aHVu\n    dGVyMg==\n");
+    assert_eq!(
+        said(&[("claim.yaml", CLAIM), ("s.yaml", &secret)]),
+        "s.yaml, document 1: skipped v1 Secret: given without a resource that reads it"
+    );
+}
+
+#[test]
+fn refused_secrets_show_no_value() {
+    let documents = [
+        secret(
+            "types",
+            "password: hunter2\nimmutable: hunter2\ndata: {a: [hunter2]}\nstringData: {b: {c: hunter2}}",
+        ),
+        secret(
+            "values",
+            "type: kubernetes.io/tls\ndata: {a: hunter2, ..b: hunter2}\nstringData: {c d: hunter2}",
+        ),
+        secret("twice", "stringData: {a: hunter2}"),
+        secret("twice", "stringData: {a: hunter3}"),
+    ];
+    let said = said(&[("all.yaml", &documents.join("---\n"))]);
+    assert_eq!(said.lines().count(), 1 + 4 + 6 + 1, "{said}");
+    assert!(!said.contains("hunter"), "{said}");
+}
+
 #[test]
 fn kinds_of_other_versions_and_groups_are_refused_with_the_one_that_is_meant() {
     let document = |types: &str| format!("{{{types}, metadata: {{name: a, namespace: t}}}}\n");
