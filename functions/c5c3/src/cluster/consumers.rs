@@ -15,7 +15,8 @@ const LOOKUPS: usize = 24;
 impl Cluster<'_> {
     /// The claims that this pool has admitted, first come first. While requests can't be read, those of last time.
     ///
-    /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. A claim that was restored from a backup asks
+    /// Whoever was admitted stays as long as it asks, and gets more nodes where they fit. It stays, too, when the pool becomes dedicated or
+    /// no longer allows its namespace, since its servers run there, but is promised no more nodes. A claim that was restored from a backup asks
     /// only once what it composed is handed over to it, and stays until then. Others follow by age, where the nodes that they can't do
     /// without fit into what the pool can have; a dedicated pool admits one.
     pub fn consumers<K: Pool>(
@@ -30,8 +31,10 @@ impl Cluster<'_> {
         };
         let (mode, sharing) = spec.sharing();
         requests.extend(self.restored::<K>(last, &requests, request, response));
-        requests.retain(|request| allows(sharing, &request.consumer.namespace));
         let last = Last::of(last);
+        let is_allowed = |consumer: &Consumer| allows(sharing, &consumer.namespace);
+        requests
+            .retain(|request| is_allowed(&request.consumer) || last.has_uid_of(&request.consumer));
         requests.sort_by_cached_key(|request| seniority(request, &last));
         requests.dedup_by(|one, other| one.consumer.uid == other.consumer.uid);
 
@@ -42,17 +45,17 @@ impl Cluster<'_> {
         let mut promised = held.fold(sharing.reserve, u32::saturating_add);
         let mut admitted: Vec<Consumer> = Vec::new();
         for PoolRequest { mut consumer, .. } in requests {
-            if mode == SharingMode::Dedicated && !admitted.is_empty() {
-                break;
-            }
             let before = last.get(&consumer);
-            if before.is_none() && sharing.is_full(admitted.len()) {
+            let is_taken = mode == SharingMode::Dedicated && !admitted.is_empty();
+            if before.is_none() && (is_taken || sharing.is_full(admitted.len())) {
                 break;
             }
             let others = promised.saturating_sub(before.map_or(0, hosts));
             let after = others.saturating_add(hosts(&consumer));
             match before {
-                _ if after <= most => promised = after,
+                _ if after <= most && (is_allowed(&consumer) && !is_taken || after <= promised) => {
+                    promised = after
+                }
                 // It keeps what it was promised, and waits for more.
                 Some(before) => consumer.min_hosts = before.min_hosts.min(consumer.min_hosts),
                 None => continue,
@@ -130,6 +133,12 @@ impl<'a> Last<'a> {
             by_uid: uids.collect(),
             by_path: consumers.iter().map(path).zip(0..).collect(),
         }
+    }
+
+    /// Whether a consumer is one of last time, by its UID: whoever has the name of one that is gone isn't.
+    fn has_uid_of(&self, consumer: &Consumer) -> bool {
+        let uid = consumer.uid.as_deref();
+        uid.is_some_and(|uid| self.by_uid.contains_key(uid))
     }
 
     /// Where a consumer stood.

@@ -256,12 +256,15 @@ impl Asker<'_> {
         }
         let (mode, sharing) = pool.spec.sharing();
         let namespace = self.claim.claim_namespace();
-        if !allows(sharing, namespace) {
+        let consumers = K::consumers(&pool.status);
+        let is_consumer = consumers
+            .iter()
+            .any(|consumer| has_uid_of(consumer, self.claim));
+        if !allows(sharing, namespace) && !is_consumer {
             return Some(Problem::NotAllowed {
                 namespace: namespace.to_owned(),
             });
         }
-        let consumers = K::consumers(&pool.status);
         let is_admitted = consumers
             .iter()
             .any(|consumer| is_claim(consumer, self.claim));
@@ -293,8 +296,13 @@ impl Asker<'_> {
 
 /// Whether a consumer is a claim: by UID, or by name and namespace, since a claim that is restored from a backup has another UID.
 pub fn is_claim(consumer: &Consumer, claim: &Metadata) -> bool {
-    let is_same = consumer.uid.as_deref() == claim.stored_uid() && consumer.uid.is_some();
-    is_same || consumer.namespace == claim.claim_namespace() && consumer.name == claim.claim_name()
+    has_uid_of(consumer, claim)
+        || consumer.namespace == claim.claim_namespace() && consumer.name == claim.claim_name()
+}
+
+/// Whether a consumer has the UID of a claim, which no tenant can choose.
+fn has_uid_of(consumer: &Consumer, claim: &Metadata) -> bool {
+    consumer.uid.is_some() && consumer.uid.as_deref() == claim.stored_uid()
 }
 
 /// The nodes that all consumers together are promised.

@@ -92,6 +92,45 @@ fn a_dedicated_pool_keeps_its_holder_and_refuses_an_elder_newcomer() {
     assert_eq!(admitted(&call.run()), ["a/elder"]);
 }
 
+#[rstest]
+#[case::namespaces(json!({"mode": "Dedicated", "allowedNamespaces": ["c"]}), &["a/old"])]
+#[case::dedicated(json!({"mode": "Dedicated"}), &["a/old", "b/young"])]
+fn consumers_of_a_pool_stay_when_it_allows_fewer(#[case] sharing: Value, #[case] stay: &[&str]) {
+    let claims = [("a/old", "02", 1), ("b/young", "03", 1)];
+    let mut call = asking("hv-pool-a", &claims[..stay.len()]);
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome), stay);
+    call.composite["status"] = outcome.status;
+    call.composite["spec"]["sharing"] = sharing;
+    let newcomer = asked(&call, "c/elder", "01", 1);
+    assert_eq!(admitted(&call.with([newcomer]).run()), stay);
+}
+
+#[test]
+fn consumer_of_a_namespace_that_is_no_longer_allowed_gets_no_more_nodes_and_its_namesake_none() {
+    let mut call = asking("hv-pool-a", &[("a/old", "02", 3)]);
+    call.composite["status"] = call.run().status;
+    call.composite["spec"]["sharing"] = json!({"allowedNamespaces": ["c"]});
+    let promised = |call: &Call| {
+        let status = call.run().status;
+        status["consumers"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|consumer| consumer["minHosts"].clone())
+            .collect::<Vec<_>>()
+    };
+    for (wanted, granted) in [(5, 3), (2, 2)] {
+        let mut call = call.clone();
+        call.world = vec![asked(&call, "a/old", "02", wanted)];
+        assert_eq!(promised(&call), [granted]);
+    }
+    let mut namesake = asked(&call, "a/old", "02", 3);
+    namesake["metadata"]["ownerReferences"][0]["uid"] = json!("another");
+    call.world = vec![namesake];
+    assert_eq!(promised(&call), [0; 0]);
+}
+
 #[test]
 fn a_pool_promises_no_more_nodes_than_it_can_have() {
     let claims = [

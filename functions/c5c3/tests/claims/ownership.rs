@@ -72,6 +72,7 @@ fn labels_of_a_namespaced_claim_open_no_pool() {
     for pool in &mut call.world {
         if text(pool, "/metadata/name") == "hv-pool-a" {
             pool["spec"]["sharing"] = json!({"allowedNamespaces": ["tenant-vip"]});
+            pool["status"]["consumers"] = json!([]);
         }
     }
     call.composite["metadata"]["labels"] = json!({
