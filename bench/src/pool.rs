@@ -11,7 +11,7 @@ use provider_composer::{
 };
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::assignment::{self, Share};
-use provider_hypervisor_pool::{HypervisorPool, LEASE, ROLE};
+use provider_hypervisor_pool::{HypervisorPool, LEASE, ROLE, SINCE};
 use serde_json::{Value, json};
 
 use crate::division::Pool;
@@ -87,6 +87,7 @@ fn node(node: &assignment::Node) -> Value {
     });
     if let Some(lease) = &node.lease {
         labels[LEASE] = json!(lease.control_plane);
+        labels[SINCE] = json!("20260101T000000Z");
     }
     let conditions = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"].map(|type_| {
         let status = if type_ == "Ready" { "True" } else { "False" };

@@ -143,7 +143,10 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             .collect();
         return (200, json!({ "servers": servers }));
     }
-    let services = state.services.iter().map(|(host, reason)| {
+    let wanted = line.strip_prefix("GET /v2.1/os-services?binary=nova-compute&host=");
+    let services = state.services.iter();
+    let services = services.filter(|(host, _)| wanted.is_none_or(|wanted| wanted == *host));
+    let services = services.map(|(host, reason)| {
         let status = if reason.is_some() { "disabled" } else { "enabled" };
         json!({ "id": host, "host": host, "status": status, "state": "up", "disabled_reason": reason })
     });
@@ -152,7 +155,7 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             201,
             json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
         ),
-        "GET /v2.1/os-services?binary=nova-compute" => {
+        _ if line.starts_with("GET /v2.1/os-services?binary=nova-compute") => {
             (200, json!({ "services": services.collect::<Vec<_>>() }))
         }
         _ if line.starts_with("GET /v2.1/os-migrations") => (200, json!({ "migrations": [] })),

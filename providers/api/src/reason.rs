@@ -206,8 +206,8 @@ reasons! {
         AnotherShare,
         /// The shares' `minHosts` exceed the pool: add nodes, or lower them. Elder shares get theirs first.
         Overcommitted,
-        /// A node is leased to a control plane without a HypervisorShare, and stays so: create the share again, which drains the
-        /// node once the share is deleted, or remove the label that the message names where no server is left on the node.
+        /// A node is leased to a control plane without a HypervisorShare, or has lost the label of its lease, and stays so: create the
+        /// share or set the label again, or remove the labels that the message names where no server is left on the node.
         LeaseWithoutShare,
         /// No part of the network's VLANs is left: widen its `vlanRange` in the HypervisorPool, lower `vlansPerShare`, or delete a share.
         VlansExhausted,

@@ -35,7 +35,7 @@ use crate::leases::Leases;
 use crate::nodes::Node;
 use crate::share::Share;
 
-pub use crate::nodes::{LEASE, PHASE, ROLE};
+pub use crate::nodes::{LEASE, PHASE, ROLE, SINCE};
 pub use crate::pool::HypervisorPool;
 pub use crate::state::{PoolState, hypervisors};
 

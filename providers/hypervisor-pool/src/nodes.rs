@@ -18,7 +18,7 @@ pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";
 /// Label of a leased node: the control plane.
 pub const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
 /// Label of a node that an earlier version leased. Its servers belong to that control plane until a person says so in [`LEASE`].
-const FORMER_LEASE: &str = "c5c3.io/control-plane";
+pub const FORMER_LEASE: &str = "c5c3.io/control-plane";
 /// Label of a node whose lease ends: the phase.
 pub const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 /// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
@@ -173,6 +173,13 @@ pub fn group(node: &Live<Node>) -> Option<&str> {
     node.metadata.labels.get(GROUP).map(String::as_str)
 }
 
+/// The label of a lease that a node has left without [`LEASE`]: a lease that ends takes all of them, so servers may still be there.
+pub fn former_lease(node: &Live<Node>) -> Option<&'static str> {
+    let labels = &node.metadata.labels;
+    let mut left = [SINCE, FORMER_LEASE].into_iter();
+    left.find(|label| lease(node).is_none() && labels.contains_key(*label))
+}
+
 /// A node as it counts for leases.
 pub fn assignable(node: &Live<Node>) -> assignment::Node {
     let label = |name: &str| {
@@ -180,7 +187,9 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
         value.cloned().unwrap_or_default()
     };
     let labels = &node.metadata.labels;
-    let was_leased = labels.contains_key(FORMER_LEASE) && lease(node).is_none();
+    // A lease that ends takes both labels; where only one is gone, servers may still be there.
+    let was_leased =
+        lease(node).is_none() && (labels.contains_key(FORMER_LEASE) || labels.contains_key(SINCE));
     let is_leaving = !is_hypervisor(node)
         || node.body.spec.unschedulable
         || labels.contains_key(MAINTENANCE)

@@ -16,7 +16,7 @@ use provider_composer::{
 use crate::assignment::{Division, Share, State};
 use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
-use crate::nodes::{self, LEASE, Node, PHASE, ROLE, SINCE};
+use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
 use crate::{named, vlans};
 
@@ -129,12 +129,15 @@ fn write(node: &Live<Node>, change: Option<&Change>, now: Timestamp, desired: &m
             label(&[(PHASE, Some(phase.name())), (SINCE, Some(&now()))]);
         }
         Some(Change::Enter(phase)) => label(&[(PHASE, Some(phase.name()))]),
-        Some(Change::Free) => label(&[(LEASE, None), (PHASE, None), (SINCE, None)]),
-        // Someone began the drain by hand: without a date no report would be of it.
-        None if nodes::lease(node).is_some()
-            && nodes::phase(node) != LeasePhase::Leased
-            && nodes::since(node).is_none() =>
-        {
+        Some(Change::Free) => label(&[
+            (LEASE, None),
+            (PHASE, None),
+            (SINCE, None),
+            (FORMER_LEASE, None),
+        ]),
+        // Someone leased the node or began the drain by hand: without a date no report would be of it, and nothing would tell that the
+        // node was leased if it lost the label of its lease.
+        None if nodes::lease(node).is_some() && nodes::since(node).is_none() => {
             label(&[(SINCE, Some(&now()))]);
         }
         None => {}
@@ -169,7 +172,7 @@ fn minima(shares: &[Share], division: &Division) -> Progress {
     )
 }
 
-/// Reports leases of control planes that no share names. Such a node is never leased to another.
+/// Reports leases of control planes that no share names, and nodes that have lost the label of their lease. Neither is leased to another.
 fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Conditions) {
     let known: BTreeSet<&str> = shares
         .iter()
@@ -180,18 +183,30 @@ fn without_share(nodes: &[Live<Node>], shares: &[Share], conditions: &mut Condit
         Some(format!("{} ({lease})", node.metadata.name))
     });
     let held: Vec<String> = held.collect();
-    if held.is_empty() {
-        return;
-    }
-    let progress = Progress::failed(
-        Reason::LeaseWithoutShare,
-        format!(
+    let unlabelled = nodes.iter().filter_map(|node| {
+        let label = nodes::former_lease(node)?;
+        Some(format!("{} ({label})", node.metadata.name))
+    });
+    let unlabelled: Vec<String> = unlabelled.collect();
+    let mut messages = Vec::new();
+    if !held.is_empty() {
+        messages.push(format!(
             "no HypervisorShare is for the control plane of the nodes {}: create it again or, where no server is left on a \
-             node, remove the node's label {LEASE}",
+             node, remove the node's labels {LEASE} and {SINCE}",
             named(&held, ", ")
-        ),
-    );
-    conditions.note("LeasesHaveShares", &progress);
+        ));
+    }
+    if !unlabelled.is_empty() {
+        messages.push(format!(
+            "these nodes have no label {LEASE}, but the one of a lease in brackets: {}. Set {LEASE} to the control plane that leased \
+             them or, where no server is left on a node, remove the label in brackets",
+            named(&unlabelled, ", ")
+        ));
+    }
+    if !messages.is_empty() {
+        let progress = Progress::failed(Reason::LeaseWithoutShare, messages.join("; "));
+        conditions.note("LeasesHaveShares", &progress);
+    }
 }
 
 /// The nodes of each group of machines, by name.

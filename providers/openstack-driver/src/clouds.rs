@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::exchange::{Endpoint, KEYSTONE};
 
-/// The version of Nova's API: compute services by UUID, and a limit of migrations
+/// The version of Nova's API: compute services by UUID, a limit of migrations, and services of cells that don't answer
 /// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
-const COMPUTE: &str = "compute 2.59";
+const COMPUTE: &str = "compute 2.69";
 
 #[derive(Deserialize)]
 struct Clouds {

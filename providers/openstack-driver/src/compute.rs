@@ -26,12 +26,13 @@ const ENDED: [&str; 7] = [
     "reverted",
 ];
 
+/// A compute service. Of a cell that doesn't answer, Nova knows the host alone.
 #[derive(Deserialize)]
 struct Found {
-    id: String,
     host: String,
     status: String,
-    state: String,
+    id: Option<String>,
+    state: Option<String>,
     disabled_reason: Option<String>,
 }
 
@@ -50,24 +51,37 @@ struct Migration {
 }
 
 /// The compute services, by host.
+///
+/// # Errors
+/// A cell doesn't answer: its services would be missing.
 pub(crate) async fn services(session: &Session) -> Result<BTreeMap<String, Service>, Error> {
-    let path = "/os-services?binary=nova-compute";
-    let found: Vec<Found> = list(nova(session)?, path, "services").await?;
+    services_of(session, "/os-services?binary=nova-compute").await
+}
+
+async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, Service>, Error> {
+    let nova = nova(session)?;
+    let found: Vec<Found> = list(nova, path, "services").await?;
     let services = found.into_iter().map(|found| {
+        let (Some(id), Some(state)) = (found.id, found.state) else {
+            return Err(Error::NoCell {
+                server: nova.name(),
+                host: found.host,
+            });
+        };
         let disabled =
             (found.status == "disabled").then(|| found.disabled_reason.unwrap_or_default());
         let service = Service {
-            id: found.id,
-            is_up: found.state == "up",
+            id,
+            is_up: state == "up",
             disabled,
         };
-        (found.host, service)
+        Ok((found.host, service))
     });
-    Ok(services.collect())
+    services.collect()
 }
 
 /// What is on a host, or on its way from or to it. Nova cuts both lists, which is enough to see that a host isn't empty; migrations
-/// begin with the latest.
+/// begin with the latest. Both lack what is in a cell that doesn't answer, so its service is read after them.
 pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants, Error> {
     let (nova, host) = (nova(session)?, encoded(host));
     let path = format!("/servers?all_tenants=1&host={host}");
@@ -77,6 +91,8 @@ pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants
     let under_way = migrations
         .iter()
         .filter(|migration| !ENDED.contains(&migration.status.as_str()));
+    let path = format!("/os-services?binary=nova-compute&host={host}");
+    services_of(session, &path).await?;
     Ok(Occupants {
         servers: count(servers.len()),
         migrations: count(under_way.count()),

@@ -62,6 +62,10 @@ pub(crate) enum Error {
     )]
     Occupied { server: String, host: String },
     #[error(
+        "{server} has no answer from the cell of {host}: see that the cell's database and message bus can be reached"
+    )]
+    NoCell { server: String, host: String },
+    #[error(
         "{server} has no cell for the host {host} yet: its scheduler finds new hosts within seconds"
     )]
     Unmapped { server: String, host: String },
@@ -100,6 +104,7 @@ impl From<Error> for DriverError {
             | Error::Failed { .. }
             | Error::Strange { .. }
             | Error::Occupied { .. }
+            | Error::NoCell { .. }
             | Error::Zone { .. }
             | Error::Taken { .. }
             | Error::Unmapped { .. }

@@ -50,6 +50,24 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "migrations": [{ "status": "finished" }, { "status": "confirmed" }, { "status": "running" }] }),
         ),
+        "GET /v2.1/os-services?binary=nova-compute&host=node-a" => (
+            200,
+            json!({ "services": [{ "id": "1", "host": "node-a", "status": "enabled", "state": "up" }] }),
+        ),
+        // The database of node-c's cell is down.
+        "GET /down/os-services?binary=nova-compute" => (
+            200,
+            json!({ "services": [
+                { "id": "1", "host": "node-a", "status": "enabled", "state": "up" },
+                { "binary": "nova-compute", "host": "node-c", "status": "UNKNOWN" },
+            ] }),
+        ),
+        "GET /down/os-services?binary=nova-compute&host=node-c" => (
+            200,
+            json!({ "services": [{ "binary": "nova-compute", "host": "node-c", "status": "UNKNOWN" }] }),
+        ),
+        "GET /down/servers?all_tenants=1&host=node-c" => (200, json!({ "servers": [] })),
+        "GET /down/os-migrations?host=node-c&limit=500" => (200, json!({ "migrations": [] })),
         "GET /v2.1/servers?all_tenants=1&host=strange" => (200, json!([0])),
         "GET /v2.1/os-aggregates" => (
             200,
@@ -159,9 +177,25 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
     );
     let log = log.lock().unwrap();
     assert!(
-        log.iter().all(|line| line.ends_with(" compute 2.59")),
+        log.iter().all(|line| line.ends_with(" compute 2.69")),
         "{log:?}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn cell_that_does_not_answer_is_neither_without_services_nor_empty() -> Test {
+    let (mut access, _) = server().await?;
+    access.clouds = access.clouds.replace("/v2.1", "/down");
+    let host = "node-c".to_owned();
+    for question in [Question::Services, Question::Occupants { host }] {
+        assert_eq!(
+            observe(&access, question).await,
+            Err(DriverError::Unavailable(format!(
+                "Nova at {HOST} has no answer from the cell of node-c: see that the cell's database and message bus can be reached"
+            )))
+        );
+    }
     Ok(())
 }
 
@@ -185,12 +219,12 @@ async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
     assert_eq!(
         *log.lock().unwrap(),
         [
-            r#"PUT /v2.1/os-services/1 compute 2.59 {"disabled_reason": String("drained"), "status": String("disabled")}"#,
-            r#"PUT /v2.1/os-services/1 compute 2.59 {"status": String("enabled")}"#,
+            r#"PUT /v2.1/os-services/1 compute 2.69 {"disabled_reason": String("drained"), "status": String("disabled")}"#,
+            r#"PUT /v2.1/os-services/1 compute 2.69 {"status": String("enabled")}"#,
             "DELETE /v2.0/agents/node-b",
-            "DELETE /v2.1/os-services/2 compute 2.59",
+            "DELETE /v2.1/os-services/2 compute 2.69",
             "DELETE /v2.0/agents/node-a",
-            "DELETE /v2.1/os-services/gone compute 2.59",
+            "DELETE /v2.1/os-services/gone compute 2.69",
         ]
     );
     Ok(())
@@ -241,11 +275,11 @@ async fn aggregates_are_read_and_changed() -> Test {
     assert_eq!(
         log.lock().unwrap()[1..],
         [
-            r#"POST /v2.1/os-aggregates compute 2.59 {"aggregate": Object {"name": String("hv-pool-a")}}"#,
-            r#"PUT /v2.1/os-aggregates/8 compute 2.59 {"aggregate": Object {"name": String("hv-pool-a"), "availability_zone": String("zone-b")}}"#,
-            r#"POST /v2.1/os-aggregates/8/action compute 2.59 {"set_metadata": Object {"metadata": Object {"tier": Null}}}"#,
-            r#"POST /v2.1/os-aggregates/8/action compute 2.59 {"add_host": Object {"host": String("node-b")}}"#,
-            "DELETE /v2.1/os-aggregates/9 compute 2.59",
+            r#"POST /v2.1/os-aggregates compute 2.69 {"aggregate": Object {"name": String("hv-pool-a")}}"#,
+            r#"PUT /v2.1/os-aggregates/8 compute 2.69 {"aggregate": Object {"name": String("hv-pool-a"), "availability_zone": String("zone-b")}}"#,
+            r#"POST /v2.1/os-aggregates/8/action compute 2.69 {"set_metadata": Object {"metadata": Object {"tier": Null}}}"#,
+            r#"POST /v2.1/os-aggregates/8/action compute 2.69 {"add_host": Object {"host": String("node-b")}}"#,
+            "DELETE /v2.1/os-aggregates/9 compute 2.69",
         ]
     );
     Ok(())

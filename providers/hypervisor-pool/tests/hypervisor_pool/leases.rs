@@ -11,6 +11,9 @@ use serde_json::json;
 use crate::drain::{cordon, node_key};
 use crate::fixture::*;
 
+const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
+const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
+
 #[test]
 fn second_share_gets_its_part_of_further_nodes_and_the_elder_keeps_its_nodes() {
     let mut cluster = cluster();
@@ -156,6 +159,40 @@ fn pool_names_the_nodes_that_it_can_lose() {
 }
 
 #[test]
+fn node_that_lost_the_label_of_its_lease_is_neither_leased_anew_nor_removable() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    cluster.edit(&node_key("node-b"), |node| {
+        let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+        labels.remove(LEASE).unwrap();
+        assert!(labels.contains_key(SINCE));
+    });
+    put_share(&mut cluster, "staging", json!({}));
+    settle(&mut cluster, "staging");
+    assert_eq!(leases(&cluster), planes(["prod", "", "", ""]));
+    let status = &cluster.get(&pool_key()).unwrap()["status"];
+    assert_eq!(status["removable"], json!(null));
+    assert_eq!(
+        condition_of(&cluster, &pool_key(), "LeasesHaveShares"),
+        [
+            "False",
+            "LeaseWithoutShare",
+            "these nodes have no label c5c3.node-restriction.kubernetes.io/control-plane, but the one of a lease in brackets: node-b \
+             (c5c3.node-restriction.kubernetes.io/lease-since). Set c5c3.node-restriction.kubernetes.io/control-plane to the control \
+             plane that leased them or, where no server is left on a node, remove the label in brackets"
+        ]
+        .map(str::to_owned)
+    );
+
+    cluster.edit(&node_key("node-b"), |node| {
+        let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+        labels.insert(LEASE.to_owned(), json!("prod"));
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod", "prod", "", ""]));
+}
+
+#[test]
 fn pool_reports_minima_that_exceed_it_and_leases_without_share() {
     let mut cluster = cluster();
     put_share(&mut cluster, "staging", json!({}));
@@ -188,7 +225,8 @@ fn pool_reports_minima_that_exceed_it_and_leases_without_share() {
             "False",
             "LeaseWithoutShare",
             "no HypervisorShare is for the control plane of the nodes node-d (gone): create it again or, where no server is \
-             left on a node, remove the node's label c5c3.node-restriction.kubernetes.io/control-plane"
+             left on a node, remove the node's labels c5c3.node-restriction.kubernetes.io/control-plane and \
+             c5c3.node-restriction.kubernetes.io/lease-since"
         ]
         .map(str::to_owned)
     );
