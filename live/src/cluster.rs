@@ -10,10 +10,11 @@ use http::Request;
 use http::header::{AUTHORIZATION, HeaderValue};
 use kube::api::{DynamicObject, ListParams};
 use kube::client::Body;
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
+use kube::config::AuthInfo;
 use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{self, ApiCapabilities, ApiResource, Scope};
-use kube::{Api, Client, Config};
+use kube::{Api, Client};
+use provider_runtime::ClusterConfig;
 use tokio::sync::Mutex;
 use tower::service_fn;
 
@@ -97,16 +98,14 @@ impl Cluster {
     /// # Errors
     /// The kubeconfig can't be used.
     pub async fn anonymous(access: &Access) -> Result<Self, Error> {
-        let mut config = config(access).await?;
-        config.auth_info = AuthInfo::default();
-        Self::configured(config)
+        let mut cluster = config(access).await?;
+        cluster.config.auth_info = AuthInfo::default();
+        Self::configured(cluster)
     }
 
-    fn configured(config: Config) -> Result<Self, Error> {
-        let server = config.cluster_url.to_string();
-        let client = Client::try_from(config);
-        let client = client.map_err(|error| Error::of(&server, "reach", "it", error))?;
-        Ok(Self::of(client, server))
+    fn configured(cluster: ClusterConfig) -> Result<Self, Error> {
+        let server = cluster.config.cluster_url.to_string();
+        Ok(Self::of(cluster.client()?, server))
     }
 
     /// The cluster that a client reaches at this URL.
@@ -250,22 +249,11 @@ impl Cluster {
     }
 }
 
-async fn config(access: &Access) -> Result<Config, Error> {
-    let kubeconfig = |error| Error::Kubeconfig(Box::new(error));
-    let options = KubeConfigOptions {
-        context: access.context.clone(),
-        ..KubeConfigOptions::default()
-    };
-    let config = match &access.kubeconfig {
-        Some(path) => {
-            let read = Kubeconfig::read_from(path).map_err(kubeconfig)?;
-            Config::from_custom_kubeconfig(read, &options).await
-        }
-        None => Config::from_kubeconfig(&options).await,
-    };
-    let mut config = config.map_err(kubeconfig)?;
-    config.connect_timeout = Some(PATIENCE);
-    Ok(config)
+async fn config(access: &Access) -> Result<ClusterConfig, Error> {
+    let file = access.kubeconfig.as_deref();
+    let mut cluster = ClusterConfig::read(file, access.context.as_deref()).await?;
+    cluster.config.connect_timeout = Some(PATIENCE);
+    Ok(cluster)
 }
 
 /// An object with what it is, which lists leave out.

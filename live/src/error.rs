@@ -1,18 +1,15 @@
 //! Why a cluster can't be looked at.
 
-use kube::config::KubeconfigError;
 use provider_composer::Failure;
+use provider_runtime::ConfigError;
 use thiserror::Error;
 
 /// Why a cluster can't be looked at. Each says what to do.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// There is no kubeconfig, or it doesn't say what is needed.
-    #[error(
-        "no cluster can be reached by the kubeconfig: {}; name another file, or another context of it with --context",
-        cause(.0)
-    )]
-    Kubeconfig(#[source] Box<KubeconfigError>),
+    /// The kubeconfig can't be used.
+    #[error(transparent)]
+    Kubeconfig(#[from] ConfigError),
     /// The cluster doesn't answer.
     #[error(
         "the cluster at {server} doesn't answer: {cause}; check the kubeconfig's server and certificates"
@@ -113,16 +110,6 @@ impl Error {
                 cause: first_cause(&error),
             },
         }
-    }
-}
-
-/// What is wrong with a kubeconfig. kube quotes the path of a missing one twice.
-fn cause(error: &KubeconfigError) -> String {
-    match error {
-        KubeconfigError::ReadConfig(error, path) => {
-            format!("failed to read {}: {error}", path.display())
-        }
-        other => other.to_string(),
     }
 }
 

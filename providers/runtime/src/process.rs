@@ -8,14 +8,14 @@ use hyper_util::client::legacy::Client as Http;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::client::ConfigExt;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use provider_composer::Operator;
 use tokio::runtime;
 use tower::{BoxError, ServiceBuilder};
 
 use crate::driver::Driver;
-use crate::{Options, RunError, run_until};
+use crate::kubeconfig::{plugin, redacting};
+use crate::{ClusterConfig, Options, RunError, run_until};
 
 /// How long threads may take to end after shutdown.
 const LAST_THREADS: Duration = Duration::from_secs(1);
@@ -55,7 +55,11 @@ pub fn run(
 /// # Errors
 /// It isn't known which cluster is meant.
 pub async fn client(kubeconfig: Option<&Path>) -> Result<Client, RunError> {
-    with_keepalive(config(kubeconfig).await?).map_err(RunError::Client)
+    let cluster = match kubeconfig {
+        Some(_) => ClusterConfig::read(kubeconfig, None).await?,
+        None => ClusterConfig::infer().await?,
+    };
+    Ok(cluster.build(with_keepalive)?)
 }
 
 /// Returns kube's client with TCP keepalive: a watch may be silent for minutes, and without probes a lost connection
@@ -72,27 +76,12 @@ fn with_keepalive(config: Config) -> kube::Result<Client> {
     let https = config.rustls_https_connector_with_connector(http)?;
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
+        .map_err(redacting(plugin(&config.auth_info)))
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(Http::builder(TokioExecutor::new()).build(https));
     Ok(Client::new(service, config.default_namespace))
-}
-
-async fn config(kubeconfig: Option<&Path>) -> Result<Config, RunError> {
-    let Some(path) = kubeconfig else {
-        return Config::infer()
-            .await
-            .map_err(|error| RunError::Cluster(error.to_string()));
-    };
-    let unusable = |error: kube::config::KubeconfigError| {
-        RunError::Kubeconfig(path.display().to_string(), error.to_string())
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
-    let options = KubeConfigOptions::default();
-    Config::from_custom_kubeconfig(kubeconfig, &options)
-        .await
-        .map_err(unusable)
 }
 
 #[cfg(test)]
