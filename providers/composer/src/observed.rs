@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use c5c3_api::Condition;
 use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -149,9 +151,9 @@ impl<'a> ObservedState<'a> {
     ) -> Lookup<Live<T>> {
         let key = Key::of::<T>(namespace, name);
         let lookup = match self.object(&key) {
-            Lookup::Found(object) => match read(&object) {
+            Lookup::Found(object) => match read(&object, &key) {
                 Ok(live) => Lookup::Found(live),
-                Err(error) => Lookup::Unknown(format!("{key} can't be understood: {error}")),
+                Err(why) => Lookup::Unknown(why),
             },
             Lookup::Missing => Lookup::Missing,
             Lookup::Unknown(why) => Lookup::Unknown(why),
@@ -166,13 +168,18 @@ impl<'a> ObservedState<'a> {
         namespace: &str,
         labels: &[(&str, &str)],
     ) -> Lookup<Vec<Live<T>>> {
+        let one = format!("a {}", T::KIND);
         let lookup = match self.objects(T::KIND, namespace, labels) {
-            Lookup::Found(objects) => match objects.iter().map(|object| read(object)).collect() {
-                Ok(lives) => Lookup::Found(lives),
-                Err(error) => {
-                    Lookup::Unknown(format!("a {} can't be understood: {error}", T::KIND))
+            Lookup::Found(objects) => {
+                match objects
+                    .iter()
+                    .map(|object| read::<T>(object, &one))
+                    .collect()
+                {
+                    Ok(lives) => Lookup::Found(lives),
+                    Err(why) => Lookup::Unknown(why),
                 }
-            },
+            }
             Lookup::Missing => Lookup::Missing,
             Lookup::Unknown(why) => Lookup::Unknown(why),
         };
@@ -256,9 +263,54 @@ impl<'a> ObservedState<'a> {
     }
 }
 
-fn read<T: DeserializeOwned>(object: &Value) -> Result<Live<T>, serde_json::Error> {
-    Ok(Live {
-        metadata: Metadata::deserialize(&object["metadata"])?,
-        body: T::deserialize(object)?,
+/// Reads an object that messages name like this.
+fn read<T: Resource + DeserializeOwned>(
+    object: &Value,
+    named: &impl fmt::Display,
+) -> Result<Live<T>, String> {
+    let live = || -> Result<Live<T>, serde_json::Error> {
+        Ok(Live {
+            metadata: Metadata::deserialize(&object["metadata"])?,
+            body: T::deserialize(object)?,
+        })
+    };
+    live().map_err(|error| match T::KIND == <Secret as Resource>::KIND {
+        true => not_a_secret(object),
+        false => format!("{named} can't be understood: {error}"),
     })
+}
+
+/// Says what is wrong with a Secret. serde's errors quote values, and so parts of credentials.
+fn not_a_secret(secret: &Value) -> String {
+    let name = secret["metadata"]["name"].as_str().unwrap_or_default();
+    let mut data = secret["data"].as_object().into_iter().flatten();
+    match data.find(|(_, value)| ByteString::deserialize(*value).is_err()) {
+        Some((key, _)) => format!("Secret {name} can't be understood: data.{key} must be Base64"),
+        None => format!("Secret {name} can't be understood: it is not a valid Secret"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secret_that_is_not_valid_is_named_without_its_values() {
+        let why = |secret: &Value| read::<Secret>(secret, &"a Secret").err();
+        for value in [json!("ZZZZ-ZZZ"), json!(7)] {
+            let data = json!({ "user": "YQ==", "password": value });
+            let secret = json!({ "metadata": { "name": "nova-db" }, "data": data });
+            assert_eq!(
+                why(&secret).as_deref(),
+                Some("Secret nova-db can't be understood: data.password must be Base64")
+            );
+        }
+        let secret = json!({ "metadata": { "name": "nova-db" }, "data": "ZZZZ" });
+        assert_eq!(
+            why(&secret).as_deref(),
+            Some("Secret nova-db can't be understood: it is not a valid Secret")
+        );
+    }
 }
