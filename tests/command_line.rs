@@ -205,7 +205,7 @@ fn a_cluster_that_cannot_be_looked_at_is_named_with_what_to_do() {
         let run = c5c3(&["plan", CONTROL_PLANE, "--against", kubeconfig]);
         stderr(&run.failure().code(2).stdout(""))
     };
-    let missing = "by the kubeconfig: failed to read nowhere.yaml: No such file";
+    let missing = "the kubeconfig nowhere.yaml can't be used: No such file";
     assert!(against("nowhere.yaml").contains(missing));
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("silent.yaml");
     assert!(fs::write(&path, SILENT).is_ok(), "{}", path.display());
@@ -218,6 +218,47 @@ fn a_cluster_that_cannot_be_looked_at_is_named_with_what_to_do() {
         c5c3(&["status", "--kubeconfig", &path, "--context", "other"]),
         &["other", "--context"],
     );
+}
+
+#[test]
+fn kubeconfig_that_is_not_valid_is_refused_without_its_text() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken-kubeconfig.yaml");
+    assert!(fs::write(&path, BROKEN).is_ok(), "{}", path.display());
+    let path = &*path.to_string_lossy();
+    let message = format!(
+        "c5c3: the kubeconfig {path} can't be used: line 7, column 4 is not valid: check the indentation, duplicate keys and \
+         the types of values\n"
+    );
+    let run = c5c3(&["status", "--kubeconfig", path]);
+    let run = run.failure().code(1).stdout("");
+    assert_eq!(stderr(&run), message);
+    for (arguments, code) in [
+        (["plan", CONTROL_PLANE, "--against", path].as_slice(), 2),
+        (
+            &[
+                "operator",
+                "c5c3",
+                "--address",
+                "none",
+                "--kubeconfig",
+                path,
+            ],
+            1,
+        ),
+        (&["dashboard", "--kubeconfig", path], 1),
+    ] {
+        let run = c5c3(arguments).failure().code(code).stdout("");
+        let stderr = stderr(&run);
+        assert!(stderr.ends_with(&message), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("sUpEr"), "{arguments:?}: {stderr}");
+    }
+
+    let silent = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubeconfig-before-broken.yaml");
+    assert!(fs::write(&silent, SILENT).is_ok(), "{}", silent.display());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_c5c3"));
+    command.env("KUBECONFIG", format!("{}:{path}", silent.display()));
+    let run = command.arg("status").assert().failure().code(1).stdout("");
+    assert_eq!(stderr(&run), message, "the file of KUBECONFIG is named");
 }
 
 #[test]
@@ -245,6 +286,18 @@ clusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]
 contexts: [{name: a, context: {cluster: a, user: a}}]
 users: [{name: a, user: {token: t}}]
 current-context: a
+";
+
+/// A kubeconfig whose YAML isn't valid after a token.
+const BROKEN: &str = "\
+apiVersion: v1
+kind: Config
+users:
+- name: admin
+  user:
+    token: sUpEr-SeCrEt-ToKeN-123
+   client: x
+clusters: []
 ";
 
 #[test]
@@ -342,7 +395,7 @@ fn operators_that_cannot_be_carried_say_why() {
     let run = c5c3(&missing).failure().code(1);
     let said = stderr(&run);
     assert!(
-        said.contains("nowhere.yaml can't be used as kubeconfig"),
+        said.contains("the kubeconfig nowhere.yaml can't be used: No such file"),
         "{said}"
     );
 

@@ -52,7 +52,11 @@ fn refusal(texts: &[&str], context: Option<&str>) -> Option<String> {
     let refused = match files.as_slice() {
         [file] => {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-            let client = async { ClusterConfig::read(Some(file.as_path()), context).await?.client() };
+            let client = async {
+                ClusterConfig::read(Some(file.as_path()), context)
+                    .await?
+                    .client()
+            };
             runtime.block_on(client).err()
         }
         files => merged(files).err(),
