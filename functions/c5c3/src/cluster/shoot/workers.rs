@@ -246,11 +246,13 @@ impl Cluster<'_> {
 
     /// The groups of this name that the Shoot was created with; none while there is no Shoot, or if Gardener refuses to create it. A Shoot that was handed over to the cluster may have others than were composed before it was observed.
     fn created(&self, request: &Request, name: &str) -> Result<Vec<Group>, Fatal> {
-        let shoot: Observation<ShootStatus> = Observation::of(request.observed().get(SHOOT));
-        let is_refused = shoot.problem.as_deref().is_some_and(refused::is_refusal);
+        let is_refused = || {
+            let shoot: Observation<ShootStatus> = Observation::of(request.observed().get(SHOOT));
+            shoot.problem.as_deref().is_some_and(refused::is_refusal)
+        };
         let mut groups: Vec<Group> = if self.running.exists() {
             self.running.groups()?
-        } else if is_refused {
+        } else if is_refused() {
             Vec::new()
         } else {
             let shoot: Option<Shoot> = last_composed(request, SHOOT)?;
