@@ -1,5 +1,6 @@
 //! The clusters a platform team claims: Shoot, access, Ceph, consumers.
 
+mod machines;
 mod networks;
 mod requirements;
 mod running;
