@@ -7,12 +7,7 @@ use serde_json::{Value, json};
 pub async fn create(site: &Site, name: &str, tls: Value) -> Result<()> {
     let spec = json!({
         "openStackRelease": "2025.2",
-        "infrastructure": {
-            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
-            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
-            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
-            "memcached": { "replicas": 1, "memory": "64Mi" },
-        },
+        "infrastructure": infrastructure(),
         "cortex": { "enabled": true },
         "tempest": { "enabled": true },
         "global": { "tls": tls },
@@ -26,4 +21,14 @@ pub async fn create(site: &Site, name: &str, tls: Value) -> Result<()> {
     });
     site.cluster.apply(&secret.to_string()).await?;
     Ok(())
+}
+
+/// All of the infrastructure, one member of each.
+pub fn infrastructure() -> Value {
+    json!({
+        "mariadb": { "replicas": 1, "storageSize": "1Gi" },
+        "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
+        "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
+        "memcached": { "replicas": 1, "memory": "64Mi" },
+    })
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use lab::{Cluster, Etcd, Kind, Machine, Operator, Result, ensure, eventually, kind, minutes};
 use serde_json::{Value, json};
 
+use crate::every_part::infrastructure;
+
 pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 pub const SECRET: Kind = kind("v1", "Secret");
 
@@ -102,12 +104,7 @@ pub fn credential(secret: &str) -> Value {
 pub fn small() -> Value {
     json!({
         "openStackRelease": "2025.2",
-        "infrastructure": {
-            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
-            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
-            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
-            "memcached": { "replicas": 1, "memory": "64Mi" },
-        },
+        "infrastructure": infrastructure(),
         "services": {
             "keystone": { "replicas": 1 },
             "glance": { "replicas": 1 },

@@ -3,18 +3,15 @@
 use lab::{Kind, Result, Site, eventually, is, kind, minutes};
 use serde_json::{Value, json};
 
+use crate::every_part::infrastructure;
+
 pub const CONTROL_PLANE: Kind = kind("c5c3.io/v1alpha1", "ControlPlane");
 
 /// Identity and images, and all of the infrastructure.
 fn spec() -> Value {
     json!({
         "openStackRelease": "2025.2",
-        "infrastructure": {
-            "mariadb": { "replicas": 1, "storageSize": "1Gi" },
-            "rabbitmq": { "replicas": 1, "storageSize": "1Gi" },
-            "valkey": { "replicas": 1, "sentinel": { "enabled": false } },
-            "memcached": { "replicas": 1, "memory": "64Mi" },
-        },
+        "infrastructure": infrastructure(),
         "services": {
             "placement": { "enabled": false },
             "nova": { "enabled": false },
