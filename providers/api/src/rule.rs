@@ -29,9 +29,8 @@ impl Rule {
     /// each rule again whenever anything of the resource is written, its status included.
     pub(crate) const fn with_optional_old(expression: &'static str, message: &'static str) -> Self {
         Self {
-            expression,
-            message,
             is_old_optional: true,
+            ..Self::new(expression, message)
         }
     }
 
