@@ -5,25 +5,27 @@ use crate::reconcile::{Case, Kind};
 use crate::size::Size;
 
 /// Limit of the instructions of a call, as a multiple of the baseline with prost.
-const MOST_OF_BASELINE: f64 = 2.0;
+pub const MOST_OF_BASELINE: f64 = 2.0;
 
 /// Limit of the growth of instructions when the number of consumers grows tenfold.
-const MOST_OF_TENFOLD: f64 = 13.0;
+pub const MOST_OF_TENFOLD: f64 = 13.0;
 
 /// Limit of the growth of a division's instructions when the number of nodes grows tenfold: n log n grows 13.3 times from 1,000
 /// to 10,000 nodes, and 12.5 times from there to 100,000. The racks of each share add to it where pools are small.
-const MOST_OF_DIVISION: f64 = 16.0;
+pub const MOST_OF_DIVISION: f64 = 16.0;
 
-/// Limit of the instructions of a division of 10,000 nodes among 200 shares, at most about a tenth of a second of one core.
-fn most_of_10_000_nodes(pool: Pool) -> u64 {
-    match pool {
-        Pool::Free => 600_000_000,
-        Pool::Leased | Pool::Shrunk => 120_000_000,
+/// Limit of the instructions of a division among 200 shares. That of 10,000 nodes takes at most about a tenth of a second of one
+/// core; other pools are limited by their growth.
+pub fn most_of_division(pool: Pool, nodes: usize) -> Option<u64> {
+    match (pool, nodes) {
+        (Pool::Free, 10_000) => Some(600_000_000),
+        (Pool::Leased | Pool::Shrunk, 10_000) => Some(120_000_000),
+        _ => None,
     }
 }
 
-/// Limit of the instructions of a reconcile, in thousands: of a new resource, and of a running one when nothing changes.
-fn most(kind: Kind, case: Case) -> u64 {
+/// Limit of the instructions of a reconcile: of a new resource, and of a running one when nothing changes.
+pub fn most(kind: Kind, case: Case) -> u64 {
     let (new, running) = match kind {
         Kind::ControlPlane => (7_800, 27_000),
         Kind::Keystone => (1_600, 4_300),
@@ -35,13 +37,13 @@ fn most(kind: Kind, case: Case) -> u64 {
         Kind::HypervisorPool => (1_700_000, 600_000),
     };
     match case {
-        Case::New => new,
-        Case::Running => running,
+        Case::New => 1_000 * new,
+        Case::Running => 1_000 * running,
     }
 }
 
 /// Limits of the objects that a service composes.
-const LARGEST: Size = Size {
+pub const LARGEST: Size = Size {
     objects: 18,
     deployment: 5_000,
     secret: 6_800,
@@ -51,6 +53,10 @@ const LARGEST: Size = Size {
 pub struct Count {
     /// The call.
     pub name: String,
+    /// Bytes of its request.
+    pub request: usize,
+    /// Bytes of its response.
+    pub response: usize,
     /// See [`Way::Conventional`](crate::ways::Way).
     pub conventional: u64,
     /// See [`Way::PassThrough`](crate::ways::Way).
@@ -66,7 +72,7 @@ impl Count {
     }
 
     /// Whether this is the other call with ten times the consumers: `pool-among-100` after `pool-among-10`.
-    fn is_tenfold(&self, other: &Count) -> bool {
+    pub fn is_tenfold(&self, other: &Count) -> bool {
         self.name.strip_suffix('0') == Some(&other.name)
     }
 }
@@ -100,7 +106,7 @@ pub fn broken(counts: &[Count]) -> Vec<String> {
 
 /// Returns a sentence if a reconcile exceeds its budget.
 pub fn broken_reconcile(kind: Kind, case: Case, instructions: u64) -> Option<String> {
-    let most = 1_000 * most(kind, case);
+    let most = most(kind, case);
     (instructions > most).then(|| {
         format!("a reconcile of {kind:?} ({case:?}) takes {instructions} instructions, and {most} are allowed")
     })
@@ -109,7 +115,6 @@ pub fn broken_reconcile(kind: Kind, case: Case, instructions: u64) -> Option<Str
 /// Returns a sentence for each division that exceeds its budget: the nodes of each, and the instructions. Each pool has ten times
 /// the nodes of the one before.
 pub fn broken_divisions(pool: Pool, counts: &[(usize, u64)]) -> Vec<String> {
-    let most = most_of_10_000_nodes(pool);
     let growth = counts.windows(2).filter_map(|pair| match pair {
         [(_, fewer), (_, more)] => Some(*more as f64 / *fewer as f64),
         _ => None,
@@ -119,8 +124,11 @@ pub fn broken_divisions(pool: Pool, counts: &[(usize, u64)]) -> Vec<String> {
     });
     let large = counts
         .iter()
-        .filter(|(nodes, instructions)| *nodes == 10_000 && *instructions > most)
-        .map(|(nodes, instructions)| {
+        .filter_map(|(nodes, instructions)| {
+            Some((nodes, instructions, most_of_division(pool, *nodes)?))
+        })
+        .filter(|(_, instructions, most)| *instructions > most)
+        .map(|(nodes, instructions, most)| {
             format!("a division of {nodes} nodes ({pool:?}) takes {instructions} instructions, and {most} are allowed")
         });
     growth.chain(large).collect()
@@ -148,6 +156,8 @@ mod tests {
     fn count(name: &str, conventional: u64, compose: u64) -> Count {
         Count {
             name: name.to_owned(),
+            request: 0,
+            response: 0,
             conventional,
             pass_through: 0,
             compose,
@@ -194,7 +204,7 @@ mod tests {
     fn a_reconcile_that_costs_too_much_is_told() {
         for kind in Kind::value_variants() {
             for case in Case::value_variants() {
-                let most = 1_000 * most(*kind, *case);
+                let most = most(*kind, *case);
                 assert_eq!(broken_reconcile(*kind, *case, most), None);
                 let told = broken_reconcile(*kind, *case, most + 1).unwrap();
                 let expected = format!("of {kind:?} ({case:?}) takes {} instr", most + 1);
@@ -217,7 +227,7 @@ mod tests {
                 "a division of ten times the nodes (Free) takes 16.1 times the instructions, and 16 are allowed"
             ]
         );
-        let most = most_of_10_000_nodes(Pool::Free);
+        let most = most_of_division(Pool::Free, 10_000).unwrap();
         assert_eq!(divisions([most / 10, most, most]), Vec::<String>::new());
         assert_eq!(
             divisions([most / 10, most + 1, 2 * most]),

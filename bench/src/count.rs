@@ -1,4 +1,4 @@
-//! Counts instructions with callgrind, and prints them.
+//! Counts instructions with callgrind.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 
-use crate::budget::{self, Count};
+use crate::budget::Count;
 use crate::division::Pool;
 use crate::reconcile::{Case, Kind};
+use crate::report::{Counts, Measurements};
 use crate::size::Size;
-use crate::table::Table;
 use crate::ways::Way;
 use crate::{Written, write};
 
@@ -19,112 +19,62 @@ use crate::{Written, write};
 /// allocations don't.
 const TIMES: u64 = 1;
 
-/// Counts every call and every reconcile, measures the objects that services compose, prints tables and checks the budgets.
+/// Counts every call, every reconcile and every division, and measures the objects that services compose.
 ///
 /// # Errors
-/// Valgrind is missing or fails, or a budget is exceeded.
-pub fn all() -> Result<()> {
-    let mut broken = calls()?;
-    broken.extend(reconciles()?);
-    broken.extend(sizes()?);
-    broken.extend(divisions()?);
-    ensure!(broken.is_empty(), "{}", broken.join("; "));
-    Ok(())
+/// Valgrind is missing or fails.
+pub fn all() -> Result<Measurements> {
+    Ok(Measurements {
+        calls: calls()?,
+        reconciles: reconciles()?,
+        divisions: divisions()?,
+        sizes: sizes()?,
+    })
 }
 
-/// Counts every workload in every way, and returns the exceeded budgets.
-fn calls() -> Result<Vec<String>> {
+/// Counts every workload in every way.
+fn calls() -> Result<Vec<Count>> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let mut table = Table::new(&[
-        "call",
-        "request",
-        "response",
-        "baseline with prost",
-        "baseline with functions/protocol",
-        "whole call",
-        "whole call / baseline with prost",
-    ]);
-    let mut counts = Vec::new();
-    for workload in write(folder.path())? {
-        let count = Count {
+    let workloads = write(folder.path())?.into_iter();
+    let counts = workloads.map(|workload| {
+        Ok(Count {
             conventional: count(&workload, Way::Conventional)?,
             pass_through: count(&workload, Way::PassThrough)?,
             compose: count(&workload, Way::Compose)?,
+            request: workload.request,
+            response: workload.response,
             name: workload.name,
-        };
-        table.row(&[
-            count.name.clone(),
-            kilobytes(workload.request),
-            kilobytes(workload.response),
-            thousands(count.conventional),
-            thousands(count.pass_through),
-            thousands(count.compose),
-            format!("{:.2}", count.of_baseline()),
-        ]);
-        counts.push(count);
-    }
-    println!("{table}");
-    Ok(budget::broken(&counts))
+        })
+    });
+    counts.collect()
 }
 
-/// Counts reconciles, and returns the exceeded budgets.
-fn reconciles() -> Result<Vec<String>> {
-    let mut table = Table::new(&["reconcile", "new", "running"]);
-    let mut broken = Vec::new();
-    for kind in Kind::value_variants() {
-        let mut row = vec![format!("{kind:?}")];
-        for case in Case::value_variants() {
-            if !kind.cases().contains(case) {
-                row.push(String::new());
-                continue;
-            }
+fn reconciles() -> Result<Vec<(Kind, Counts<Case>)>> {
+    let kinds = Kind::value_variants().iter().map(|kind| {
+        let counts = kind.cases().iter().map(|case| {
             let instructions = once(&["reconcile".into(), name(*kind)?, name(*case)?])?;
-            row.push(thousands(instructions));
-            broken.extend(budget::broken_reconcile(*kind, *case, instructions));
-        }
-        table.row(&row);
-    }
-    println!("{table}");
-    Ok(broken)
+            Ok((*case, instructions))
+        });
+        Ok((*kind, counts.collect::<Result<_>>()?))
+    });
+    kinds.collect()
 }
 
-/// Measures the objects that services compose, and returns the exceeded limits.
-fn sizes() -> Result<Vec<String>> {
-    let mut table = Table::new(&["service", "objects", "Deployment", "Secret"]);
-    let mut broken = Vec::new();
-    for kind in [Kind::Keystone, Kind::Glance, Kind::Placement] {
-        let size = Size::of(&kind.answer(Case::Running)?);
-        table.row(&[
-            format!("{kind:?}"),
-            size.objects.to_string(),
-            kilobytes(size.deployment),
-            kilobytes(size.secret),
-        ]);
-        broken.extend(budget::broken_size(kind, size));
-    }
-    println!("{table}");
-    Ok(broken)
-}
-
-/// Counts divisions of a pool, and returns the exceeded budgets.
-fn divisions() -> Result<Vec<String>> {
-    let mut table = Table::new(&["division among 200 shares", "nodes", "instructions"]);
-    let mut broken = Vec::new();
-    for pool in Pool::value_variants() {
-        let mut counts = Vec::new();
-        for nodes in pool.sizes() {
+fn divisions() -> Result<Vec<(Pool, Counts<usize>)>> {
+    let pools = Pool::value_variants().iter().map(|pool| {
+        let counts = pool.sizes().iter().map(|nodes| {
             let instructions = once(&["divide".into(), name(*pool)?, nodes.to_string().into()])?;
-            table.row(&[
-                format!("{pool:?}"),
-                nodes.to_string(),
-                thousands(instructions),
-            ]);
-            counts.push((*nodes, instructions));
-        }
-        broken.extend(budget::broken_divisions(*pool, &counts));
-    }
-    println!("{table}");
-    Ok(broken)
+            Ok((*nodes, instructions))
+        });
+        Ok((*pool, counts.collect::<Result<_>>()?))
+    });
+    pools.collect()
+}
+
+fn sizes() -> Result<Vec<(Kind, Size)>> {
+    let kinds = [Kind::Keystone, Kind::Glance, Kind::Placement].into_iter();
+    let sizes = kinds.map(|kind| Ok((kind, Size::of(&kind.answer(Case::Running)?))));
+    sizes.collect()
 }
 
 /// Instructions of one call.
@@ -175,12 +125,4 @@ fn collected(arguments: &[OsString], times: u64) -> Result<u64> {
         .lines()
         .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
         .with_context(|| format!("valgrind printed no count: {stderr}"))
-}
-
-fn kilobytes(count: usize) -> String {
-    format!("{:.1} KB", count as f64 / 1e3)
-}
-
-fn thousands(count: u64) -> String {
-    format!("{:.0} k", count as f64 / 1e3)
 }

@@ -1,14 +1,16 @@
 //! Counts the instructions of calls and reconciles with valgrind's callgrind. Unlike times, counts are the same in each run.
 //!
-//! `bench` prints a table and fails if a budget is exceeded. `bench write FOLDER` writes the requests and their responses to
-//! files, for profiling (docs/performance.md).
+//! `bench` prints tables and fails if a budget is exceeded or docs/performance.md has other numbers. `bench --write` writes them there.
+//! `bench requests FOLDER` writes the requests and their responses to files, for profiling.
 
 mod budget;
 mod count;
 mod division;
 mod ovn;
+mod page;
 mod pool;
 mod reconcile;
+mod report;
 mod size;
 mod table;
 mod ways;
@@ -16,7 +18,7 @@ mod ways;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use function_c5c3_fixtures::Workload;
 
@@ -25,7 +27,11 @@ use reconcile::{Case, Kind};
 use ways::Way;
 
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    /// Writes the tables of docs/performance.md, instead of comparing them with what is measured
+    #[arg(long)]
+    write: bool,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -33,7 +39,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     /// Writes every request, and its response, to a folder
-    Write { folder: PathBuf },
+    Requests { folder: PathBuf },
     /// Answers one of them the given number of times
     Repeat {
         way: Way,
@@ -67,8 +73,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<()> {
     match arguments.action {
-        None => count::all(),
-        Some(Action::Write { folder }) => write(&folder).map(|_| ()),
+        None => measure(arguments.write),
+        Some(Action::Requests { folder }) => write(&folder).map(|_| ()),
         Some(Action::Repeat {
             way,
             workload,
@@ -84,6 +90,32 @@ fn run(arguments: Arguments) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Measures, prints tables, checks the budgets, and writes or compares the tables of the page.
+fn measure(write: bool) -> Result<()> {
+    let measured = count::all()?;
+    let tables = measured.tables();
+    for (_, table) in &tables {
+        println!("{table}");
+    }
+    let broken = measured.broken();
+    ensure!(broken.is_empty(), "{}", broken.join("; "));
+
+    let path = Path::new(page::PATH);
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if write {
+        return std::fs::write(path, page::with(text, &tables)?)
+            .with_context(|| format!("cannot write {}", path.display()));
+    }
+    let differences = page::differences(&text, &tables)?;
+    ensure!(
+        differences.is_empty(),
+        "docs/performance.md isn't as measured; run `cargo xtask bench --write`: {}",
+        differences.join("; ")
+    );
+    Ok(())
 }
 
 /// Writes the requests and their responses to a folder, and returns them.

@@ -3,14 +3,23 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 
 use crate::machine;
 
-/// Measures, prints tables, and compares with the budgets.
+/// Options of `bench`.
+#[derive(Args)]
+pub struct Options {
+    /// Writes the tables of docs/performance.md, instead of comparing them with what is measured
+    #[arg(long)]
+    write: bool,
+}
+
+/// Measures, prints tables, compares with the budgets, and writes or compares the tables of the page.
 ///
 /// # Errors
-/// When something can't be built or a budget is exceeded.
-pub fn run(root: &Path) -> Result<()> {
+/// When something can't be built, a budget is exceeded, or the page has other numbers.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
     machine::prepare_bench()?;
     let arguments = [
         "run",
@@ -23,6 +32,9 @@ pub fn run(root: &Path) -> Result<()> {
     ];
     let mut command = c5c3_program::cargo();
     command.args(arguments).current_dir(root);
+    if options.write {
+        command.args(["--", "--write"]);
+    }
     let shown = format!("{command:?}");
     let status = command
         .status()

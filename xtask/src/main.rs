@@ -27,8 +27,8 @@ struct Arguments {
 enum Chore {
     /// Writes the known vulnerabilities of what the project pins, from copies of the advisory databases
     Advisories(advisories::Options),
-    /// Counts the instructions of calls and reconciles, and checks their budgets
-    Bench,
+    /// Counts the instructions of calls and reconciles, and checks their budgets and the numbers in docs/performance.md
+    Bench(bench::Options),
     /// Writes the files that are generated from Rust types
     Generate(generate::Options),
     /// Builds the Crossplane packages
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         .unwrap_or(Path::new("."));
     let outcome = match Arguments::parse().chore {
         Chore::Advisories(options) => advisories::run(root, &options),
-        Chore::Bench => bench::run(root),
+        Chore::Bench(options) => bench::run(root, &options),
         Chore::Generate(options) => generate::run(root, &options),
         Chore::Package(options) => package::run(root, &options),
         Chore::Test(options) => test::run(root, &options),
