@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::control_plane::{ControlPlaneServices, ControlPlaneStatus, ServiceState};
+use c5c3_api::control_plane::{
+    ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, OtherService, ServiceState,
+};
 use provider_composer::{Conditions, Progress, Reason};
 
 use crate::graph::{Node, Step};
@@ -49,7 +51,7 @@ pub fn write(
         }
     }
     conditions.set("UpToDate", &rollout.progress);
-    if let Some(unsupported) = unsupported(&recipe.services) {
+    if let Some(unsupported) = unsupported(recipe.spec(), &recipe.services) {
         conditions.note("ServicesSupported", &unsupported);
     }
     ControlPlaneStatus {
@@ -65,20 +67,38 @@ pub fn write(
     }
 }
 
-/// The enabled services that no operator deploys.
-fn unsupported(services: &ControlPlaneServices) -> Option<Progress> {
-    let all = [("octavia", &services.octavia), ("manila", &services.manila)];
-    let enabled = all.into_iter().filter(|(_, service)| {
-        let service = service.as_ref();
-        service.is_some_and(|service| service.enabled)
-    });
-    let fields: Vec<String> = enabled
-        .map(|(name, _)| format!("spec.services.{name}"))
-        .collect();
-    (!fields.is_empty()).then(|| {
+/// What is asked for and not deployed.
+fn unsupported(spec: &ControlPlaneSpec, services: &ControlPlaneServices) -> Option<Progress> {
+    let is_enabled =
+        |service: &Option<OtherService>| service.as_ref().is_some_and(|service| service.enabled);
+    let ceph = spec
+        .storage
+        .as_ref()
+        .and_then(|storage| storage.ceph.as_ref());
+    let requests = [
+        (
+            is_enabled(&services.octavia),
+            "spec.services.octavia: no operator deploys Octavia",
+        ),
+        (
+            is_enabled(&services.manila),
+            "spec.services.manila: no operator deploys Manila",
+        ),
+        (
+            ceph.is_some_and(|ceph| ceph.filesystem.is_some()),
+            "spec.storage.ceph.filesystem: users of the cloud reach it by Manila only, which no operator deploys",
+        ),
+        (
+            ceph.is_some_and(|ceph| ceph.object_store.is_some()),
+            "spec.storage.ceph.objectStore: it has no users of Keystone and no entry in the catalogue",
+        ),
+    ];
+    let unsupported = requests.iter().filter(|(requested, _)| *requested);
+    let each: Vec<&str> = unsupported.map(|(_, what)| *what).collect();
+    (!each.is_empty()).then(|| {
         let message = format!(
-            "no operator deploys {}: set enabled to false; everything else is deployed",
-            fields.join(" and ")
+            "this version doesn't support {}; remove each; everything else is deployed",
+            each.join("; ")
         );
         Progress::failed(Reason::Unsupported, message)
     })
