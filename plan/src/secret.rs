@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use c5c3_admission::Problem;
 use k8s_openapi::ByteString;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// The most bytes of all values together.
@@ -13,15 +14,29 @@ const LARGEST: usize = 1 << 20;
 /// The longest key, in bytes.
 const LONGEST_KEY: usize = 253;
 
-/// The type of a Secret with a certificate.
-const TLS: &str = "kubernetes.io/tls";
+/// The keys that a Secret of a type must have.
+const REQUIRED: [(&str, &[&str]); 4] = [
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/ssh-auth", &[PRIVATE_KEY]),
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+];
+
+/// A key whose value must not be empty.
+const PRIVATE_KEY: &str = "ssh-privatekey";
+
+/// Keys whose values must be JSON.
+const JSON: [&str; 2] = [".dockercfg", ".dockerconfigjson"];
+
+/// The type of a Secret with a name, a password or both.
+const BASIC_AUTH: &str = "kubernetes.io/basic-auth";
 
 /// Returns every reason to refuse a Secret whose fields have the right types.
 pub fn problems(secret: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |path: String, message: String| problems.push(Problem { path, message });
     // Of a key in both fields, the value in stringData counts.
-    let mut sizes = BTreeMap::new();
+    let mut values = BTreeMap::new();
     for field in ["data", "stringData"] {
         for (key, value) in secret[field].as_object().into_iter().flatten() {
             let path = format!("{field}.{}", key.escape_debug());
@@ -29,27 +44,43 @@ pub fn problems(secret: &Value) -> Vec<Problem> {
                 problem(path.clone(), message);
             }
             let text = value.as_str().unwrap_or_default();
-            let size = match field {
-                "data" => decoded_size(text),
-                _ => Some(text.len()),
+            let bytes = match field {
+                "data" => decoded(text),
+                _ => Some(text.as_bytes().to_vec()),
             };
-            if size.is_none() {
+            if bytes.is_none() {
                 let message = "must be Base64: encode the value, or move it to stringData";
                 problem(path, message.to_owned());
             }
-            sizes.insert(key.as_str(), size.unwrap_or_default());
+            values.insert(key.as_str(), bytes.unwrap_or_default());
         }
     }
-    let size: usize = sizes.values().sum();
+    let size: usize = values.values().map(Vec::len).sum();
     if size > LARGEST {
         let message = format!("must have at most {LARGEST} bytes, not {size}");
         problem("data".to_owned(), message);
     }
-    for key in ["tls.crt", "tls.key"] {
-        if secret["type"] == TLS && !sizes.contains_key(key) {
-            let message = format!("must be set, since type is {TLS}");
-            problem(format!("data.{key}"), message);
-        }
+    let type_ = secret["type"].as_str().unwrap_or_default();
+    let required = REQUIRED.iter().find(|(of, _)| *of == type_);
+    for key in required.into_iter().flat_map(|(_, keys)| *keys) {
+        let wrong = match values.get(key) {
+            None => "must be set",
+            Some(value) if JSON.contains(key) && !is_json(value) => "must be JSON",
+            Some(value) if *key == PRIVATE_KEY && value.is_empty() => "must not be empty",
+            Some(_) => continue,
+        };
+        problem(
+            format!("data.{key}"),
+            format!("{wrong}, since type is {type_}"),
+        );
+    }
+    if type_ == BASIC_AUTH
+        && !["username", "password"]
+            .iter()
+            .any(|key| values.contains_key(key))
+    {
+        let message = format!("must have username, password or both, since type is {type_}");
+        problem("data".to_owned(), message);
     }
     problems
 }
@@ -71,9 +102,13 @@ fn wrong_key(key: &str) -> Option<String> {
     }
 }
 
-/// The number of bytes that are encoded; none if it isn't Base64. The API server skips line breaks.
-fn decoded_size(base64: &str) -> Option<usize> {
+/// The bytes that are encoded; none if it isn't Base64. The API server skips line breaks.
+fn decoded(base64: &str) -> Option<Vec<u8>> {
     let base64 = Value::from(base64.replace(['\r', '\n'], ""));
     let ByteString(bytes) = serde_json::from_value(base64).ok()?;
-    Some(bytes.len())
+    Some(bytes)
+}
+
+fn is_json(value: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(value).is_ok()
 }

@@ -123,6 +123,22 @@ fn secret(name: &str, fields: &str) -> String {
     "type: kubernetes.io/tls\ndata: {tls.key: aHVudGVyMg==}",
     "data.tls.crt: must be set, since type is kubernetes.io/tls"
 )]
+#[case::credentials_of_a_registry_under_another_key(
+    "type: kubernetes.io/dockerconfigjson\nstringData: {config.json: '{}'}",
+    "data..dockerconfigjson: must be set, since type is kubernetes.io/dockerconfigjson"
+)]
+#[case::credentials_of_a_registry_that_are_no_json(
+    "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: hunter2}",
+    "data..dockerconfigjson: must be JSON, since type is kubernetes.io/dockerconfigjson"
+)]
+#[case::empty_private_key(
+    "type: kubernetes.io/ssh-auth\nstringData: {ssh-privatekey: ''}",
+    "data.ssh-privatekey: must not be empty, since type is kubernetes.io/ssh-auth"
+)]
+#[case::neither_name_nor_password(
+    "type: kubernetes.io/basic-auth\nstringData: {user: hunter2}",
+    "data: must have username, password or both, since type is kubernetes.io/basic-auth"
+)]
 fn secret_that_the_api_server_refuses_is_named_with_the_field(
     #[case] fields: &str,
     #[case] says: &str,
@@ -130,6 +146,18 @@ fn secret_that_the_api_server_refuses_is_named_with_the_field(
     assert_eq!(
         said(&[("s.yaml", &secret("s", fields))]),
         format!("refused:\ns.yaml, document 1: Secret t/s: {says}")
+    );
+}
+
+#[rstest]
+#[case("type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: '{}'}")]
+#[case("type: kubernetes.io/ssh-auth\nstringData: {ssh-privatekey: hunter2}")]
+#[case("type: kubernetes.io/basic-auth\nstringData: {password: ''}")]
+#[case("type: example.com/own\nstringData: {anything: hunter2}")]
+fn secret_with_the_keys_of_its_type_is_taken(#[case] fields: &str) {
+    assert_eq!(
+        said(&[("claim.yaml", CLAIM), ("s.yaml", &secret("s", fields))]),
+        "s.yaml, document 1: skipped v1 Secret: given without a resource that reads it"
     );
 }
 
