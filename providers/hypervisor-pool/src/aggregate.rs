@@ -7,9 +7,10 @@ use provider_composer::{Progress, Reason, Subject};
 
 use crate::named;
 use crate::nova::{Aggregate, Change};
+use crate::share::identity;
 use crate::zone::{self, OccupantsOf};
 
-/// Key of an aggregate's metadata: the UID of the share that it is of. Shares of a control plane in several pools have one name.
+/// Key of an aggregate's metadata: the identity of the share that it is of. Shares of a control plane in several pools have one name.
 const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
@@ -18,7 +19,7 @@ const AT_ONCE: usize = 32;
 
 /// What a share wants of its aggregate.
 struct Wanted<'a> {
-    uid: &'a str,
+    identity: &'a str,
     name: &'a str,
     zone: Option<&'a str>,
     metadata: BTreeMap<String, String>,
@@ -29,10 +30,9 @@ pub fn own<'a>(
     share: &Subject<HypervisorShareSpec>,
     found: &'a [Aggregate],
 ) -> Option<&'a Aggregate> {
-    let uid = share.metadata.uid.as_ref()?;
-    found
-        .iter()
-        .find(|one| one.metadata.get(SHARE) == Some(uid))
+    let identity = identity(share)?;
+    let mut found = found.iter();
+    found.find(|one| one.metadata.get(SHARE).map(String::as_str) == Some(identity))
 }
 
 /// Returns what changes so that Nova has the share's aggregate with these hosts, and how far that is. A share that is deleted, or names
@@ -43,11 +43,11 @@ pub fn changes(
     found: &[Aggregate],
     occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Progress) {
-    let Some(uid) = share.metadata.uid.as_deref() else {
+    let Some(identity) = identity(share) else {
         return (Vec::new(), Progress::Ready);
     };
     let own = own(share, found);
-    let Some(wanted) = wanted(share, uid) else {
+    let Some(wanted) = wanted(share, identity) else {
         return match own {
             Some(own) if share.is_deleted() => (removal(own, true), Progress::Ready),
             Some(own) => match zone::kept(own, None, occupants) {
@@ -125,7 +125,7 @@ fn update(
     (changes, waits)
 }
 
-fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &'a str) -> Option<Wanted<'a>> {
+fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, identity: &'a str) -> Option<Wanted<'a>> {
     let spec = &share.spec;
     let aggregate = spec.aggregate.as_ref();
     if share.is_deleted() || (aggregate.is_none() && spec.availability_zone.is_none()) {
@@ -135,9 +135,9 @@ fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, uid: &'a str) -> Option<W
     let metadata = metadata.map(|(key, value)| (nova_key(key), value.clone()));
     let metadata = metadata.filter(|(key, _)| is_valid(key));
     let mut metadata: BTreeMap<String, String> = metadata.collect();
-    metadata.insert(SHARE.to_owned(), uid.to_owned());
+    metadata.insert(SHARE.to_owned(), identity.to_owned());
     Some(Wanted {
-        uid,
+        identity,
         name: aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str()),
         zone: spec.availability_zone.as_deref(),
         metadata,
@@ -207,12 +207,12 @@ fn removal(own: &Aggregate, is_drained: bool) -> Vec<Change> {
 }
 
 fn taken(wanted: &Wanted<'_>) -> Progress {
-    let (uid, name) = (wanted.uid, wanted.name);
+    let (identity, name) = (wanted.identity, wanted.name);
     Progress::failed(
         Reason::NameTaken,
         format!(
             "Nova has an aggregate {name} that isn't of this share: delete it, or hand it over by `openstack aggregate set \
-             --property {SHARE}={uid} {name}`"
+             --property {SHARE}={identity} {name}`"
         ),
     )
 }

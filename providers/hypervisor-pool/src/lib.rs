@@ -12,6 +12,7 @@ mod leases;
 mod libvirt;
 pub mod lifecycle;
 mod lost;
+mod namespace;
 mod nodes;
 pub mod nova;
 mod pod;
@@ -26,7 +27,7 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorSh
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
 use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Progress, Reason, Resource, Subject, Use,
+    Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 
@@ -93,13 +94,9 @@ impl Composer for HypervisorShare {
         }
         if leases.count() > 0 {
             let share = Share::of(subject, &leases);
-            match share.namespace(observed, desired)? {
-                true => share.compose(observed, desired),
-                false => {
-                    let message = format!("waits for the Namespace {}", share.namespace);
-                    let waiting = Progress::waiting(Reason::Starting, message);
-                    desired.conditions.set("AgentsReady", &waiting);
-                }
+            match namespace::compose(subject, observed, desired)? {
+                Progress::Ready => share.compose(observed, desired),
+                waiting => desired.conditions.set("AgentsReady", &waiting),
             }
         }
         Ok(HypervisorShareStatus {

@@ -1,14 +1,12 @@
-//! What a share composes: a namespace, configuration, certificates and agents.
+//! What a share composes in the namespace of its agents: configuration, certificates and agents.
 
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, HostAlias, Namespace};
+use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{
-    DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Subject,
-};
+use provider_composer::{DesiredState, Key, ObservedState, Progress, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
@@ -21,16 +19,12 @@ use crate::nodes::{LEASE, PHASE};
 use crate::pod::{Agent, Nodes};
 use crate::{libvirt, status};
 
-/// The level of Pod Security that pods with files and processes of a node need
-/// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>).
-const POD_SECURITY: &str = "pod-security.kubernetes.io/enforce";
-
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
     subject: &'a Subject<HypervisorShareSpec>,
     leases: &'a Leases,
     /// The namespace of its agents.
-    pub namespace: String,
+    namespace: String,
 }
 
 impl<'a> Share<'a> {
@@ -40,43 +34,6 @@ impl<'a> Share<'a> {
             subject,
             leases,
             namespace: drain::namespace(subject.name()),
-        }
-    }
-
-    /// Composes the namespace. Whether it exists; only then may anything be in it.
-    ///
-    /// # Errors
-    /// It belongs to someone else, or can't be read.
-    pub fn namespace(
-        &self,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Result<bool, Failure> {
-        let labels = BTreeMap::from([(POD_SECURITY.to_owned(), "privileged".to_owned())]);
-        let namespace = Namespace {
-            metadata: ObjectMeta {
-                labels: Some(labels),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        let key = desired.apply("", &self.namespace, &namespace);
-        match observed.object(&key) {
-            Lookup::Missing => Ok(false),
-            Lookup::Found(found) if is_owned(&found, self.subject.metadata.uid.as_deref()) => {
-                Ok(found.pointer("/metadata/deletionTimestamp").is_none())
-            }
-            Lookup::Found(_) => Err(Failure::new(
-                Reason::NameTaken,
-                format!(
-                    "the Namespace {} exists and doesn't belong to this share: delete it, or give the share another name",
-                    self.namespace
-                ),
-            )),
-            Lookup::Unknown(why) => Err(Failure::transient(
-                Reason::LookupFailed,
-                format!("the Namespace {} can't be read: {why}", self.namespace),
-            )),
         }
     }
 
@@ -118,8 +75,8 @@ impl<'a> Share<'a> {
             .flatten()
             .map(|(_, text)| text.as_str())
             .collect();
-        let uid = self.subject.metadata.uid.as_deref().unwrap_or_default();
-        let lease = format!("{} {uid}", self.subject.name());
+        let identity = identity(self.subject).unwrap_or_default();
+        let lease = format!("{} {identity}", self.subject.name());
         let libvirt = agents::libvirt(settings, images, &lease, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
         desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
@@ -275,11 +232,9 @@ fn providers_map(text: &str) -> ConfigMap {
     }
 }
 
-/// Whether an object's controller is the share of this UID.
-fn is_owned(object: &Value, uid: Option<&str>) -> bool {
-    let owners = object
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
-    let mut owners = owners.into_iter().flatten();
-    uid.is_some() && owners.any(|owner| owner["uid"].as_str() == uid)
+/// Who has the files and servers on the nodes. It outlasts the share, which has another UID where it is created again. None while the
+/// share has no UID either, as in a plan.
+pub fn identity(share: &Subject<HypervisorShareSpec>) -> Option<&str> {
+    let identity = share.spec.identity.as_deref();
+    identity.or(share.metadata.uid.as_deref())
 }

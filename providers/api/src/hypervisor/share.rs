@@ -80,6 +80,12 @@ pub struct HypervisorShareSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
     pub cell: Option<String>,
+    /// Who has the files and servers on the nodes, which keep it until they are wiped: agents don't start on a node of another
+    /// identity. Without it the UID of the share. Where a share was created again for the same control plane, for instance from a
+    /// backup, it is the identity of the earlier one, which HostsReady names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
+    pub identity: Option<String>,
     /// Where the agents reach the control plane, if it is in another cluster. Without it by the names of its Services.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(length(max = 32), transform = list::by_name)]

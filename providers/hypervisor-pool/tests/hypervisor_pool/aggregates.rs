@@ -123,6 +123,29 @@ fn aggregate_that_somebody_made_is_not_changed() {
     );
 }
 
+/// The share has another UID, and the identity of the earlier one.
+#[test]
+fn aggregate_of_an_earlier_share_is_that_of_the_same_identity() {
+    let (mut cluster, nova) = started();
+    let earlier = BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "earlier".to_owned())]);
+    let made = Aggregate {
+        id: 1_000,
+        name: "hv-pool-a".to_owned(),
+        metadata: earlier,
+        ..Aggregate::default()
+    };
+    nova.change(|state| state.aggregates.push(made.clone()));
+    set(&mut cluster, "identity", json!("earlier"));
+    set(&mut cluster, "aggregate", json!({ "name": "hv-pool-a" }));
+    later(&mut cluster);
+    let hosts = BTreeSet::from(["node-a", "node-b"].map(str::to_owned));
+    assert_eq!(
+        nova.change(|state| state.aggregates.clone()),
+        [Aggregate { hosts, ..made }]
+    );
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+}
+
 #[test]
 fn aggregate_goes_with_its_share_once_no_node_is_in_it() {
     let (mut cluster, nova) = started();

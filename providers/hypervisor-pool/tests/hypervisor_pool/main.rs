@@ -19,6 +19,7 @@ mod nodes;
 mod nova;
 mod pools;
 mod requirements;
+mod restored;
 mod root;
 mod vlans;
 mod wipe;
