@@ -3,11 +3,16 @@ fail() {
     echo "$1" | tee /dev/termination-log
     exit 1
 }
-# What is on the node belongs to the share that leased it last, until the node is wiped.
+# What is on the node belongs to the share that leased it last, by its name and identity, until the node is wiped.
 if [ -e /host/nova/lease ]; then
-    read -r lease < /host/nova/lease || true
-    [ "$lease" = "$LEASE" ] ||
-        fail "the node has files of the share $lease, which may be servers of another control plane: install the node anew, or delete what is in /var/lib/nova, /var/lib/libvirt and /var/lib/openvswitch"
+    read -r share identity < /host/nova/lease || true
+    if [ "$share $identity" != "$LEASE" ]; then
+        theirs="the node has servers or files of the HypervisorShare $share with the identity $identity, so that agents of ${LEASE% *} with the identity ${LEASE##* } don't start there"
+        install="Install the node anew only if none of these servers is wanted any more"
+        [ "$share" != "${LEASE% *}" ] ||
+            fail "$theirs: if this share was created again for the same control plane, set its spec.identity to $identity. $install"
+        fail "$theirs: give the node back by setting its label c5c3.node-restriction.kubernetes.io/control-plane to the control plane of the HypervisorShare $share. $install"
+    fi
 else
     echo "$LEASE" > /host/nova/lease
 fi

@@ -168,7 +168,9 @@ fn node_with_files_of_another_lease_or_without_tun_runs_no_agents() {
         let (passes, why) = check(agent, "other 2");
         assert!(!passes, "{agent}");
         assert!(
-            why.starts_with("the node has files of the share prod 1,"),
+            why.starts_with(
+                "the node has servers or files of the HypervisorShare prod with the identity 1, "
+            ),
             "{why}"
         );
     }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use provider_hypervisor_pool::LEASE;
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -102,17 +103,29 @@ fn device_must_be_a_device() {
     );
 }
 
-#[test]
-fn node_with_files_of_another_lease_is_refused_and_stays_marked() {
+/// What is on the node may be servers, so deleting it comes last.
+#[rstest]
+#[case::of_another_control_plane(
+    "staging uid-2",
+    "the node has servers or files of the HypervisorShare staging with the identity uid-2, so that agents of prod with the identity \
+     uid-1 don't start there: give the node back by setting its label c5c3.node-restriction.kubernetes.io/control-plane to the control \
+     plane of the HypervisorShare staging. Install the node anew only if none of these servers is wanted any more"
+)]
+#[case::of_an_earlier_share_of_the_name(
+    "prod uid-0",
+    "the node has servers or files of the HypervisorShare prod with the identity uid-0, so that agents of prod with the identity uid-1 \
+     don't start there: if this share was created again for the same control plane, set its spec.identity to uid-0. Install the node \
+     anew only if none of these servers is wanted any more"
+)]
+fn node_of_another_lease_is_refused_and_stays_marked(#[case] lease: &str, #[case] message: &str) {
     let node = node();
-    let lease = node.path().join("host/nova/lease");
-    fs::write(&lease, "staging uid-2\n").unwrap();
-    assert_eq!(
-        check(node.path()).as_deref(),
-        Some(
-            "the node has files of the share staging uid-2, which may be servers of another control plane: install the node anew, or \
-             delete what is in /var/lib/nova, /var/lib/libvirt and /var/lib/openvswitch"
-        )
-    );
-    assert_eq!(fs::read_to_string(&lease).unwrap(), "staging uid-2\n");
+    let file = node.path().join("host/nova/lease");
+    fs::write(&file, format!("{lease}\n")).unwrap();
+    assert_eq!(check(node.path()).as_deref(), Some(message));
+    assert_eq!(fs::read_to_string(&file).unwrap(), format!("{lease}\n"));
+}
+
+#[test]
+fn label_to_give_a_node_back_is_the_one_of_leases() {
+    assert!(SCRIPT.contains(&format!("its label {LEASE} to")));
 }
