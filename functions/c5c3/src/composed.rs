@@ -11,11 +11,12 @@ use c5c3_api::Reason;
 use function_protocol::{Document, Fatal, Readiness, Request, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::composite::Scope;
 use crate::manifest::kubernetes::{ForProvider, Object, ObjectSpec, ProviderConfigRef};
 use crate::manifest::{KubernetesObject, ObjectMeta};
-use crate::observed::Observation;
+use crate::observed::{Observation, last_observed};
 use crate::ownership::{Foreign, IgnoredStatus, Owner, Ownership};
 use crate::transitions;
 
@@ -82,10 +83,10 @@ struct Kept {
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct KeptSpec {
-    for_provider: serde_json::Value,
+    for_provider: Value,
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     management_policies: Option<&'static [&'static str]>,
-    provider_config_ref: serde_json::Value,
+    provider_config_ref: Value,
     #[serde(default)]
     watch: bool,
 }
@@ -279,6 +280,12 @@ impl<'a> Composed<'a> {
         let kept: Kept = self.observed(name)?.parse().ok()?;
         let manifest = kept.spec.for_provider.get("manifest")?;
         S::deserialize(manifest.get("spec")?).ok()
+    }
+
+    /// An object as its Object last observed it; none while it isn't observed to be the composite's own.
+    pub fn own_object(&self, name: &str) -> Option<Value> {
+        let object = last_observed(self.request, name).ok().flatten();
+        object.filter(|_| self.owns(name))
     }
 
     /// An observed Object as it was last wanted, with what the provider may do now.

@@ -7,6 +7,7 @@ use c5c3_api::hypervisor::{Agents, Aggregate, HypervisorShareSpec, HypervisorSha
 use c5c3_api::parts::AgentEndpoint;
 use c5c3_api::{Condition, HypervisorClusterSpec};
 use function_protocol::Fatal;
+use serde_json::Value;
 
 use super::Recipe;
 use super::site::CONTROL_PLANE;
@@ -79,6 +80,7 @@ impl Recipe<'_> {
                             gateway: !composite.spec.network.physical_networks.is_empty(),
                             ..Agents::default()
                         },
+                        identity: identity(&resource, composed),
                         endpoints: self.agent_endpoints(&reported, &resource, composed),
                         ..HypervisorShareSpec::default()
                     };
@@ -128,6 +130,20 @@ impl Recipe<'_> {
         let last: Option<HypervisorShareSpec> = composed.last_wanted(share);
         last.unwrap_or_default().endpoints
     }
+}
+
+/// Returns the identity of a share: the recorded one or, the first time, the UID of the observed share. It stays where the share
+/// is created again or the claim is restored from a backup, which then have other UIDs.
+fn identity(share: &str, composed: &Composed<'_>) -> Option<String> {
+    let wanted: Option<Value> = composed.last_wanted(share);
+    let observed = composed.own_object(share);
+    let text = |value: Option<&Value>, pointer: &str| {
+        let text = value?.pointer(pointer)?.as_str()?;
+        Some(text.to_owned())
+    };
+    text(wanted.as_ref(), "/identity")
+        .or_else(|| text(observed.as_ref(), "/spec/identity"))
+        .or_else(|| text(observed.as_ref(), "/metadata/uid"))
 }
 
 /// The nodes that a pool has promised the claim.

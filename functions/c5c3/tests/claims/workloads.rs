@@ -25,6 +25,9 @@ fn what_an_api_server_adds_changes_nothing() {
     let (call, before) = Call::of(examples::claim("customer-a-prod"), "openstack-production")
         .with(examples::pools())
         .running();
+    // What an API server gives a share is recorded: its UID.
+    let call = call.stored(&before);
+    let before = call.run();
     let after = call.stored(&before).run();
     assert_eq!(after.desired, before.desired);
     assert_eq!(after.status, before.status);

@@ -80,9 +80,9 @@ pub struct HypervisorShareSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 20), regex(pattern = LABEL))]
     pub cell: Option<String>,
-    /// Who has the files and servers on the nodes, which keep it until they are wiped: agents don't start on a node of another
-    /// identity. Without it the UID of the share. Where a share was created again for the same control plane, for instance from a
-    /// backup, it is the identity of the earlier one, which HostsReady names.
+    /// Identity of the share whose files and servers are on the nodes. A node stores it until it is wiped, and agents of another
+    /// identity don't start there. By default the share's UID. For a share that was created again for the same control plane, set
+    /// that of the earlier one, which HostsReady names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63), regex(pattern = LABEL))]
     pub identity: Option<String>,

@@ -1,6 +1,6 @@
 //! The part of a hypervisor pool that a claim asks for, within the site's limits.
 
-use function_c5c3_fixtures::{Call, Outcome, yaml};
+use function_c5c3_fixtures::{Call, Outcome, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -155,4 +155,57 @@ fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
     let without_servers = request("services", json!({"nova": false}));
     let none = without_servers.iter().filter(|hosts| *hosts == "\"0\"");
     assert_eq!(none.count(), 2);
+}
+
+/// The next call, in which the share in hv-pool-a is observed as `change` leaves it.
+fn observed(call: Call, outcome: &Outcome, change: impl FnOnce(&mut Value)) -> Call {
+    let mut call = call.applied(outcome, well);
+    let share = call.observed.get_mut("share-hv-pool-a");
+    if let Some(manifest) = share.and_then(|share| share.pointer_mut("/status/atProvider/manifest"))
+    {
+        change(manifest);
+    }
+    call
+}
+
+fn identity(outcome: &Outcome) -> &Value {
+    &outcome.manifest("share-hv-pool-a")["spec"]["identity"]
+}
+
+#[test]
+fn share_keeps_the_identity_of_the_one_that_leased_its_nodes() {
+    let (call, before) = running("customer-b-staging");
+    assert_eq!(identity(&before), &Value::Null);
+    let call = observed(call, &before, |share| {
+        share["metadata"]["uid"] = json!("first");
+    });
+    let recorded = call.run();
+    assert_eq!(identity(&recorded), "first");
+
+    let again = observed(call, &recorded, |share| {
+        share["metadata"]["uid"] = json!("second");
+        share["spec"].as_object_mut().unwrap().remove("identity");
+    });
+    assert_eq!(identity(&again.run()), "first", "it was created again");
+}
+
+#[test]
+fn share_of_a_lost_object_has_the_identity_that_it_had() {
+    let (call, before) = running("customer-b-staging");
+    let call = observed(call, &before, |share| {
+        share["metadata"]["uid"] = json!("second");
+        share["spec"]["identity"] = json!("first");
+    });
+    assert_eq!(identity(&call.run()), "first");
+}
+
+#[test]
+fn share_of_another_claim_lends_no_identity() {
+    let (call, before) = running("customer-b-staging");
+    let call = observed(call, &before, |share| {
+        share["metadata"]["uid"] = json!("theirs");
+        share["metadata"]["labels"]["c5c3.io/claim-uid"] = json!("other");
+        share["metadata"]["annotations"]["c5c3.io/claim"] = json!("tenant-z/z");
+    });
+    assert_eq!(identity(&call.run()), &Value::Null);
 }
