@@ -3,6 +3,7 @@
 use provider_composer::{Lookup, Progress, Reason};
 
 use crate::named;
+use crate::nodes::LEASE;
 use crate::nova::{Change, Service};
 use crate::zone::OccupantsOf;
 
@@ -30,8 +31,9 @@ pub fn changes(
         Some(Progress::failed(
             Reason::NodeLost,
             format!(
-                "this share leases these nodes no longer, and Nova has servers or migrations there: {}. Make sure that the machines are off, \
-                 then evacuate or delete what `openstack server list --all-projects --host NODE` lists",
+                "this share leases these nodes no longer, and Nova has servers or migrations there: {}. Where a node has come back as it \
+                 was, set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then \
+                 evacuate or delete what `openstack server list --all-projects --host NODE` lists",
                 named(&occupied, ", ")
             ),
         ))

@@ -45,8 +45,9 @@ fn removed(cluster: &Cluster) -> Option<[String; 3]> {
 
 fn node_lost(servers: &str) -> Option<[String; 3]> {
     let message = format!(
-        "this share leases these nodes no longer, and Nova has servers or migrations there: {servers}. Make sure that the machines are off, \
-         then evacuate or delete what `openstack server list --all-projects --host NODE` lists"
+        "this share leases these nodes no longer, and Nova has servers or migrations there: {servers}. Where a node has come back as it was, \
+         set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then evacuate or delete \
+         what `openstack server list --all-projects --host NODE` lists"
     );
     Some(["False".to_owned(), "NodeLost".to_owned(), message])
 }
