@@ -219,7 +219,8 @@ reasons! {
         NodeLost,
         /// Several Secrets have the configuration of one agent: delete all but one.
         Ambiguous,
-        /// A node lacks what the agents need: the message names the node and what to install.
+        /// A node lacks what the agents need, or has servers of another share: the message names the node and what to do. See
+        /// [create a share again](hypervisors.md#create-a-share-again).
         RequirementMissing,
     }
     "Nothing to do" {
