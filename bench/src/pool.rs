@@ -91,7 +91,7 @@ fn node(node: &assignment::Node) -> Value {
     }
     let conditions = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"].map(|type_| {
         let status = if type_ == "Ready" { "True" } else { "False" };
-        json!({ "type": type_, "status": status })
+        json!({ "type": type_, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z" })
     });
     json!({
         "apiVersion": "v1", "kind": "Node",

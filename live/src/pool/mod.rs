@@ -311,7 +311,7 @@ fn phase(node: &Node) -> &'static str {
     match (&node.lease, node.state) {
         (Some(lease), _) => lease.phase.name(),
         (None, State::Available) => "Free",
-        (None, State::Unready) => "NotReady",
+        (None, State::Unready | State::Dead) => "NotReady",
         (None, State::Leaving | State::MayHaveServers) => "Unavailable",
     }
 }

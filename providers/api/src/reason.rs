@@ -217,6 +217,9 @@ reasons! {
         /// Nova has servers on a node whose lease a person ended, by deleting its Node or its label: make sure that the machine is off,
         /// then [evacuate or delete its servers](hypervisors.md#remove-a-dead-node).
         NodeLost,
+        /// A node hasn't been Ready for 15 minutes: it keeps its lease, and no share counts it among its nodes. Repair it, or
+        /// [remove it](hypervisors.md#remove-a-dead-node).
+        NodeNotReady,
         /// Several Secrets have the configuration of one agent: delete all but one.
         Ambiguous,
         /// A node lacks what the agents need, or has servers of another share: the message names the node and what to do. See

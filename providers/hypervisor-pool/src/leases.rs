@@ -8,6 +8,7 @@ use c5c3_api::hypervisor::{
 use c5c3_api::pool::SharingMode;
 use provider_composer::{Failure, Live, ObservedState, Progress, Reason, Subject};
 
+use crate::assignment::State;
 use crate::drain::Reports;
 use crate::lifecycle::{Step, step};
 use crate::named;
@@ -22,6 +23,8 @@ const REPORTED: usize = 1000;
 pub struct Leases {
     /// In order of their names.
     nodes: Vec<Live<Node>>,
+    /// The names of those whose lease doesn't end, and that are dead.
+    dead: Vec<String>,
     least: u32,
     due: u32,
     free: u32,
@@ -50,8 +53,14 @@ impl Leases {
             }
             part => part?,
         };
+        let dead = nodes.iter().filter(|node| {
+            nodes::phase(node) == LeasePhase::Leased
+                && nodes::assignable(node, observed.now()).state == State::Dead
+        });
+        let dead = dead.map(|node| node.metadata.name.clone()).collect();
         Ok(Some(Self {
             nodes,
+            dead,
             least: subject.spec.min_hosts.max(1),
             due: part.map_or(subject.spec.min_hosts, |part| part.due),
             free: pool.status.nodes.unwrap_or_default().free,
@@ -112,9 +121,15 @@ impl Leases {
         nodes.filter(move |node| nodes::phase(node) == phase)
     }
 
+    /// The number of nodes that work, as far as the pool counts them, and whose lease doesn't end.
+    fn working(&self) -> u32 {
+        let dead = u32::try_from(self.dead.len()).unwrap_or(u32::MAX);
+        self.leased().saturating_sub(dead)
+    }
+
     /// The number of nodes that the share is due and doesn't have.
     pub fn pending(&self) -> u32 {
-        self.due.saturating_sub(self.leased())
+        self.due.saturating_sub(self.working())
     }
 
     /// Whether no lease ends, or what those that do wait for.
@@ -156,14 +171,18 @@ impl Leases {
 
     /// Whether the share has the nodes that it needs at least.
     pub fn progress(&self) -> Progress {
-        let (count, least) = (self.leased(), self.least);
+        let (count, least) = (self.working(), self.least);
         if count >= least {
             return Progress::Ready;
         }
+        let (work, repair) = match self.dead.as_slice() {
+            [] => ("", String::new()),
+            dead => (" and work", format!("{}or ", nodes::repair(dead))),
+        };
         Progress::waiting(
             Reason::WaitingFor("Nodes"),
             format!(
-                "{count} of {least} nodes are leased, {} are free: give more nodes the label {ROLE}=\"\"",
+                "{count} of {least} nodes are leased{work}, {} are free: {repair}give more nodes the label {ROLE}=\"\"",
                 self.free
             ),
         )

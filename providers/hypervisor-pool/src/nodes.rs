@@ -12,6 +12,7 @@ use provider_composer::{Failure, Live, Lookup, ObservedState, Reason, Resource, 
 use serde::Deserialize;
 
 use crate::assignment::{self, Domain, Lease, State};
+use crate::named;
 
 /// Label of nodes that are hypervisors.
 pub const ROLE: &str = "node-role.kubernetes.io/hypervisor";
@@ -23,6 +24,8 @@ pub const FORMER_LEASE: &str = "c5c3.io/control-plane";
 pub const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 /// Label of a leased node: since when it is leased or, with [`PHASE`], drained.
 pub const SINCE: &str = "c5c3.node-restriction.kubernetes.io/lease-since";
+/// How long a node isn't Ready until it is dead: longer than a machine takes to restart, or a kubelet to be updated.
+pub const DEAD_AFTER: SignedDuration = SignedDuration::from_mins(15);
 /// How a moment is written in a label.
 const MOMENT: &str = "%Y%m%dT%H%M%SZ";
 /// Label of a node that is drained though it isn't cordoned.
@@ -73,6 +76,9 @@ pub struct Condition {
     #[serde(rename = "type")]
     type_: String,
     status: String,
+    /// Since when it has this status. Kept of nodes alone.
+    #[serde(rename = "lastTransitionTime")]
+    last_transition_time: Option<String>,
 }
 
 /// Whether the condition Ready is True.
@@ -105,6 +111,34 @@ impl Node {
     /// Whether its kubelet reports that it is Ready.
     pub fn is_ready(&self) -> bool {
         is_ready(&self.status.conditions)
+    }
+
+    /// When a node that isn't Ready became or becomes dead; none for one that is Ready, or that nobody has reported on.
+    pub fn dead_at(&self) -> Option<Timestamp> {
+        let mut conditions = self.status.conditions.iter();
+        let ready = conditions.find(|condition| condition.type_ == "Ready")?;
+        if ready.status == "True" {
+            return None;
+        }
+        let since: Timestamp = ready.last_transition_time.as_deref()?.parse().ok()?;
+        since.checked_add(DEAD_AFTER).ok()
+    }
+
+    /// Whether it hasn't been Ready for so long that no share counts it.
+    pub fn is_dead(&self, now: Timestamp) -> bool {
+        self.dead_at().is_some_and(|moment| moment <= now)
+    }
+}
+
+/// What to do about dead nodes, before what else helps; empty where there are none.
+pub fn repair<T: AsRef<str>>(dead: &[T]) -> String {
+    match dead {
+        [] => String::new(),
+        dead => format!(
+            "repair {} (not Ready for {} minutes), ",
+            named(dead, ", "),
+            DEAD_AFTER.as_mins()
+        ),
     }
 }
 
@@ -181,7 +215,7 @@ pub fn former_lease(node: &Live<Node>) -> Option<&'static str> {
 }
 
 /// A node as it counts for leases.
-pub fn assignable(node: &Live<Node>) -> assignment::Node {
+pub fn assignable(node: &Live<Node>, now: Timestamp) -> assignment::Node {
     let label = |name: &str| {
         let value = node.metadata.labels.get(name);
         value.cloned().unwrap_or_default()
@@ -205,6 +239,7 @@ pub fn assignable(node: &Live<Node>) -> assignment::Node {
             _ if was_leased => State::MayHaveServers,
             true => State::Leaving,
             false if node.body.is_ready() => State::Available,
+            false if node.body.is_dead(now) => State::Dead,
             false => State::Unready,
         },
         domain: Domain {

@@ -49,7 +49,7 @@ impl Composer for HypervisorPool {
         only(observed)?;
         let nodes = nodes::list(observed)?;
         let owners = shares(observed)?;
-        let state = PoolState::of(subject, &owners, &nodes);
+        let state = PoolState::of(subject, &owners, &nodes, observed.now());
         let (shares, division) = (&state.shares, &state.division);
         let reports = reports(&owners, &nodes, observed);
         let evidence = |index: usize| {
@@ -68,9 +68,21 @@ impl Composer for HypervisorPool {
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
         vlans::label(&subject.spec, &counted.collect::<Vec<_>>(), desired);
-        let minima = minima(shares, division);
+        let dead = state.dead();
+        let minima = minima(shares, division, &dead);
         desired.conditions.set("MinHostsLeased", &minima);
+        report_dead(&dead, &mut desired.conditions);
         without_share(&nodes, shares, &mut desired.conditions);
+        // Nothing in the cluster changes when a node becomes dead.
+        let unready = nodes
+            .iter()
+            .zip(&state.nodes)
+            .filter(|(_, node)| node.state == State::Unready);
+        let moments = unready.filter_map(|(node, _)| node.body.dead_at());
+        // In an outage some have passed.
+        if let Some(moment) = moments.filter(|moment| *moment > observed.now()).min() {
+            desired.requeue_at(moment);
+        }
         let free = nodes
             .iter()
             .zip(&state.nodes)
@@ -145,7 +157,7 @@ fn write(node: &Live<Node>, change: Option<&Change>, now: Timestamp, desired: &m
 }
 
 /// Whether every share has its `minHosts`.
-fn minima(shares: &[Share], division: &Division) -> Progress {
+fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
     let mut missing = 0;
     let mut names = Vec::new();
     for share in shares {
@@ -165,11 +177,27 @@ fn minima(shares: &[Share], division: &Division) -> Progress {
     Progress::failed(
         Reason::Overcommitted,
         format!(
-            "no free node is left for minHosts of the HypervisorShares {}: give {missing} more nodes the label {ROLE}=\"\", or \
+            "no free node is left for minHosts of the HypervisorShares {}: {}give {missing} more nodes the label {ROLE}=\"\", or \
              lower minHosts",
-            named(&names, ", ")
+            named(&names, ", "),
+            nodes::repair(dead)
         ),
     )
+}
+
+/// Reports dead nodes, which make the pool smaller.
+fn report_dead(dead: &[&str], conditions: &mut Conditions) {
+    if dead.is_empty() {
+        return;
+    }
+    let message = format!(
+        "these nodes haven't been Ready for {} minutes, so no share counts them: {}. Repair them or, where a machine is off for \
+         good, delete its Node",
+        nodes::DEAD_AFTER.as_mins(),
+        named(dead, ", ")
+    );
+    let progress = Progress::failed(Reason::NodeNotReady, message);
+    conditions.note("NodesReady", &progress);
 }
 
 /// Reports leases of control planes that no share names, and nodes that have lost the label of their lease. Neither is leased to another.

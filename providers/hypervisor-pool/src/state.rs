@@ -2,6 +2,7 @@
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, NodeCounts};
 use c5c3_api::pool::SharingMode;
+use jiff::Timestamp;
 use provider_composer::{Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject};
 
 use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
@@ -40,7 +41,8 @@ impl PoolState {
     /// There is none, or there are several, or nodes or shares can't be read.
     pub fn observe(observed: &ObservedState<'_>) -> Result<Self, Failure> {
         let pool = only(observed)?;
-        Ok(Self::of(&pool, &shares(observed)?, &nodes::list(observed)?))
+        let (shares, nodes) = (shares(observed)?, nodes::list(observed)?);
+        Ok(Self::of(&pool, &shares, &nodes, observed.now()))
     }
 
     /// A pool with its shares, by age, and its nodes.
@@ -48,6 +50,7 @@ impl PoolState {
         pool: &Subject<HypervisorPoolSpec>,
         owners: &[Subject<HypervisorShareSpec>],
         nodes: &[Live<Node>],
+        now: Timestamp,
     ) -> Self {
         let shares: Vec<Share> = owners.iter().map(claimed).collect();
         // A dedicated pool serves the eldest share; the nodes of others are taken back once these are deleted.
@@ -57,7 +60,13 @@ impl PoolState {
         let served = shares.iter().enumerate();
         let served = served.filter(|(index, _)| is_served(*index));
         let served: Vec<Share> = served.map(|(_, share)| share.clone()).collect();
-        let nodes: Vec<Assignable> = nodes.iter().map(nodes::assignable).collect();
+        let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
+        let mut nodes: Vec<Assignable> = nodes.collect();
+        alive_in_an_outage(&mut nodes);
+        let served = match pool.spec.mode {
+            SharingMode::Shared => shares.clone(),
+            SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),
+        };
         let division = match pool.is_deleted() {
             true => Division::default(),
             false => divide(&nodes, &served, pool.spec.reserve),
@@ -69,6 +78,12 @@ impl PoolState {
             reserve: pool.spec.reserve,
             division,
         }
+    }
+
+    /// The nodes that haven't been Ready for so long that they aren't counted, by name.
+    pub fn dead(&self) -> Vec<&str> {
+        let dead = self.nodes.iter().filter(|node| node.state == State::Dead);
+        dead.map(|node| node.name.as_str()).collect()
     }
 
     /// Whether a node has servers or may have some, once the division is carried out.
@@ -121,7 +136,10 @@ impl PoolState {
 /// They can't be read.
 pub fn hypervisors(observed: &ObservedState<'_>) -> Result<Vec<Assignable>, Failure> {
     let nodes = nodes::list(observed)?;
-    Ok(nodes.iter().map(nodes::assignable).collect())
+    let nodes = nodes.iter();
+    Ok(nodes
+        .map(|node| nodes::assignable(node, observed.now()))
+        .collect())
 }
 
 /// The pool of the cluster.
@@ -160,6 +178,46 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
     let mut shares: Vec<_> = shares.map(|share| share.body).collect();
     shares.sort_by_cached_key(claimed);
     Ok(shares)
+}
+
+/// Takes no node as dead while more than half of all aren't Ready. Then not these machines have failed but what is between them and the API
+/// server, and as they return one by one, leases would move to the shares whose nodes are back first.
+fn alive_in_an_outage(nodes: &mut [Assignable]) {
+    let is_down = |node: &&mut Assignable| matches!(node.state, State::Unready | State::Dead);
+    if nodes.iter_mut().filter(is_down).count() * 2 > nodes.len() {
+        let dead = nodes.iter_mut().filter(|node| node.state == State::Dead);
+        dead.for_each(|node| node.state = State::Unready);
+    }
+}
+
+/// The shares that a dedicated pool serves: the eldest, and those that have nodes from before the pool became dedicated. The latter keep
+/// these, after `minHosts` of the eldest, and get no others. Shares are in order of their age.
+fn dedicated(
+    shares: &mut [Share],
+    owners: &[Subject<HypervisorShareSpec>],
+    nodes: &[Assignable],
+) -> Vec<Share> {
+    let mut leased: BTreeMap<&str, u32> = BTreeMap::new();
+    for lease in nodes.iter().filter_map(|node| node.lease.as_ref()) {
+        *leased.entry(&lease.control_plane).or_default() += 1;
+    }
+    let mut served = Vec::new();
+    for (index, (share, owner)) in shares.iter_mut().zip(owners).enumerate() {
+        let has = leased.get(share.control_plane.as_str());
+        let min_hosts = match has.copied() {
+            _ if index == 0 || owner.is_deleted() => share.min_hosts,
+            Some(has) => {
+                share.is_held = true;
+                has
+            }
+            None => continue,
+        };
+        served.push(Share {
+            min_hosts,
+            ..share.clone()
+        });
+    }
+    served
 }
 
 /// A share as it counts for leases. One that is being deleted keeps no node.

@@ -122,7 +122,7 @@ pub struct PoolShare {
     pub name: String,
     /// The control plane that it leases nodes for.
     pub control_plane: String,
-    /// Number of leased nodes, without those that are drained.
+    /// Number of leased nodes, without those that are drained and those that haven't been Ready for 15 minutes.
     pub hosts: u32,
     /// Number of nodes that are drained.
     #[serde(default, skip_serializing_if = "is_default")]

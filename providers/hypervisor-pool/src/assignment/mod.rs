@@ -2,7 +2,8 @@
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
 //! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
-//! drained; so are nodes that leave the pool.
+//! drained; so are nodes that leave the pool. Dead nodes aren't counted, and keep the lease that they have. A share may be held:
+//! then it is due at most what it has.
 
 mod due;
 mod free;
@@ -43,11 +44,21 @@ pub enum State {
     Available,
     /// It isn't Ready: it gets no lease, and keeps the one that it has.
     Unready,
+    /// It hasn't been Ready for longer than a restart takes: it gets no lease and keeps the one that it has, since servers may still
+    /// run on it, but no share counts it among its nodes.
+    Dead,
     /// It is cordoned, under maintenance, being deleted or no hypervisor any more: it gets no lease, and the one that it has
     /// ends.
     Leaving,
     /// It was leased in a way that this version doesn't know, so that it may have servers: it gets no lease.
     MayHaveServers,
+}
+
+impl State {
+    /// Whether a node is one of those that are divided.
+    fn counts(self) -> bool {
+        matches!(self, Self::Available | Self::Unready)
+    }
 }
 
 /// A failure domain: a rack in a zone. Nodes of unknown domain are in one domain.
@@ -92,7 +103,7 @@ pub struct Division {
 /// What one share has of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The number of its nodes that aren't drained, once the division is carried out.
+    /// The number of its nodes that are neither drained nor dead, once the division is carried out.
     pub hosts: usize,
     /// The number of its nodes that are drained then.
     pub draining: usize,
@@ -105,7 +116,9 @@ pub struct Part {
 struct Held<'a> {
     /// Those that stay.
     leased: Vec<&'a Node>,
-    /// Those that leave the pool and aren't drained yet.
+    /// Those that are dead, and stay as they are.
+    dead: Vec<&'a Node>,
+    /// Those that leave the pool, or are dead and leave the share, and aren't drained yet.
     leaving: Vec<&'a Node>,
     /// Those that are drained and may be taken back.
     returning: Vec<&'a Node>,
@@ -117,23 +130,28 @@ impl<'a> Held<'a> {
     fn add(&mut self, node: &'a Node, phase: LeasePhase) {
         match (phase, node.state) {
             (LeasePhase::Leased, State::Leaving) => self.leaving.push(node),
+            (LeasePhase::Leased, State::Dead) => self.dead.push(node),
             (LeasePhase::Leased, _) => self.leased.push(node),
-            (LeasePhase::Draining, State::Available | State::Unready) => self.returning.push(node),
+            (LeasePhase::Draining, state) if state.counts() => self.returning.push(node),
             _ => self.ending += 1,
         }
     }
 }
 
-/// Divides a pool. `reserve` nodes stay free.
+/// Divides a pool. `reserve` nodes stay free; free ones that are dead are some of them, so that no share replaces them.
 ///
 /// Where the shares' `minHosts` exceed the pool, elder shares get theirs first. Nodes that aren't Ready count: a node that
-/// restarts costs no share a node.
+/// restarts costs no share a node. Dead ones don't, so that a share has as many nodes that work as it is due.
 pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     let mut shares: Vec<&Share> = shares.iter().collect();
     shares.sort();
     let mut seen = BTreeSet::new();
     shares.retain(|share| seen.insert(share.control_plane.as_str()));
 
+    let spare = nodes
+        .iter()
+        .filter(|node| node.lease.is_none() && node.state == State::Dead);
+    let reserve = size(reserve).saturating_sub(spare.count());
     let mut held: BTreeMap<&str, Held<'_>> =
         seen.iter().map(|plane| (*plane, Held::default())).collect();
     // Those that stay in the pool, and that no share holds on to.
@@ -151,16 +169,22 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
                 phase != LeasePhase::Leased
             }
         };
-        let stays = matches!(node.state, State::Available | State::Unready);
-        divisible += usize::from(counts && stays);
+        divisible += usize::from(counts && node.state.counts());
     }
-    let held: Vec<Held<'_>> = shares
-        .iter()
-        .filter_map(|share| held.remove(share.control_plane.as_str()))
-        .collect();
+    let held = shares.iter().filter_map(|share| {
+        let mut held = held.remove(share.control_plane.as_str())?;
+        if share.max_hosts == Some(0) {
+            // A share that is deleted waits for its dead nodes too, and says so.
+            held.leaving.append(&mut held.dead);
+        }
+        Some(held)
+    });
+    let held: Vec<Held<'_>> = held.collect();
     let mut counts: Vec<usize> = held.iter().map(|held| held.leased.len()).collect();
-    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(size(reserve));
-    let due = due(&shares, &counts, capacity);
+    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(reserve);
+    let most = shares.iter().zip(&held);
+    let most: Vec<usize> = most.map(|(share, held)| held.most(share)).collect();
+    let due = due(&shares, &most, &counts, capacity);
 
     let mut division = Division::default();
     let mut staying = Vec::new();
@@ -190,7 +214,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
         .iter()
         .filter(|node| node.lease.is_none() && node.state == State::Available);
     let mut free = Free::of(free);
-    let grantable = free.count.saturating_sub(size(reserve));
+    let grantable = free.count.saturating_sub(reserve);
     let hosts = hosts(&shares, &counts, &due, grantable);
     for (index, (share, held)) in shares.iter().zip(&held).enumerate() {
         for node in free.take(hosts[index] - counts[index], &staying[index]) {

@@ -6,7 +6,9 @@ use c5c3_api::hypervisor::LeasePhase;
 use proptest::prelude::*;
 use provider_hypervisor_pool::assignment::{Division, Lease, Node, Share, State, divide};
 
-use crate::pools::{capacity, carried_out, counted, free, held, in_phase, node, nodes, shares};
+use crate::pools::{
+    alive, capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
+};
 
 /// The part of each share without rounding: its weight times a level that is found by bisection, within its limits.
 fn exact(shares: &[&Share], capacity: usize) -> Vec<f64> {
@@ -64,7 +66,7 @@ proptest! {
             prop_assert!(free.contains(name));
         }
         let left = free.len() - division.granted.len();
-        prop_assert!(division.granted.is_empty() || left >= reserve as usize);
+        prop_assert!(division.granted.is_empty() || left >= alive(&nodes, reserve) as usize);
         for share in counted(&shares) {
             let granted = division.granted.values().filter(|plane| **plane == share.control_plane);
             let (granted, part) = (granted.count(), division.parts[&share.name]);
@@ -93,7 +95,12 @@ proptest! {
                     || !in_phase(&nodes, share, LeasePhase::Leased).any(|node| stays(&node)),
                 "a node that isn't Ready is drained last"
             );
-            let leaving = nodes.iter().filter(|node| node.state == State::Leaving);
+            // A share that may have no node gives up dead ones too.
+            let gives_up = |node: &&Node| match node.state {
+                State::Dead => share.max_hosts == Some(0),
+                state => state == State::Leaving,
+            };
+            let leaving = nodes.iter().filter(gives_up);
             let leased = Lease { control_plane: share.control_plane.clone(), phase: LeasePhase::Leased };
             let leaving: Vec<&Node> = leaving.filter(|node| node.lease.as_ref() == Some(&leased)).collect();
             prop_assert!(leaving.iter().all(|node| division.drained.contains(&node.name)));
@@ -185,6 +192,32 @@ proptest! {
     }
 
     #[test]
+    fn dead_nodes_keep_their_lease_and_count_as_reserve_alone(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let reserve = alive(&nodes, reserve);
+        let (dead, others): (Vec<Node>, Vec<Node>) = nodes.into_iter().partition(|node| node.state == State::Dead);
+        let without = divide(&others, &shares, reserve);
+        for node in &dead {
+            prop_assert!(!division.granted.contains_key(&node.name) && !division.resumed.contains(&node.name));
+            let holder = node.lease.as_ref().map(|lease| &lease.control_plane);
+            let may_have_none = |share: &&&Share| Some(&share.control_plane) == holder && share.max_hosts == Some(0);
+            prop_assert!(
+                !division.drained.contains(&node.name) || counted(&shares).iter().any(|share| may_have_none(&share)),
+                "no node is drained for being dead"
+            );
+        }
+        let drained = division.drained.iter().filter(|name| dead.iter().all(|node| node.name != **name));
+        prop_assert_eq!(drained.collect::<Vec<_>>(), without.drained.iter().collect::<Vec<_>>());
+        prop_assert_eq!(&division.granted, &without.granted);
+        prop_assert_eq!(&division.resumed, &without.resumed);
+        for (share, part) in &division.parts {
+            prop_assert_eq!((part.hosts, part.due), (without.parts[share].hosts, without.parts[share].due));
+        }
+    }
+
+    #[test]
     fn order_of_input_does_not_count(nodes in nodes(), shares in shares(), reserve in 0..4_u32) {
         let mut others = (nodes.clone(), shares.clone());
         others.0.reverse();
@@ -244,7 +277,7 @@ proptest! {
         let after = carried_out(&nodes, &division);
         for (name, plane) in &division.granted {
             let leased = Lease { control_plane: plane.clone(), phase: LeasePhase::Leased };
-            let mine = |node: &&Node| node.state != State::Leaving && node.lease.as_ref() == Some(&leased);
+            let mine = |node: &&Node| counts(node) && node.lease.as_ref() == Some(&leased);
             let ours = spread(after.iter().filter(mine));
             for other in free(&after) {
                 let rest = after.iter().filter(mine).filter(|node| node.name != *name);
@@ -252,56 +285,4 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn weights_minima_and_maxima_divide_a_pool() {
-    let nodes: Vec<Node> = (0..10)
-        .map(|name| node(name, None, State::Available, name % 2, 0))
-        .collect();
-    let share = |name: &str, weight, min_hosts, max_hosts| Share {
-        created: String::new(),
-        name: name.to_owned(),
-        control_plane: name.to_owned(),
-        weight,
-        min_hosts,
-        max_hosts,
-    };
-    let dues = |shares: &[Share], reserve| -> Vec<usize> {
-        let division = divide(&nodes, shares, reserve);
-        division.parts.into_values().map(|part| part.due).collect()
-    };
-    let any = None;
-    assert_eq!(dues(&[share("a", 1, 0, any)], 0), [10]);
-    assert_eq!(
-        dues(&[share("a", 3, 0, any), share("b", 1, 0, any)], 2),
-        [6, 2]
-    );
-    assert_eq!(
-        dues(&[share("a", 3, 0, Some(4)), share("b", 1, 0, any)], 0),
-        [4, 6]
-    );
-    assert_eq!(
-        dues(&[share("a", 9, 0, any), share("b", 1, 4, any)], 0),
-        [6, 4]
-    );
-    assert_eq!(
-        dues(&[share("a", 0, 3, any), share("b", 0, 0, any)], 0),
-        [3, 0]
-    );
-    assert_eq!(
-        dues(&[share("a", 1, 8, any), share("b", 1, 8, any)], 0),
-        [8, 2]
-    );
-    assert_eq!(
-        dues(
-            &[
-                share("a", 1, 0, any),
-                share("b", 1, 0, any),
-                share("c", 1, 0, any)
-            ],
-            0
-        ),
-        [4, 3, 3]
-    );
 }

@@ -63,6 +63,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let state = prop_oneof![
         4 => Just(State::Available),
         1 => Just(State::Unready),
+        1 => Just(State::Dead),
         1 => Just(State::Leaving),
     ];
     let writes = prop_oneof![3 => Just(usize::MAX), 1 => 0..3_usize];
@@ -81,6 +82,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..80)
 }
 
+/// Whether a node's kubelet doesn't report.
+fn is_down(node: &Node) -> bool {
+    matches!(node.state, State::Unready | State::Dead)
+}
+
 impl World {
     fn at(&self, index: &Index) -> Option<(Node, Truth)> {
         let node = self.nodes.get(index.index(self.nodes.len().max(1)))?;
@@ -93,7 +99,7 @@ impl World {
         let phase = node.lease.as_ref().map(|lease| lease.phase);
         let read = |bit: u8| lost >> bit & 1 == 0;
         Evidence {
-            is_ready: node.state != State::Unready,
+            is_ready: !is_down(node),
             nova: match truth.service {
                 _ if !read(0) => Nova::Silent,
                 Service::Enabled => Nova::Silent,
@@ -132,6 +138,10 @@ impl World {
             .find(|node| node.name == name)
             .expect("as above");
         let phase = node.lease.as_ref().map(|lease| lease.phase);
+        prop_assert!(
+            node.state != State::Dead || matches!(change, Change::Enter(Draining)),
+            "a dead node keeps its lease"
+        );
         match change {
             Change::Lease(control_plane) => {
                 prop_assert_eq!(phase, None, "a node has one lease at a time");
@@ -195,7 +205,7 @@ impl World {
 
     fn kubelet(&mut self, node: &Node) {
         let truth = self.truth.entry(node.name.clone()).or_default();
-        if node.state == State::Unready {
+        if is_down(node) {
             return;
         }
         let lease = node.lease.as_ref();
@@ -306,7 +316,7 @@ proptest! {
         // Once nodes are well, servers are gone, and kubelets and Nova work, every drain comes to its end.
         for node in &mut world.nodes {
             node.state = match node.state {
-                State::Unready => State::Available,
+                State::Unready | State::Dead => State::Available,
                 state => state,
             };
         }

@@ -7,6 +7,8 @@ mod aggregates;
 mod assignment;
 mod compute_services;
 mod configuration;
+mod dead;
+mod divisions;
 mod drain;
 mod fixture;
 mod histories;

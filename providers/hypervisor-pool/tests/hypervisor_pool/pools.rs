@@ -31,6 +31,7 @@ pub fn nodes() -> impl Strategy<Value = Vec<Node>> {
     let state = prop_oneof![
         8 => Just(State::Available),
         1 => Just(State::Unready),
+        1 => Just(State::Dead),
         1 => Just(State::Leaving),
     ];
     let lease = prop::option::weighted(0.4, (0..4_u8, phase));
@@ -69,7 +70,12 @@ pub fn counted(shares: &[Share]) -> Vec<&Share> {
     shares
 }
 
-/// The nodes that one share leases in some phase, and that don't leave the pool.
+/// Whether a node is one of those that are divided.
+pub fn counts(node: &Node) -> bool {
+    matches!(node.state, State::Available | State::Unready)
+}
+
+/// The nodes that one share leases in some phase, and that are divided.
 pub fn in_phase<'a>(
     nodes: &'a [Node],
     share: &'a Share,
@@ -77,7 +83,7 @@ pub fn in_phase<'a>(
 ) -> impl Iterator<Item = &'a Node> {
     let is =
         move |lease: &Lease| lease.control_plane == share.control_plane && lease.phase == phase;
-    let nodes = nodes.iter().filter(|node| node.state != State::Leaving);
+    let nodes = nodes.iter().filter(|node| counts(node));
     nodes.filter(move |node| node.lease.as_ref().is_some_and(is))
 }
 
@@ -96,8 +102,16 @@ pub fn capacity(nodes: &[Node], shares: &[&Share], reserve: u32) -> usize {
     let leased: usize = shares.iter().flat_map(|share| phases(share)).sum();
     let rest = nodes
         .iter()
-        .filter(|node| node.lease.is_none() && node.state != State::Leaving);
-    (leased + rest.count()).saturating_sub(reserve as usize)
+        .filter(|node| node.lease.is_none() && counts(node));
+    (leased + rest.count()).saturating_sub(alive(nodes, reserve) as usize)
+}
+
+/// The number of nodes of a reserve that aren't dead.
+pub fn alive(nodes: &[Node], reserve: u32) -> u32 {
+    let spare = nodes
+        .iter()
+        .filter(|node| node.lease.is_none() && node.state == State::Dead);
+    reserve.saturating_sub(spare.count() as u32)
 }
 
 /// The nodes once a division is carried out.

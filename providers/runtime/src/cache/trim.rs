@@ -25,6 +25,14 @@ const METADATA: &[Field] = &[
 
 const CONDITION: &[Field] = &[Field("type", &[]), Field("status", &[])];
 
+/// With the time of its last change, which says how long a node hasn't been Ready. Unlike `lastHeartbeatTime`, it stays the same while
+/// the status does (<https://kubernetes.io/docs/reference/node/node-status/#condition>).
+const NODE_CONDITION: &[Field] = &[
+    Field("type", &[]),
+    Field("status", &[]),
+    Field("lastTransitionTime", &[]),
+];
+
 const NODE: &[Field] = &[
     Field("apiVersion", &[]),
     Field("kind", &[]),
@@ -35,7 +43,7 @@ const NODE: &[Field] = &[
         &[
             Field("addresses", &[]),
             Field("capacity", &[Field("cpu", &[]), Field("memory", &[])]),
-            Field("conditions", CONDITION),
+            Field("conditions", NODE_CONDITION),
         ],
     ),
 ];
@@ -166,8 +174,8 @@ mod tests {
                     "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }],
                     "capacity": { "cpu": "128", "memory": "1056289392Ki" },
                     "conditions": [
-                        { "type": "MemoryPressure", "status": "False" },
-                        { "type": "Ready", "status": "True" },
+                        { "type": "MemoryPressure", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z" },
+                        { "type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z" },
                     ],
                 },
             })

@@ -1,0 +1,207 @@
+//! Nodes that aren't Ready for long.
+
+use jiff::SignedDuration;
+use provider_composer::Composed;
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::HypervisorPool;
+use serde_json::{Value, json};
+
+use crate::drain::{cordon, node_key, phase};
+use crate::fixture::*;
+
+/// The kubelet of a node stops, as the node's controller reports it.
+fn stop(cluster: &mut Cluster, node: &str) {
+    let since = cluster.now().to_string();
+    let ready = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": since });
+    cluster.set_status(&node_key(node), json!({ "conditions": [ready] }));
+}
+
+fn start(cluster: &mut Cluster, node: &str) {
+    let since = cluster.now().to_string();
+    let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": since });
+    cluster.set_status(&node_key(node), json!({ "conditions": [ready] }));
+}
+
+fn wait(cluster: &mut Cluster, minutes: i64) {
+    cluster.wait(SignedDuration::from_mins(minutes));
+}
+
+fn reconcile_pool(cluster: &mut Cluster) -> Composed {
+    cluster.settle(&HypervisorPool, &pool_key());
+    let composed = cluster.reconcile(&HypervisorPool, &pool_key());
+    composed.unwrap().unwrap()
+}
+
+fn share_of(cluster: &Cluster, name: &str) -> Value {
+    let shares = &cluster.get(&pool_key()).unwrap()["status"]["shares"];
+    let mut shares = shares.as_array().unwrap().iter();
+    shares.find(|share| share["name"] == name).unwrap().clone()
+}
+
+/// The condition, which is only there while a node is dead.
+fn nodes_ready(cluster: &Cluster) -> Option<[String; 3]> {
+    let pool = cluster.get(&pool_key()).unwrap();
+    let mut conditions = pool["status"]["conditions"].as_array().unwrap().iter();
+    let has = conditions.any(|one| one["type"] == "NodesReady");
+    has.then(|| condition_of(cluster, &pool_key(), "NodesReady"))
+}
+
+#[test]
+fn node_that_is_not_ready_is_dead_after_15_minutes_and_the_pool_wakes_then() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    stop(&mut cluster, "node-b");
+    let dead_at = cluster.now() + SignedDuration::from_mins(15);
+    wait(&mut cluster, 14);
+    let composed = reconcile_pool(&mut cluster);
+    assert_eq!(composed.desired.requeue_at, Some(dead_at));
+    assert_eq!(share_of(&cluster, "prod")["hosts"], 2);
+    assert_eq!(nodes_ready(&cluster), None);
+
+    wait(&mut cluster, 1);
+    let composed = reconcile_pool(&mut cluster);
+    assert_eq!(composed.desired.requeue_at, None);
+    let part = json!({ "name": "prod", "controlPlane": "prod", "hosts": 1, "due": 1 });
+    assert_eq!(share_of(&cluster, "prod"), part);
+    assert_eq!(lease(&cluster, "node-b").as_deref(), Some("prod"));
+    assert_eq!(phase(&cluster, "node-b"), None, "it isn't drained for that");
+    let expected = [
+        "False",
+        "NodeNotReady",
+        "these nodes haven't been Ready for 15 minutes, so no share counts them: node-b. Repair them or, where a machine is off for good, \
+         delete its Node",
+    ];
+    assert_eq!(nodes_ready(&cluster), Some(expected.map(str::to_owned)));
+    assert_eq!(condition_of(&cluster, &pool_key(), "Ready")[0], "True");
+
+    start(&mut cluster, "node-b");
+    reconcile_pool(&mut cluster);
+    assert_eq!(share_of(&cluster, "prod")["hosts"], 2);
+    assert_eq!(nodes_ready(&cluster), None);
+}
+
+#[test]
+fn minima_that_dead_nodes_leave_unmet_name_these_nodes() {
+    let mut cluster = cluster();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["minHosts"] = json!(2);
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(condition(&cluster, "prod", "NodesLeased")[0], "True");
+    stop(&mut cluster, "node-b");
+    wait(&mut cluster, 15);
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition_of(&cluster, &pool_key(), "MinHostsLeased"),
+        [
+            "False",
+            "Overcommitted",
+            "no free node is left for minHosts of the HypervisorShares prod (1 of 2): repair node-b (not Ready for 15 minutes), give 1 more \
+             nodes the label node-role.kubernetes.io/hypervisor=\"\", or lower minHosts"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "NodesLeased"),
+        [
+            "False",
+            "WaitingForNodes",
+            "1 of 2 nodes are leased and work, 0 are free: repair node-b (not Ready for 15 minutes), or give more nodes the label \
+             node-role.kubernetes.io/hypervisor=\"\""
+        ]
+        .map(str::to_owned)
+    );
+    let status = &cluster.get(&share_key("prod")).unwrap()["status"];
+    assert_eq!(status["hostCount"], 2, "its servers may be there");
+
+    // Another node takes its place; the dead one isn't given away.
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod", "prod", "prod", ""]));
+    assert_eq!(condition(&cluster, "prod", "NodesLeased")[0], "True");
+}
+
+#[test]
+fn free_node_that_is_dead_is_not_divided() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    stop(&mut cluster, "node-d");
+    put_share(&mut cluster, "staging", json!({}));
+    cluster.edit(&share_key("staging"), |share| {
+        share["spec"]["minHosts"] = json!(1);
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(share_of(&cluster, "prod")["due"], 2, "node-d may be back");
+    assert_eq!(phase(&cluster, "node-b"), None);
+    wait(&mut cluster, 15);
+    settle(&mut cluster, "prod");
+    assert_eq!(share_of(&cluster, "prod")["due"], 1);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+}
+
+/// The network between the nodes and the API server fails, and the nodes of one share are back first.
+#[test]
+fn nodes_are_not_dead_while_more_than_half_of_the_pool_is_down() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    put_node(&mut cluster, "node-e", "10.0.0.5");
+    put_share(&mut cluster, "staging", json!({}));
+    settle(&mut cluster, "staging");
+    let before = leases(&cluster);
+    for node in ["node-a", "node-b", "node-d", "node-e"] {
+        stop(&mut cluster, node);
+    }
+    wait(&mut cluster, 60);
+    let composed = reconcile_pool(&mut cluster);
+    assert_eq!(composed.desired.requeue_at, None, "it is no hot loop");
+    assert_eq!(nodes_ready(&cluster), None);
+
+    start(&mut cluster, "node-a");
+    reconcile_pool(&mut cluster);
+    assert_eq!(leases(&cluster), before);
+    for share in ["prod", "staging"] {
+        assert_eq!(share_of(&cluster, share)["due"], 2);
+    }
+    start(&mut cluster, "node-d");
+    reconcile_pool(&mut cluster);
+    assert_eq!(
+        share_of(&cluster, "prod")["due"],
+        1,
+        "half of them are dead"
+    );
+}
+
+#[test]
+fn node_of_which_nobody_says_since_when_it_is_not_ready_counts() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    for since in [Value::Null, json!("yesterday")] {
+        let ready = json!({ "type": "Ready", "status": "False", "lastTransitionTime": since });
+        cluster.set_status(&node_key("node-b"), json!({ "conditions": [ready] }));
+        wait(&mut cluster, 60);
+        let composed = reconcile_pool(&mut cluster);
+        assert_eq!(composed.desired.requeue_at, None);
+        assert_eq!(share_of(&cluster, "prod")["hosts"], 2);
+    }
+}
+
+#[test]
+fn dead_node_that_is_cordoned_or_whose_share_is_deleted_is_drained() {
+    for is_cordoned in [true, false] {
+        let mut cluster = cluster();
+        settle(&mut cluster, "prod");
+        stop(&mut cluster, "node-b");
+        wait(&mut cluster, 15);
+        match is_cordoned {
+            true => cordon(&mut cluster, "node-b", true),
+            false => cluster.delete(&share_key("prod")),
+        }
+        settle(&mut cluster, "prod");
+        assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+        let message = condition(&cluster, "prod", "NodesDrained")[2].clone();
+        let waits = "node-b waits for the node to be Ready, or its Node to be deleted";
+        assert!(message.contains(waits), "{message}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Divisions of small pools.
+
+use std::ops::Range;
+
+use c5c3_api::hypervisor::LeasePhase;
+use provider_hypervisor_pool::assignment::{Node, Part, Share, State, divide};
+
+use crate::pools::{carried_out, node};
+
+fn share(name: u8, weight: u32, min_hosts: u32, max_hosts: Option<u32>) -> Share {
+    Share {
+        created: format!("2026-01-0{name}T00:00:00Z"),
+        name: format!("share-{name}"),
+        control_plane: format!("plane-{name}"),
+        weight,
+        min_hosts,
+        max_hosts,
+    }
+}
+
+/// Nodes of one zone and rack, numbered from the first name.
+fn leased(names: Range<u8>, plane: Option<u8>, state: State) -> Vec<Node> {
+    let lease = plane.map(|plane| (plane, LeasePhase::Leased));
+    names.map(|name| node(name, lease, state, 0, 0)).collect()
+}
+
+#[test]
+fn share_with_dead_nodes_keeps_as_many_that_work_as_it_is_due() {
+    let mut nodes = leased(0..3, Some(1), State::Dead);
+    nodes.extend(leased(3..10, Some(1), State::Available));
+    let shares = [share(1, 1, 0, Some(3))];
+    let division = divide(&nodes, &shares, 0);
+    let drained: Vec<&String> = division.drained.iter().collect();
+    assert_eq!(drained, ["node-06", "node-07", "node-08", "node-09"]);
+    assert_eq!(
+        division.parts["share-1"],
+        Part {
+            hosts: 3,
+            draining: 4,
+            due: 3
+        }
+    );
+
+    // They are back: as many are drained as are too many now, and nothing changes after that.
+    let mut nodes = carried_out(&nodes, &division);
+    for node in &mut nodes {
+        node.state = State::Available;
+    }
+    let division = divide(&nodes, &shares, 0);
+    assert_eq!(division.drained.len(), 3);
+    assert!(division.resumed.is_empty());
+    let settled = divide(&carried_out(&nodes, &division), &shares, 0);
+    assert!(settled.drained.is_empty() && settled.resumed.is_empty());
+}
+
+#[test]
+fn free_nodes_that_are_dead_are_promised_to_nobody() {
+    let mut nodes = leased(0..5, Some(1), State::Available);
+    nodes.extend(leased(5..10, None, State::Dead));
+    let shares = [share(1, 1, 0, None), share(2, 1, 2, None)];
+    let division = divide(&nodes, &shares, 0);
+    assert_eq!(division.drained.len(), 2, "the younger share gets these");
+    let dues = division.parts.values().map(|part| part.due);
+    assert_eq!(dues.collect::<Vec<_>>(), [3, 2]);
+}
+
+#[test]
+fn share_that_may_have_no_node_gives_up_dead_ones() {
+    let nodes = leased(0..2, Some(1), State::Dead);
+    let division = divide(&nodes, &[share(1, 1, 0, Some(0))], 0);
+    assert_eq!(division.drained.len(), 2);
+    assert_eq!(division.parts["share-1"].draining, 2);
+    let division = divide(&nodes, &[share(1, 1, 0, None)], 0);
+    assert_eq!(division.drained.len(), 0);
+}
+
+#[test]
+fn weights_minima_and_maxima_divide_a_pool() {
+    let nodes: Vec<Node> = (0..10)
+        .map(|name| node(name, None, State::Available, name % 2, 0))
+        .collect();
+    let share = |name: &str, weight, min_hosts, max_hosts| Share {
+        created: String::new(),
+        name: name.to_owned(),
+        control_plane: name.to_owned(),
+        weight,
+        min_hosts,
+        max_hosts,
+    };
+    let dues = |shares: &[Share], reserve| -> Vec<usize> {
+        let division = divide(&nodes, shares, reserve);
+        division.parts.into_values().map(|part| part.due).collect()
+    };
+    let any = None;
+    assert_eq!(dues(&[share("a", 1, 0, any)], 0), [10]);
+    assert_eq!(
+        dues(&[share("a", 3, 0, any), share("b", 1, 0, any)], 2),
+        [6, 2]
+    );
+    assert_eq!(
+        dues(&[share("a", 3, 0, Some(4)), share("b", 1, 0, any)], 0),
+        [4, 6]
+    );
+    assert_eq!(
+        dues(&[share("a", 9, 0, any), share("b", 1, 4, any)], 0),
+        [6, 4]
+    );
+    assert_eq!(
+        dues(&[share("a", 0, 3, any), share("b", 0, 0, any)], 0),
+        [3, 0]
+    );
+    assert_eq!(
+        dues(&[share("a", 1, 8, any), share("b", 1, 8, any)], 0),
+        [8, 2]
+    );
+    assert_eq!(
+        dues(
+            &[
+                share("a", 1, 0, any),
+                share("b", 1, 0, any),
+                share("c", 1, 0, any)
+            ],
+            0
+        ),
+        [4, 3, 3]
+    );
+}
+
+#[test]
+fn reserve_that_is_dead_is_not_made_of_leased_nodes() {
+    let mut nodes = leased(0..4, Some(1), State::Available);
+    nodes.extend(leased(4..6, None, State::Dead));
+    let division = divide(&nodes, &[share(1, 1, 0, None)], 2);
+    assert!(division.drained.is_empty());
+    assert_eq!(division.parts["share-1"].due, 4);
+}
