@@ -84,6 +84,7 @@ fn free(size: usize) -> (Vec<Node>, Vec<Share>) {
         weight: u32::try_from(index).unwrap_or(u32::MAX),
         min_hosts: 1,
         max_hosts: None,
+        is_held: false,
     });
     (nodes.collect(), shares.collect())
 }

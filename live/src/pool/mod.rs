@@ -229,10 +229,10 @@ fn shares(before: &PoolState, after: &PoolState) -> String {
                 false => format!("{old} -> {new}"),
             }
         };
-        let most = |share: &Share| {
-            share
-                .max_hosts
-                .map_or("-".to_owned(), |most| most.to_string())
+        let most = |share: &Share| match share.max_hosts {
+            _ if share.is_held => "held".to_owned(),
+            Some(most) => most.to_string(),
+            None => "-".to_owned(),
         };
         rows.push([
             name.clone(),
@@ -327,6 +327,7 @@ fn listed(state: &PoolState) -> Value {
             "weight": share.weight,
             "minHosts": share.min_hosts,
             "maxHosts": share.max_hosts,
+            "held": share.is_held,
             "due": part.due,
             "leased": part.hosts,
             "draining": part.draining,

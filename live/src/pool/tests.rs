@@ -116,6 +116,16 @@ fn change_shows_what_each_share_is_due_and_which_nodes_move() {
 }
 
 #[test]
+fn share_that_gets_no_other_nodes_is_shown_as_held() {
+    let mut held = share("a", 1);
+    Arc::make_mut(&mut held)["spec"]["held"] = json!(true);
+    let division = division(&[held]);
+    let shares = shares(&division.before, &division.after);
+    assert!(shares.contains("- -> held"), "{shares}");
+    assert_eq!(listed(&division.after)["shares"][0]["held"], true);
+}
+
+#[test]
 fn same_share_changes_nothing() {
     let division = division(&[share("a", 1)]);
     assert!(division.is_unchanged());

@@ -27,9 +27,20 @@ pub struct Leases {
     dead: Vec<String>,
     least: u32,
     due: u32,
+    /// Why the share gets no other nodes than those that it has.
+    held: Option<Held>,
     free: u32,
     /// The settings of the pool.
     pub pool: HypervisorPoolSpec,
+}
+
+/// Why a share gets no other nodes than those that it has.
+#[derive(Clone, Copy)]
+enum Held {
+    /// Its spec says so.
+    Spec,
+    /// The pool is dedicated to another share.
+    Pool,
 }
 
 impl Leases {
@@ -63,6 +74,12 @@ impl Leases {
             dead,
             least: subject.spec.min_hosts.max(1),
             due: part.map_or(subject.spec.min_hosts, |part| part.due),
+            held: part
+                .filter(|part| part.held)
+                .map(|_| match subject.spec.held {
+                    true => Held::Spec,
+                    false => Held::Pool,
+                }),
             free: pool.status.nodes.unwrap_or_default().free,
             pool: pool.spec,
         }))
@@ -179,13 +196,21 @@ impl Leases {
             [] => ("", String::new()),
             dead => (" and work", format!("{}or ", nodes::repair(dead))),
         };
-        Progress::waiting(
-            Reason::WaitingFor("Nodes"),
-            format!(
+        let message = match self.held {
+            Some(Held::Spec) => format!(
+                "{count} of {least} nodes are leased{work}, and this share gets no others, because its spec.held is true: {repair}name the \
+                 pool in the claim again or allow its namespace in sharing.allowedNamespaces; without a claim, set held to false"
+            ),
+            Some(Held::Pool) => format!(
+                "{count} of {least} nodes are leased{work}, and this share gets no others, because the HypervisorPool is dedicated to \
+                 another share: {repair}set the pool's mode to Shared"
+            ),
+            None => format!(
                 "{count} of {least} nodes are leased{work}, {} are free: {repair}give more nodes the label {ROLE}=\"\"",
                 self.free
             ),
-        )
+        };
+        Progress::waiting(Reason::WaitingFor("Nodes"), message)
     }
 
     /// Whether the share has all nodes that it is due.

@@ -164,7 +164,12 @@ fn minima(shares: &[Share], division: &Division, dead: &[&str]) -> Progress {
         let Some(part) = division.parts.get(&share.name) else {
             continue;
         };
-        let least = share.min_hosts.min(share.max_hosts.unwrap_or(u32::MAX));
+        let most = match share.is_held {
+            // It gets no others.
+            true => count(part.due),
+            false => share.max_hosts.unwrap_or(u32::MAX),
+        };
+        let least = share.min_hosts.min(most);
         let has = count(part.hosts);
         if has < least {
             missing += least - has;
@@ -267,6 +272,7 @@ fn parts(shares: &[Share], division: &Division) -> Vec<PoolShare> {
             hosts: count(part.hosts),
             draining: count(part.draining),
             due: count(part.due),
+            held: share.is_held,
         })
     });
     parts.collect()

@@ -233,5 +233,6 @@ fn claimed(share: &Subject<HypervisorShareSpec>) -> Share {
             true => Some(0),
             false => spec.max_hosts,
         },
+        is_held: spec.held,
     }
 }

@@ -12,12 +12,9 @@ use crate::manifest::ObjectMeta;
 use crate::ownership::{IgnoredStatus, Ownership};
 
 /// Kinds that hold data or servers.
-const HOLDERS: [&str; 4] = [
-    "CephBlockPool",
-    "CephFilesystem",
-    "CephObjectStore",
-    "HypervisorShare",
-];
+const HOLDERS: [&str; 4] = ["CephBlockPool", "CephFilesystem", "CephObjectStore", SHARE];
+
+const SHARE: &str = "HypervisorShare";
 
 /// Label of an Object that is kept although the claim no longer wants it.
 const RETAINED: &str = "c5c3.io/retained";
@@ -118,7 +115,8 @@ impl Composed<'_> {
             }
         }
         for (name, document) in &kept {
-            let kept = self.kept(name, document)?;
+            let mut kept = self.kept(name, document)?;
+            hold(&mut kept);
             let metadata = ObjectMeta {
                 labels: BTreeMap::from([(RETAINED.to_owned(), "true".to_owned())]),
                 ..ObjectMeta::default()
@@ -148,6 +146,17 @@ impl Composed<'_> {
     }
 }
 
+/// Keeps a share from nodes that it doesn't have.
+fn hold(kept: &mut Kept) {
+    if let Some(manifest) = kept.spec.for_provider.get_mut("manifest")
+        && manifest["kind"] == SHARE
+        && let Some(spec) = manifest.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.insert("held".to_owned(), json!(true));
+        spec.sort_keys();
+    }
+}
+
 fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<Leftover<'a>> {
     let text = |pointer: &str| Some(value.pointer(pointer)?.as_str()?.to_owned());
     let hosts = value.pointer("/status/atProvider/manifest/status");
@@ -158,7 +167,7 @@ fn leftover<'a>(name: &'a str, document: &'a Document, value: &Value) -> Option<
         kind: text("/spec/forProvider/manifest/kind")?,
         cluster: text("/spec/providerConfigRef/name")?,
         // Only a share says that nothing is in it.
-        is_empty: text("/spec/forProvider/manifest/kind")? == "HypervisorShare"
+        is_empty: text("/spec/forProvider/manifest/kind")? == SHARE
             && hosts.is_some_and(|status| {
                 status["hosts"]
                     .as_array()

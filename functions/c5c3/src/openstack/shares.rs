@@ -15,7 +15,7 @@ use crate::composed::Composed;
 use crate::composite::Metadata;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
-use crate::pools::{PoolComposite, is_claim};
+use crate::pools::{PoolComposite, allows, is_claim};
 
 /// Label of a pool that becomes Nova's availability zone.
 const ZONE: &str = "availability-zone";
@@ -72,6 +72,10 @@ impl Recipe<'_> {
                             .unwrap_or(part.min_hosts)
                             .min(part.max_hosts.unwrap_or(u32::MAX)),
                         max_hosts: part.max_hosts,
+                        held: !allows(
+                            &composite.spec.sharing,
+                            self.cluster.metadata.claim_namespace(),
+                        ),
                         availability_zone: composite.spec.labels.get(ZONE).cloned(),
                         aggregate: Some(aggregate(name, &composite.spec)),
                         traits: traits(name, &composite.spec)?,

@@ -129,6 +129,9 @@ pub struct PoolShare {
     pub draining: u32,
     /// Number of nodes that the share is due, by its weight and limits.
     pub due: u32,
+    /// Whether it gets no other nodes than those that it has: because of `held` of the share, or since the pool is dedicated to another.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub held: bool,
 }
 
 /// Nodes of a pool by what may be done with them.

@@ -60,6 +60,10 @@ pub struct HypervisorShareSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 10000))]
     pub max_hosts: Option<u32>,
+    /// Whether it gets no other nodes than those that it has. A claim sets it where it doesn't name the pool any more, or where the
+    /// pool doesn't allow its namespace any more.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub held: bool,
     /// Nova's availability zone of the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255), regex(pattern = r"^[^:]+$"))]

@@ -14,17 +14,17 @@ pub struct Due {
     pub count: usize,
 }
 
-/// Returns what each share is due of `capacity` nodes: its weight's part, raised to `minHosts` and lowered to `maxHosts`,
+/// Returns what each share is due of `capacity` nodes: its weight's part, raised to `minHosts` and lowered to its limit in `most`,
 /// rounded so that no share loses a node that it may keep.
-pub fn due(shares: &[&Share], held: &[usize], capacity: usize) -> Vec<Due> {
+pub fn due(shares: &[&Share], most: &[usize], held: &[usize], capacity: usize) -> Vec<Due> {
     let mut rest = capacity;
     let mut least = Vec::new();
-    for share in shares {
-        let count = size(share.min_hosts).min(most(share)).min(rest);
+    for (share, most) in shares.iter().zip(most) {
+        let count = size(share.min_hosts).min(*most).min(rest);
         rest -= count;
         least.push(count);
     }
-    let (fixed, level) = fixed(shares, &least, capacity);
+    let (fixed, level) = fixed(shares, &least, most, capacity);
     let mut counts: Vec<usize> = Vec::new();
     let mut fractions = Vec::new();
     for (index, share) in shares.iter().enumerate() {
@@ -81,7 +81,12 @@ impl Level {
 ///
 /// Limits are fixed in rounds, as CSS resolves flexible lengths (<https://www.w3.org/TR/css-flexbox-1/#resolve-flexible-lengths>):
 /// where raising to the minima takes more than lowering to the maxima gives, the minima are final, and the other way round.
-fn fixed(shares: &[&Share], least: &[usize], capacity: usize) -> (Vec<Option<usize>>, Level) {
+fn fixed(
+    shares: &[&Share],
+    least: &[usize],
+    most: &[usize],
+    capacity: usize,
+) -> (Vec<Option<usize>>, Level) {
     let mut fixed: Vec<Option<usize>> = vec![None; shares.len()];
     loop {
         let open = || (0..shares.len()).filter(|index| fixed[*index].is_none());
@@ -95,16 +100,13 @@ fn fixed(shares: &[&Share], least: &[usize], capacity: usize) -> (Vec<Option<usi
         let (mut missing, mut excess) = (0, 0);
         for index in open() {
             let part = level.scaled(shares[index].weight);
-            let (floor, ceiling) = (
-                wide(least[index]) * scale,
-                wide(most(shares[index])) * scale,
-            );
+            let (floor, ceiling) = (wide(least[index]) * scale, wide(most[index]) * scale);
             if part < floor {
                 missing += floor - part;
                 low.push((index, least[index]));
             } else if part > ceiling {
                 excess += part - ceiling;
-                high.push((index, most(shares[index])));
+                high.push((index, most[index]));
             }
         }
         if level.weights == 0 {
@@ -176,8 +178,4 @@ impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-fn most(share: &Share) -> usize {
-    share.max_hosts.map_or(usize::MAX, size)
 }

@@ -2,7 +2,7 @@
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
 //! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
-//! drained; so are nodes that leave the pool. Dead nodes aren't counted, and keep the lease that they have. A share may be held:
+//! drained; so are nodes that leave the pool. Dead nodes count for nothing, and keep the lease that they have. A share may be held:
 //! then it is due at most what it has.
 
 mod due;
@@ -85,6 +85,8 @@ pub struct Share {
     pub min_hosts: u32,
     /// The number of nodes that it never exceeds.
     pub max_hosts: Option<u32>,
+    /// Whether it gets no other nodes than those that it has.
+    pub is_held: bool,
 }
 
 /// How a pool is divided.
@@ -136,6 +138,15 @@ impl<'a> Held<'a> {
             _ => self.ending += 1,
         }
     }
+
+    /// The number of nodes that the share may have.
+    fn most(&self, share: &Share) -> usize {
+        let most = share.max_hosts.map_or(usize::MAX, size);
+        match share.is_held {
+            true => most.min(self.leased.len() + self.returning.len()),
+            false => most,
+        }
+    }
 }
 
 /// Divides a pool. `reserve` nodes stay free; free ones that are dead are some of them, so that no share replaces them.
@@ -181,7 +192,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     });
     let held: Vec<Held<'_>> = held.collect();
     let mut counts: Vec<usize> = held.iter().map(|held| held.leased.len()).collect();
-    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(reserve);
+    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(size(reserve));
     let most = shares.iter().zip(&held);
     let most: Vec<usize> = most.map(|(share, held)| held.most(share)).collect();
     let due = due(&shares, &most, &counts, capacity);

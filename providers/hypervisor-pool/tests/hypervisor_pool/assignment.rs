@@ -7,19 +7,19 @@ use proptest::prelude::*;
 use provider_hypervisor_pool::assignment::{Division, Lease, Node, Share, State, divide};
 
 use crate::pools::{
-    alive, capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
+    capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
 };
 
 /// The part of each share without rounding: its weight times a level that is found by bisection, within its limits.
-fn exact(shares: &[&Share], capacity: usize) -> Vec<f64> {
+fn exact(nodes: &[Node], shares: &[&Share], capacity: usize) -> Vec<f64> {
     let mut rest = capacity;
     let limits: Vec<(f64, f64)> = shares
         .iter()
         .map(|share| {
-            let most = share.max_hosts.unwrap_or(u32::MAX);
-            let least = (share.min_hosts.min(most) as usize).min(rest);
+            let most = most(nodes, share);
+            let least = (share.min_hosts as usize).min(most).min(rest);
             rest -= least;
-            (least as f64, f64::from(most))
+            (least as f64, most as f64)
         })
         .collect();
     let parts = |level: f64| -> Vec<f64> {
@@ -74,7 +74,8 @@ proptest! {
             let resumed = resumed.filter(|node| division.resumed.contains(&node.name)).count();
             prop_assert_eq!(part.hosts, held(&nodes, share).min(part.due) + resumed + granted);
             prop_assert!(part.hosts <= part.due);
-            prop_assert!(part.due <= share.max_hosts.unwrap_or(u32::MAX) as usize);
+            prop_assert!(part.due <= most(&nodes, share));
+            prop_assert!(!share.is_held || granted == 0);
         }
     }
 
@@ -142,7 +143,7 @@ proptest! {
         let shares_by_age = counted(&shares);
         let capacity = capacity(&nodes, &shares_by_age, reserve);
         let division = divide(&nodes, &shares, reserve);
-        let exact = exact(&shares_by_age, capacity);
+        let exact = exact(&nodes, &shares_by_age, capacity);
         let mut sum = 0;
         for (share, exact) in shares_by_age.iter().zip(&exact) {
             let due = division.parts[&share.name].due;
@@ -159,7 +160,7 @@ proptest! {
         let division = divide(&nodes, &shares, reserve);
         let mut is_short = false;
         for share in counted(&shares) {
-            let least = share.min_hosts.min(share.max_hosts.unwrap_or(u32::MAX)) as usize;
+            let least = (share.min_hosts as usize).min(most(&nodes, share));
             let granted = division.granted.values().any(|plane| *plane == share.control_plane);
             prop_assert!(!is_short || !granted);
             is_short |= division.parts[&share.name].hosts < least;
@@ -178,7 +179,7 @@ proptest! {
             pairs.map(|(share, due)| held(&nodes, share).saturating_sub(*due)).sum()
         };
         let ours: Vec<usize> = shares_by_age.iter().map(|share| division.parts[&share.name].due).collect();
-        let exact = exact(&shares_by_age, capacity);
+        let exact = exact(&nodes, &shares_by_age, capacity);
         let total: usize = ours.iter().sum();
         let least = (0..1_u32 << exact.len()).filter_map(|ups| {
             let dues: Vec<usize> = exact.iter().enumerate().map(|(index, part)| {
@@ -244,6 +245,7 @@ proptest! {
             weight: 1,
             min_hosts: 0,
             max_hosts: Some(max_hosts),
+            is_held: false,
         };
         let division = divide(&nodes, std::slice::from_ref(&share), 0);
         let after = carried_out(&nodes, &division);

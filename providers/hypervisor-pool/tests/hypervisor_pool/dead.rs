@@ -10,7 +10,7 @@ use crate::drain::{cordon, node_key, phase};
 use crate::fixture::*;
 
 /// The kubelet of a node stops, as the node's controller reports it.
-fn stop(cluster: &mut Cluster, node: &str) {
+pub fn stop(cluster: &mut Cluster, node: &str) {
     let since = cluster.now().to_string();
     let ready = json!({ "type": "Ready", "status": "Unknown", "lastTransitionTime": since });
     cluster.set_status(&node_key(node), json!({ "conditions": [ready] }));
@@ -32,18 +32,9 @@ fn reconcile_pool(cluster: &mut Cluster) -> Composed {
     composed.unwrap().unwrap()
 }
 
-fn share_of(cluster: &Cluster, name: &str) -> Value {
-    let shares = &cluster.get(&pool_key()).unwrap()["status"]["shares"];
-    let mut shares = shares.as_array().unwrap().iter();
-    shares.find(|share| share["name"] == name).unwrap().clone()
-}
-
 /// The condition, which is only there while a node is dead.
 fn nodes_ready(cluster: &Cluster) -> Option<[String; 3]> {
-    let pool = cluster.get(&pool_key()).unwrap();
-    let mut conditions = pool["status"]["conditions"].as_array().unwrap().iter();
-    let has = conditions.any(|one| one["type"] == "NodesReady");
-    has.then(|| condition_of(cluster, &pool_key(), "NodesReady"))
+    find_condition(cluster, &pool_key(), "NodesReady")
 }
 
 #[test]

@@ -15,6 +15,7 @@ fn share(name: u8, weight: u32, min_hosts: u32, max_hosts: Option<u32>) -> Share
         weight,
         min_hosts,
         max_hosts,
+        is_held: false,
     }
 }
 
@@ -75,6 +76,27 @@ fn share_that_may_have_no_node_gives_up_dead_ones() {
 }
 
 #[test]
+fn held_share_gets_no_other_node_and_takes_its_own_back() {
+    let mut nodes = leased(0..3, Some(1), State::Available);
+    nodes[2].lease.as_mut().unwrap().phase = LeasePhase::Draining;
+    nodes.extend(leased(3..5, Some(1), State::Dead));
+    nodes.extend(leased(5..10, None, State::Available));
+    let mut shares = [share(1, 1, 4, None)];
+    shares[0].is_held = true;
+    let division = divide(&nodes, &shares, 0);
+    assert_eq!(division.parts["share-1"].due, 3);
+    assert!(division.granted.is_empty() && division.drained.is_empty());
+    let resumed: Vec<&String> = division.resumed.iter().collect();
+    assert_eq!(resumed, ["node-02"]);
+
+    // Its weight counts against others as before.
+    shares[0].min_hosts = 0;
+    let division = divide(&nodes, &[shares[0].clone(), share(2, 9, 0, None)], 0);
+    let dues = division.parts.values().map(|part| part.due);
+    assert_eq!(dues.collect::<Vec<_>>(), [1, 7]);
+}
+
+#[test]
 fn weights_minima_and_maxima_divide_a_pool() {
     let nodes: Vec<Node> = (0..10)
         .map(|name| node(name, None, State::Available, name % 2, 0))
@@ -86,6 +108,7 @@ fn weights_minima_and_maxima_divide_a_pool() {
         weight,
         min_hosts,
         max_hosts,
+        is_held: false,
     };
     let dues = |shares: &[Share], reserve| -> Vec<usize> {
         let division = divide(&nodes, shares, reserve);

@@ -11,6 +11,7 @@ mod dead;
 mod divisions;
 mod drain;
 mod fixture;
+mod held;
 mod histories;
 mod killed;
 mod leases;

@@ -47,15 +47,17 @@ pub fn shares() -> impl Strategy<Value = Vec<Share>> {
         0..5_u32,
         prop_oneof![3 => Just(0), 1 => 0..5_u32],
         prop::option::weighted(0.3, 0..8_u32),
+        prop::bool::weighted(0.15),
     );
     prop::collection::btree_map(0..6_u8, share, 0..5).prop_map(|shares| {
-        let share = |(name, (plane, created, weight, min_hosts, max_hosts))| Share {
+        let share = |(name, (plane, created, weight, min_hosts, max_hosts, is_held))| Share {
             created: format!("2026-01-0{created}T00:00:00Z"),
             name: format!("share-{name}"),
             control_plane: format!("plane-{plane}"),
             weight,
             min_hosts,
             max_hosts,
+            is_held,
         };
         shares.into_iter().map(share).collect()
     })
@@ -89,6 +91,13 @@ pub fn in_phase<'a>(
 
 pub fn held(nodes: &[Node], share: &Share) -> usize {
     in_phase(nodes, share, LeasePhase::Leased).count()
+}
+
+/// The most nodes that a share may have.
+pub fn most(nodes: &[Node], share: &Share) -> usize {
+    let most = share.max_hosts.unwrap_or(u32::MAX) as usize;
+    let has = held(nodes, share) + in_phase(nodes, share, LeasePhase::Draining).count();
+    if share.is_held { most.min(has) } else { most }
 }
 
 pub fn free(nodes: &[Node]) -> Vec<&Node> {

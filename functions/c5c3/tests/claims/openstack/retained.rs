@@ -35,10 +35,9 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
             "share-hv-pool-b",
         ]
     );
-    assert_eq!(
-        outcome.manifest("share-hv-pool-b"),
-        before.manifest("share-hv-pool-b")
-    );
+    let mut held = before.manifest("share-hv-pool-b").clone();
+    held["spec"]["held"] = json!(true);
+    assert_eq!(*outcome.manifest("share-hv-pool-b"), held);
     for usage in [
         "control-plane-until-share-hv-pool-b",
         "hv-pool-b-until-share-hv-pool-b",
@@ -66,6 +65,25 @@ fn share_with_servers_stays_when_its_pool_is_dropped() {
     assert!(
         !usages.any(|usage| usage.starts_with("share-hv-pool-b-until-")),
         "it is deleted alone"
+    );
+}
+
+#[test]
+fn share_is_held_only_until_its_pool_is_named_again() {
+    let (mut call, before) = running("customer-a-prod");
+    let pools = call.composite["spec"]["hypervisorClusters"].clone();
+    call = call.applied(&before, well);
+    call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a"]);
+    let dropped = call.run();
+    for (name, is_held) in [("share-hv-pool-a", false), ("share-hv-pool-b", true)] {
+        let held = dropped.manifest(name)["spec"]["held"].as_bool();
+        assert_eq!(held.unwrap_or_default(), is_held, "{name}");
+    }
+    call = call.applied(&dropped, well);
+    call.composite["spec"]["hypervisorClusters"] = pools;
+    assert_eq!(
+        call.run().manifest("share-hv-pool-b"),
+        before.manifest("share-hv-pool-b")
     );
 }
 

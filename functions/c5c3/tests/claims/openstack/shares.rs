@@ -1,6 +1,6 @@
 //! The part of a hypervisor pool that a claim asks for, within the site's limits.
 
-use function_c5c3_fixtures::{Call, Outcome, well, yaml};
+use function_c5c3_fixtures::{Call, Outcome, text, well, yaml};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -91,6 +91,28 @@ fn a_ceiling_below_what_the_pool_has_promised_counts_at_once() {
         }
     }
     assert_eq!(part(&call.run()), [Some(1), Some(2), Some(2)]);
+}
+
+#[test]
+fn a_claim_that_its_pool_no_longer_allows_keeps_its_share_and_gets_no_other_nodes() {
+    let (mut call, before) = running("customer-b-staging");
+    let mut allow = |namespaces: &[&str]| {
+        for pool in &mut call.world {
+            if text(pool, "/spec/name") == "hv-pool-a" {
+                pool["spec"]["sharing"]["allowedNamespaces"] = json!(namespaces);
+            }
+        }
+        call.run()
+    };
+    let narrowed = allow(&["tenant-z"]);
+    let mut held = before.manifest("share-hv-pool-a").clone();
+    held["spec"]["held"] = json!(true);
+    assert_eq!(*narrowed.manifest("share-hv-pool-a"), held);
+    assert_eq!(narrowed.status["phase"], "Ready");
+    for namespaces in [&["tenant-z", "tenant-customer-b"][..], &[]] {
+        let share = allow(namespaces).manifest("share-hv-pool-a").clone();
+        assert_eq!(share, *before.manifest("share-hv-pool-a"));
+    }
 }
 
 #[rstest]
