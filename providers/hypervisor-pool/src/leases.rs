@@ -249,7 +249,9 @@ fn part<'a>(
             ),
         ));
     }
-    match parts().next() {
+    // Others only keep the nodes that they have.
+    let holder = parts().find(|part| !part.held);
+    match holder.or_else(|| parts().next()) {
         Some(other) if pool.spec.mode == SharingMode::Dedicated => Err(Failure::new(
             Reason::PoolDedicated,
             format!(

@@ -1,5 +1,7 @@
 //! A pool at one moment: its nodes, its shares, and how the nodes are divided.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, NodeCounts};
 use c5c3_api::pool::SharingMode;
 use jiff::Timestamp;
@@ -52,17 +54,9 @@ impl PoolState {
         nodes: &[Live<Node>],
         now: Timestamp,
     ) -> Self {
-        let shares: Vec<Share> = owners.iter().map(claimed).collect();
-        // A dedicated pool serves the eldest share; the nodes of others are taken back once these are deleted.
-        let is_served = |index: usize| {
-            pool.spec.mode == SharingMode::Shared || index == 0 || owners[index].is_deleted()
-        };
-        let served = shares.iter().enumerate();
-        let served = served.filter(|(index, _)| is_served(*index));
-        let served: Vec<Share> = served.map(|(_, share)| share.clone()).collect();
+        let mut shares: Vec<Share> = owners.iter().map(claimed).collect();
         let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
-        let mut nodes: Vec<Assignable> = nodes.collect();
-        alive_in_an_outage(&mut nodes);
+        let nodes: Vec<Assignable> = nodes.collect();
         let served = match pool.spec.mode {
             SharingMode::Shared => shares.clone(),
             SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),
@@ -180,16 +174,6 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
     Ok(shares)
 }
 
-/// Takes no node as dead while more than half of all aren't Ready. Then not these machines have failed but what is between them and the API
-/// server, and as they return one by one, leases would move to the shares whose nodes are back first.
-fn alive_in_an_outage(nodes: &mut [Assignable]) {
-    let is_down = |node: &&mut Assignable| matches!(node.state, State::Unready | State::Dead);
-    if nodes.iter_mut().filter(is_down).count() * 2 > nodes.len() {
-        let dead = nodes.iter_mut().filter(|node| node.state == State::Dead);
-        dead.for_each(|node| node.state = State::Unready);
-    }
-}
-
 /// The shares that a dedicated pool serves: the eldest, and those that have nodes from before the pool became dedicated. The latter keep
 /// these, after `minHosts` of the eldest, and get no others. Shares are in order of their age.
 fn dedicated(
@@ -204,18 +188,12 @@ fn dedicated(
     let mut served = Vec::new();
     for (index, (share, owner)) in shares.iter_mut().zip(owners).enumerate() {
         let has = leased.get(share.control_plane.as_str());
-        let min_hosts = match has.copied() {
-            _ if index == 0 || owner.is_deleted() => share.min_hosts,
-            Some(has) => {
-                share.is_held = true;
-                has
-            }
+        match has.copied() {
+            _ if index == 0 || owner.is_deleted() => {}
+            Some(has) => (share.min_hosts, share.is_held) = (has, true),
             None => continue,
-        };
-        served.push(Share {
-            min_hosts,
-            ..share.clone()
-        });
+        }
+        served.push(share.clone());
     }
     served
 }
