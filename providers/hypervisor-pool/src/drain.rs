@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1;
 use provider_composer::{Custom, Live, Lookup, ObservedState, Resource, ResourceKind, Subject};
 use serde::Deserialize;
 
+use crate::hold::HOLD;
 use crate::lifecycle::{Evidence, Nova};
 use crate::nodes::{self, Condition, Node};
 use crate::pod::COMPONENT;
@@ -158,7 +159,7 @@ impl Reports {
         let reports = |component: &str| {
             let mut pods = pods.into_iter().flatten();
             pods.any(|pod| {
-                pod.metadata.labels.get(COMPONENT).map(String::as_str) == Some(component)
+                component_of(pod) == Some(component)
                     && pod.metadata.deletion_timestamp.is_none()
                     && nodes::is_ready(&pod.body.status.conditions)
             })
@@ -172,10 +173,16 @@ impl Reports {
                 None => Nova::Silent,
             },
             has_no_domain: reports(DRAIN),
-            has_no_agent: pods.is_some_and(<[_]>::is_empty),
+            // What holds the node runs until its lease has ended.
+            has_no_agent: pods
+                .is_some_and(|pods| pods.iter().all(|pod| component_of(pod) == Some(HOLD))),
             is_wiped: reports(WIPE),
         }
     }
+}
+
+fn component_of(pod: &Live<Pod>) -> Option<&str> {
+    pod.metadata.labels.get(COMPONENT).map(String::as_str)
 }
 
 /// Whether the share's control plane had its Nova in this cluster, and it doesn't exist any more.

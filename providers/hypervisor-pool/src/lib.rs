@@ -7,6 +7,7 @@ pub mod assignment;
 mod compute_services;
 mod configuration;
 mod drain;
+mod hold;
 mod images;
 mod leases;
 mod libvirt;
@@ -24,12 +25,10 @@ pub mod vlans;
 mod zone;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
-use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, Secret};
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{
     Composer, DesiredState, Failure, ObservedState, Progress, Resource, Subject, Use,
 };
-use provider_openstack::manifest::{Manifest, cert_manager};
 
 use crate::drain::Reports;
 use crate::leases::Leases;
@@ -59,12 +58,9 @@ impl Composer for HypervisorShare {
             Use::reads(Pod::KIND),
             Use::reads(Node::KIND),
             Use::composes(Namespace::KIND),
-            Use::composes(Secret::KIND),
-            Use::composes(ConfigMap::KIND),
-            Use::composes(DaemonSet::KIND),
-            Use::composes(Manifest::<cert_manager::Certificate>::KIND),
         ];
-        uses.into_iter().chain(owners).collect()
+        let inside = namespace::INSIDE.map(Use::composes);
+        uses.into_iter().chain(inside).chain(owners).collect()
     }
 
     fn compose(
@@ -74,6 +70,10 @@ impl Composer for HypervisorShare {
         desired: &mut DesiredState,
     ) -> Result<HypervisorShareStatus, Failure> {
         let Some(leases) = Leases::observe(subject, observed)? else {
+            let leased = nodes::leased(&subject.spec.control_plane, observed)?;
+            if let Some(waits) = hold::keep(subject, &leased, observed, desired) {
+                desired.conditions.set("NodesDrained", &waits);
+            }
             return Ok(HypervisorShareStatus::default());
         };
         let (physical_networks, vlans) =
@@ -96,8 +96,14 @@ impl Composer for HypervisorShare {
             let share = Share::of(subject, &leases);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => share.compose(observed, desired),
-                waiting => desired.conditions.set("AgentsReady", &waiting),
+                waiting => {
+                    desired.conditions.set("AgentsReady", &waiting);
+                    let unprotected = hold::awaits_namespace(subject.name());
+                    desired.conditions.note("NodesProtected", &unprotected);
+                }
             }
+        } else {
+            hold::keep(subject, leases.nodes(), observed, desired);
         }
         Ok(HypervisorShareStatus {
             hosts: leases.hosts(&reports),

@@ -8,16 +8,28 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::HypervisorShareSpec;
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{
-    DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource, Subject,
+    DesiredState, Failure, Key, Lookup, ObservedState, Owner, Progress, Reason, Resource,
+    ResourceKind, Subject,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
 use serde_json::Value;
 
 use crate::drain;
+
+/// The kinds of what is composed in the namespace.
+pub const INSIDE: [ResourceKind; 6] = [
+    Secret::KIND,
+    ConfigMap::KIND,
+    DaemonSet::KIND,
+    StatefulSet::KIND,
+    PodDisruptionBudget::KIND,
+    Manifest::<cert_manager::Certificate>::KIND,
+];
 
 /// The level of Pod Security that pods with files and processes of a node need
 /// (<https://kubernetes.io/docs/concepts/security/pod-security-standards/>).
@@ -105,12 +117,7 @@ fn apply(name: &str, desired: &mut DesiredState) {
 
 /// Leaves the namespace and everything in it as it is, because nothing is composed there now.
 fn keep(namespace: Key, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-    for kind in [
-        DaemonSet::KIND,
-        ConfigMap::KIND,
-        Secret::KIND,
-        Manifest::<cert_manager::Certificate>::KIND,
-    ] {
+    for kind in INSIDE {
         // What can't be read isn't deleted either.
         let inside = observed.keys(kind, &namespace.name, &[]).found();
         for key in inside.into_iter().flatten() {

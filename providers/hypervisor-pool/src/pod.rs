@@ -24,7 +24,7 @@ const REQUIREMENTS: &str = "requirements";
 /// Annotation of pods: stands for the configuration that their processes have read.
 const CONFIGURATION: &str = "c5c3.io/configuration";
 
-/// What a process of an agent may do on its node. All of them are root.
+/// What a process of an agent may do on its node. Processes of agents are root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// These capabilities, and no other.
@@ -121,7 +121,6 @@ impl Agent {
                             .except
                             .map(|(label, values)| Nodes::affinity(label, values)),
                         host_aliases: Some(aliases).filter(|aliases| !aliases.is_empty()),
-                        host_network: Some(true),
                         host_pid: Some(true).filter(|_| self.host_pid),
                         security_context: self.group.map(|group| PodSecurityContext {
                             fs_group: Some(group),
@@ -129,21 +128,29 @@ impl Agent {
                         }),
                         dns_policy: Some("ClusterFirstWithHostNet".to_owned()),
                         termination_grace_period_seconds: Some(self.grace),
-                        priority_class_name: Some("system-node-critical".to_owned()),
-                        automount_service_account_token: Some(false),
-                        enable_service_links: Some(false),
-                        // Servers stay on a node that is cordoned, full or being replaced, and need their agents.
-                        tolerations: Some(vec![Toleration {
-                            operator: Some("Exists".to_owned()),
-                            ..Toleration::default()
-                        }]),
-                        ..PodSpec::default()
+                        ..on_node()
                     }),
                 },
                 ..DaemonSetSpec::default()
             },
             ..DaemonSet::default()
         }
+    }
+}
+
+/// A pod of a node's own, which uses its network, and neither the API server nor the CNI.
+pub fn on_node() -> PodSpec {
+    PodSpec {
+        host_network: Some(true),
+        priority_class_name: Some("system-node-critical".to_owned()),
+        automount_service_account_token: Some(false),
+        enable_service_links: Some(false),
+        // Servers stay on a node that is cordoned, full or being replaced, and need their agents.
+        tolerations: Some(vec![Toleration {
+            operator: Some("Exists".to_owned()),
+            ..Toleration::default()
+        }]),
+        ..PodSpec::default()
     }
 }
 

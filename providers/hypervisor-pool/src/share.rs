@@ -17,7 +17,7 @@ use crate::drain::{self, DRAIN, WIPE};
 use crate::leases::Leases;
 use crate::nodes::{LEASE, PHASE};
 use crate::pod::{Agent, Nodes};
-use crate::{libvirt, status};
+use crate::{hold, libvirt, status};
 
 /// What a share composes, once it has nodes.
 pub struct Share<'a> {
@@ -124,6 +124,7 @@ impl<'a> Share<'a> {
             desired.conditions.set(condition, &has);
         }
         self.ending(desired);
+        hold::compose(&self.namespace, self.leases, observed, desired);
     }
 
     /// Composes what watches and wipes nodes whose lease ends.

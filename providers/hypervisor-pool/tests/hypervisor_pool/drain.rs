@@ -1,6 +1,6 @@
 //! Nodes that are taken back: what the operator asks of Nova and of the node, and what it waits for.
 
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
@@ -207,6 +207,10 @@ fn node_that_is_uncordoned_in_time_keeps_its_lease_and_an_old_report_counts_no_m
     let labels = node["metadata"]["labels"].as_object_mut().unwrap();
     labels.remove("node-role.kubernetes.io/hypervisor");
 })]
+#[case::deleted_by_gardener(|node: &mut Value| {
+    node["metadata"]["finalizers"] = json!(["node.machine.sapcloud.io/machine-controller"]);
+    node["metadata"]["deletionTimestamp"] = json!("2026-02-01T00:00:00Z");
+})]
 fn node_that_leaves_the_pool_is_drained(#[case] change: fn(&mut Value)) {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
@@ -233,6 +237,10 @@ fn new_share_gets_a_node_once_it_is_drained() {
     settle(&mut cluster, "staging");
     assert_eq!(lease(&cluster, "node-b").as_deref(), Some("staging"));
     assert_eq!(phase(&cluster, "node-b"), None);
+    let hold = Key::of::<StatefulSet>("agents-prod", "hold-node-b");
+    assert!(cluster.get(&hold).is_some());
+    settle(&mut cluster, "prod");
+    assert_eq!(cluster.get(&hold), None, "the lease has ended");
 }
 
 #[test]

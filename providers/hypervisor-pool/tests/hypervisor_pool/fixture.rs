@@ -7,7 +7,7 @@ use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use provider_composer::{
     Composed, Custom, Key, ObservedState, Operator, Resource, ResourceKind, Subject,
@@ -189,6 +189,11 @@ pub fn run_agents(cluster: &mut Cluster, share: &str) {
             "currentNumberScheduled": 2, "numberMisscheduled": 0,
         });
         cluster.set_status(&key, status);
+    }
+    let keys = cluster.objects().keys();
+    let holds = keys.filter(|key| key.kind == StatefulSet::KIND).cloned();
+    for hold in holds.collect::<Vec<Key>>() {
+        cluster.set_status(&hold, json!({ "replicas": 1, "readyReplicas": 1 }));
     }
 }
 

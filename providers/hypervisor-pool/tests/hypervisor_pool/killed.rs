@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::nova::{Aggregate, SYSTEM, Service};
@@ -99,7 +99,14 @@ impl Stage {
                 && (phase.is_none() || is_in("Draining"));
             let drains = has(&self.cluster, "drain") && is_in("Draining");
             let wipes = has(&self.cluster, "wipe") && is_in("Wiping");
-            for (component, runs) in [("nova-compute", runs), ("drain", drains), ("wipe", wipes)] {
+            let hold = Key::of::<StatefulSet>("agents-prod", &format!("hold-{node}"));
+            let holds = self.cluster.get(&hold).is_some();
+            for (component, runs) in [
+                ("hold", holds),
+                ("nova-compute", runs),
+                ("drain", drains),
+                ("wipe", wipes),
+            ] {
                 pod(&mut self.cluster, component, node, runs.then_some(true));
             }
             self.nova.change(|state| match runs {

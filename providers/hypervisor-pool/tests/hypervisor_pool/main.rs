@@ -13,6 +13,7 @@ mod drain;
 mod fixture;
 mod held;
 mod histories;
+mod hold;
 mod killed;
 mod leases;
 mod libvirtd;

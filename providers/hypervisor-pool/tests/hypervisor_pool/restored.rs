@@ -1,7 +1,8 @@
 //! Shares that were created again, as by a restore from a backup, and the namespaces of their agents.
 
-use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use provider_composer::{Key, Resource};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::HypervisorShare;
@@ -42,12 +43,25 @@ fn lose_share(cluster: &mut Cluster) {
     assert_eq!(cluster.get(&namespace_key()), None);
 }
 
-/// The condition while nothing is composed in the namespace, whose agents stay.
+/// The condition while nothing is composed in the namespace, whose agents stay, with what holds the nodes.
 fn waits(cluster: &mut Cluster) -> [String; 3] {
     cluster.settle(&HypervisorShare, &share_key("prod"));
     for agent in AGENTS {
         assert!(has(cluster, agent), "{agent}");
     }
+    for kind in [StatefulSet::KIND, PodDisruptionBudget::KIND] {
+        for node in ["node-a", "node-b"] {
+            let key = Key::new(kind, "agents-prod", &format!("hold-{node}"));
+            assert!(cluster.get(&key).is_some(), "{key}");
+        }
+    }
+    assert_eq!(
+        condition(cluster, "prod", "NodesProtected"),
+        waiting(
+            "waits for the Namespace agents-prod, in which the pods run that keep Gardener from deleting the machines of this share; \
+             until then it may delete them with their servers"
+        )
+    );
     condition(cluster, "prod", "AgentsReady")
 }
 
