@@ -146,9 +146,15 @@ pub struct Worker {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineControllerManager {
+    /// After how long a machine is deleted though pods of its node can't be evicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_drain_timeout: Option<String>,
     /// After how long a machine whose node isn't ready is replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_health_timeout: Option<String>,
+    /// How often the eviction of a pod is tried before the pod is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_evict_retries: Option<u32>,
 }
 
 /// Keeps pods away that don't tolerate it.

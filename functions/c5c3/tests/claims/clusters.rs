@@ -58,6 +58,37 @@ fn a_cluster_becomes_ready_step_by_step(#[case] file: &str, #[case] objects: &[&
     assert_eq!(last.composite_ready, Some(true));
 }
 
+/// By default Gardener deletes a machine after two hours, whatever runs on it.
+#[rstest]
+#[case::hypervisors("hv-pool-a", "ManualInPlaceUpdate")]
+#[case::hypervisors_that_are_replaced("hv-pool-a", "AutoRollingUpdate")]
+#[case::disks("st-pool-a", "AutoInPlaceUpdate")]
+fn gardener_waits_for_servers_and_disks(#[case] file: &str, #[case] strategy: &str) {
+    let mut call = pool(file);
+    let gardener = &mut call.input.as_mut().unwrap()["gardener"];
+    gardener["updateStrategy"] = json!(strategy);
+    let outcome = call.run();
+    let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
+    let settings = &workers[0]["machineControllerManager"];
+    assert_eq!(settings["machineDrainTimeout"], "8760h");
+    // Every 20 seconds for as long.
+    assert_eq!(settings["maxEvictRetries"], 8760 * 60 * 60 / 20);
+}
+
+#[rstest]
+#[case::of_a_control_plane("control-plane", "control-plane")]
+#[case::beside_hypervisors("hv-pool-a", "system")]
+fn machines_without_servers_or_disks_are_drained_as_gardener_does(
+    #[case] file: &str,
+    #[case] group: &str,
+) {
+    let outcome = pool(file).run();
+    let workers = &outcome.manifest("shoot")["spec"]["provider"]["workers"];
+    let mut workers = workers.as_array().unwrap().iter();
+    let worker = workers.find(|worker| worker["name"] == group).unwrap();
+    assert_eq!(worker["machineControllerManager"], Value::Null);
+}
+
 /// Gardener's default is ten minutes, but for machines that are updated in place.
 #[rstest]
 #[case("ManualInPlaceUpdate", Value::Null)]

@@ -28,8 +28,13 @@ const KEEP_NODE: [&str; 2] = [
     "true",
 ];
 
-/// After how long a machine that keeps servers or disks is replaced while its node isn't ready: a person has decided by then.
+/// After how long Gardener replaces a machine that keeps servers or disks while its node isn't ready, and deletes one whose node has pods
+/// that can't be evicted: a person has decided by then.
 const A_YEAR: &str = "8760h";
+
+/// How often Gardener tries to evict a pod before it deletes it: for a year, every 20 seconds (machine-controller-manager,
+/// pkg/util/provider/drain/drain.go: `PodEvictionRetryInterval`). By default it does so for two hours, whatever the timeout of the drain.
+const EVICTIONS: u32 = 365 * 24 * 60 * 60 / 20;
 
 /// Machines that do the same.
 pub struct Workers<'a> {
@@ -177,12 +182,13 @@ impl Cluster<'_> {
                 UpdateStrategy::AutoInPlaceUpdate => (Some(0), Some(1)),
                 UpdateStrategy::ManualInPlaceUpdate => (None, None),
             };
-            // By default Gardener replaces a machine after ten minutes, unless machines are updated in place.
             let is_replaced = group.update_strategy == UpdateStrategy::AutoRollingUpdate;
-            let machine_controller_manager =
-                (wanted.keeps() && is_replaced).then_some(MachineControllerManager {
-                    machine_health_timeout: Some(A_YEAR.to_owned()),
-                });
+            let machine_controller_manager = wanted.keeps().then(|| MachineControllerManager {
+                machine_drain_timeout: Some(A_YEAR.to_owned()),
+                // By default ten minutes, unless machines are updated in place.
+                machine_health_timeout: is_replaced.then(|| A_YEAR.to_owned()),
+                max_evict_retries: Some(EVICTIONS),
+            });
             // Replacement would lose servers or disks, and Gardener refuses these changes to machines that it updates in place.
             let is_kept = wanted.keeps() || !is_replaced;
             let image = gardener.machine_image.as_ref();
