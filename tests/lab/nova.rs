@@ -136,7 +136,8 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             _ => (404, json!({})),
         };
     }
-    if let Some(host) = line.strip_prefix("GET /v2.1/servers?all_tenants=1&host=") {
+    if let Some(host) = line.strip_prefix("GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=")
+    {
         let count = state.servers.get(host).copied().unwrap_or_default();
         let servers: Vec<Value> = (0..count)
             .map(|id| json!({ "id": id.to_string() }))

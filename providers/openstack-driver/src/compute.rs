@@ -13,7 +13,7 @@ use crate::encoded;
 use crate::error::Error;
 use crate::session::{Server, Session};
 
-/// How many migrations of a host are read.
+/// How many migrations of a host are read at once.
 const LATEST: u32 = 500;
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
@@ -47,6 +47,7 @@ struct FoundAggregate {
 
 #[derive(Deserialize)]
 struct Migration {
+    uuid: String,
     status: String,
 }
 
@@ -80,22 +81,59 @@ async fn services_of(session: &Session, path: &str) -> Result<BTreeMap<String, S
     services.collect()
 }
 
-/// What is on a host, or on its way from or to it. Nova cuts both lists, which is enough to see that a host isn't empty; migrations
-/// begin with the latest. Both lack what is in a cell that doesn't answer, so its service is read after them.
+/// What is on a host, or on its way from or to it. Nova cuts the list of servers, which is enough to see that a host isn't empty. It
+/// lists those that are deleted softly only where it is asked to (nova/db/main/api.py, `instance_get_all_by_filters_sort`); their disks
+/// and domains stay. Both lists lack what is in a cell that doesn't answer, so its service is read after them.
 pub(crate) async fn occupants(session: &Session, host: &str) -> Result<Occupants, Error> {
     let (nova, host) = (nova(session)?, encoded(host));
-    let path = format!("/servers?all_tenants=1&host={host}");
+    let path = format!("/servers?all_tenants=1&soft_deleted=true&host={host}");
     let servers: Vec<Value> = list(nova, &path, "servers").await?;
-    let path = format!("/os-migrations?host={host}&limit={LATEST}");
-    let migrations: Vec<Migration> = list(nova, &path, "migrations").await?;
-    let under_way = migrations
-        .iter()
-        .filter(|migration| !ENDED.contains(&migration.status.as_str()));
+    let migrations = match servers.is_empty() {
+        true => first_under_way(nova, &host).await?,
+        false => latest(nova, &host, None).await?.under_way,
+    };
     let path = format!("/os-services?binary=nova-compute&host={host}");
     services_of(session, &path).await?;
     Ok(Occupants {
         servers: count(servers.len()),
-        migrations: count(under_way.count()),
+        migrations: count(migrations),
+    })
+}
+
+/// Some migrations of a host.
+struct Migrations {
+    /// The number of those that haven't ended.
+    under_way: usize,
+    /// The last one, if Nova has older ones.
+    next: Option<String>,
+}
+
+/// The number of migrations that haven't ended, on the first page of the list that has some: an old one may still run, or wait for the
+/// confirmation of its resize.
+async fn first_under_way(nova: Server<'_>, host: &str) -> Result<usize, Error> {
+    let mut page = latest(nova, host, None).await?;
+    while let (0, Some(marker)) = (page.under_way, &page.next) {
+        page = latest(nova, host, Some(marker)).await?;
+    }
+    Ok(page.under_way)
+}
+
+/// The latest migrations, or those before another one.
+async fn latest(nova: Server<'_>, host: &str, before: Option<&str>) -> Result<Migrations, Error> {
+    let mut path = format!("/os-migrations?host={host}&limit={LATEST}");
+    if let Some(marker) = before {
+        path = format!("{path}&marker={}", encoded(marker));
+    }
+    let (migrations, has_more) = page::<Migration>(nova, &path, "migrations").await?;
+    let under_way = migrations
+        .iter()
+        .filter(|migration| !ENDED.contains(&migration.status.as_str()));
+    Ok(Migrations {
+        under_way: under_way.count(),
+        next: migrations
+            .last()
+            .filter(|_| has_more)
+            .map(|migration| migration.uuid.clone()),
     })
 }
 
@@ -248,9 +286,23 @@ pub(crate) async fn list<T: DeserializeOwned>(
     path: &str,
     field: &'static str,
 ) -> Result<Vec<T>, Error> {
+    let (list, _) = page(server, path, field).await?;
+    Ok(list)
+}
+
+/// One page of a list, and whether there is another.
+async fn page<T: DeserializeOwned>(
+    server: Server<'_>,
+    path: &str,
+    field: &'static str,
+) -> Result<(Vec<T>, bool), Error> {
     let mut reply = server.send(Method::GET, path, None, field).await?;
+    let links = reply.get(format!("{field}_links"));
+    let has_more = links.and_then(Value::as_array);
+    let has_more = has_more.is_some_and(|links| !links.is_empty());
     let list = reply.get_mut(field).map(Value::take);
-    serde_json::from_value(list.unwrap_or_default()).map_err(|_| server.strange(field))
+    let list = serde_json::from_value(list.unwrap_or_default());
+    Ok((list.map_err(|_| server.strange(field))?, has_more))
 }
 
 fn count(number: usize) -> u32 {

@@ -43,16 +43,44 @@ fn answer(request: &str) -> (u16, Value) {
                 { "id": "2", "host": "node-b", "status": "disabled", "state": "down", "disabled_reason": "drain" },
             ] }),
         ),
-        "GET /v2.1/servers?all_tenants=1&host=node-a" => {
+        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-a" => {
             (200, json!({ "servers": [{ "id": "s" }, { "id": "t" }] }))
         }
         "GET /v2.1/os-migrations?host=node-a&limit=500" => (
             200,
-            json!({ "migrations": [{ "status": "finished" }, { "status": "confirmed" }, { "status": "running" }] }),
+            json!({
+                "migrations": [
+                    { "uuid": "m3", "status": "finished" }, { "uuid": "m2", "status": "confirmed" },
+                    { "uuid": "m1", "status": "running" },
+                ],
+                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
+            }),
         ),
         "GET /v2.1/os-services?binary=nova-compute&host=node-a" => (
             200,
             json!({ "services": [{ "id": "1", "host": "node-a", "status": "enabled", "state": "up" }] }),
+        ),
+        // The latest migrations of node-d have ended, and an older one waits for its confirmation.
+        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=node-d" => {
+            (200, json!({ "servers": [] }))
+        }
+        "GET /v2.1/os-migrations?host=node-d&limit=500" => (
+            200,
+            json!({
+                "migrations": [{ "uuid": "m9", "status": "completed" }, { "uuid": "m8", "status": "error" }],
+                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
+            }),
+        ),
+        "GET /v2.1/os-migrations?host=node-d&limit=500&marker=m8" => (
+            200,
+            json!({
+                "migrations": [{ "uuid": "m7", "status": "finished" }],
+                "migrations_links": [{ "rel": "next", "href": "http://nova/more" }],
+            }),
+        ),
+        "GET /v2.1/os-services?binary=nova-compute&host=node-d" => (
+            200,
+            json!({ "services": [{ "id": "4", "host": "node-d", "status": "enabled", "state": "up" }] }),
         ),
         // The database of node-c's cell is down.
         "GET /down/os-services?binary=nova-compute" => (
@@ -66,9 +94,11 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "services": [{ "binary": "nova-compute", "host": "node-c", "status": "UNKNOWN" }] }),
         ),
-        "GET /down/servers?all_tenants=1&host=node-c" => (200, json!({ "servers": [] })),
+        "GET /down/servers?all_tenants=1&soft_deleted=true&host=node-c" => {
+            (200, json!({ "servers": [] }))
+        }
         "GET /down/os-migrations?host=node-c&limit=500" => (200, json!({ "migrations": [] })),
-        "GET /v2.1/servers?all_tenants=1&host=strange" => (200, json!([0])),
+        "GET /v2.1/servers?all_tenants=1&soft_deleted=true&host=strange" => (200, json!([0])),
         "GET /v2.1/os-aggregates" => (
             200,
             json!({ "aggregates": [{
@@ -180,6 +210,19 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
         log.iter().all(|line| line.ends_with(" compute 2.69")),
         "{log:?}"
     );
+    Ok(())
+}
+
+/// Nova begins with the latest migrations, and a resize may wait for its confirmation for months.
+#[tokio::test]
+async fn old_migration_that_has_not_ended_is_found() -> Test {
+    let (access, log) = server().await?;
+    let host = "node-d".to_owned();
+    assert_eq!(
+        observe(&access, Question::Occupants { host }).await?,
+        json!({ "servers": 0, "migrations": 1 })
+    );
+    assert_eq!(log.lock().unwrap().len(), 4, "no further page is read");
     Ok(())
 }
 
