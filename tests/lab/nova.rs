@@ -1,4 +1,4 @@
-//! A Keystone and a Nova that know compute services, aggregates, and how many servers are on each host.
+//! A Keystone, a Nova and a Placement that know compute services, aggregates, and how many servers are on each host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ struct Aggregate {
     hosts: BTreeSet<String>,
 }
 
-/// A Keystone and a Nova. Dropped, they are gone.
+/// A Keystone, a Nova and a Placement. Dropped, they are gone.
 pub struct Nova {
     port: u16,
     state: Arc<Mutex<NovaState>>,
@@ -58,7 +58,7 @@ impl Nova {
         })
     }
 
-    /// Starts a Nova by HTTPS. Its Keystone is another.
+    /// Starts a Nova by HTTPS. Its Keystone and Placement are others.
     pub(crate) async fn start_encrypted(port: u16, identity: &Identity) -> Result<Self> {
         let state = Arc::<Mutex<NovaState>>::default();
         let known = Arc::clone(&state);
@@ -68,6 +68,17 @@ impl Nova {
             state,
             _server: Server::start_encrypted(port, identity, answer).await?,
         })
+    }
+
+    /// Serves its Placement by HTTPS.
+    pub(crate) async fn placement_encrypted(
+        &self,
+        port: u16,
+        identity: &Identity,
+    ) -> Result<Server> {
+        let known = Arc::clone(&self.state);
+        let answer = move |request| respond(Arc::clone(&known), request);
+        Server::start_encrypted(port, identity, answer).await
     }
 
     /// What it knows.
@@ -82,6 +93,7 @@ impl Nova {
             "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "2" },
             "compute_endpoint_override": format!("{url}/v2.1"),
             "network_endpoint_override": url,
+            "placement_endpoint_override": url,
         } } })
     }
 }
@@ -97,7 +109,10 @@ async fn respond(
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         match line.split_once(" /v2.1/os-aggregates") {
             Some((method, rest)) => state.aggregate(method, rest, &body),
-            None => answer(&mut state, &line, &body),
+            None => match line.strip_prefix("GET /resource_providers") {
+                Some(rest) => state.providers(rest),
+                None => answer(&mut state, &line, &body),
+            },
         }
     };
     let mut response = Response::new(Full::from(answer.to_string()));
@@ -144,6 +159,14 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             .collect();
         return (200, json!({ "servers": servers }));
     }
+    if let Some(host) = line.strip_prefix("GET /v2.1/os-hypervisors/") {
+        let status = if state.services.contains_key(host) {
+            200
+        } else {
+            404
+        };
+        return (status, json!({ "hypervisor": { "id": host } }));
+    }
     let wanted = line.strip_prefix("GET /v2.1/os-services?binary=nova-compute&host=");
     let services = state.services.iter();
     let services = services.filter(|(host, _)| wanted.is_none_or(|wanted| wanted == *host));
@@ -165,6 +188,21 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
 }
 
 impl NovaState {
+    /// Answers a request for resource providers, whose path ends with a text. Each host with a compute service has one, whose ID is
+    /// the host.
+    fn providers(&self, path: &str) -> (u16, Value) {
+        if !path.is_empty() {
+            return (404, json!({}));
+        }
+        let providers = self.services.keys();
+        let providers = providers
+            .map(|host| json!({ "uuid": host, "name": host, "parent_provider_uuid": null }));
+        (
+            200,
+            json!({ "resource_providers": providers.collect::<Vec<_>>() }),
+        )
+    }
+
     /// Answers a request for aggregates, whose path ends with a text.
     fn aggregate(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let text = |value: &Value| value.as_str().map(str::to_owned);

@@ -16,6 +16,7 @@ use crate::aggregate;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::leases::Leases;
+use crate::leftovers::{self, Leftovers};
 use crate::lost;
 use crate::named;
 use crate::nodes::{self, Node};
@@ -93,6 +94,10 @@ impl Api {
         desired: &mut DesiredState,
     ) -> Result<(), Failure> {
         let asked = asked(leases, reports, observed.now());
+        let leftovers = self.leftovers(&asked, leases, reports, observed);
+        if let Some(progress) = leftovers.as_ref().and_then(|left| left.progress.as_ref()) {
+            desired.conditions.note(leftovers::CONDITION, progress);
+        }
         for node in leases.nodes() {
             let name = node.metadata.name.as_str();
             let service = self.services.get(name);
@@ -121,6 +126,13 @@ impl Api {
                         continue;
                     };
                     let instances = occupants.count();
+                    let left = leftovers.as_ref().and_then(|left| left.of_node(name));
+                    if let (0, Some(left)) = (instances, left) {
+                        for change in left {
+                            self.call(change.clone(), desired)?;
+                        }
+                        continue;
+                    }
                     reports.add(node, service.map(|_| ComputeState::Disabled), instances);
                     // nova-compute registers anew as long as it runs.
                     let is_empty = instances == 0 && reports.evidence(node).has_no_agent;
@@ -133,6 +145,30 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// What Placement has of those of the asked nodes whose compute service is deleted, if there are any.
+    fn leftovers(
+        &self,
+        asked: &BTreeSet<String>,
+        leases: &Leases,
+        reports: &Reports,
+        observed: &ObservedState<'_>,
+    ) -> Option<Leftovers> {
+        let released = leases.in_phase(LeasePhase::Releasing).filter(|node| {
+            let name = &node.metadata.name;
+            let is_deleted = asked.contains(name) && !self.services.contains_key(name);
+            is_deleted && reports.evidence(node).has_no_agent
+        });
+        let hosts = released.map(|node| node.metadata.name.clone());
+        let hosts: BTreeSet<String> = hosts.collect();
+        if hosts.is_empty() {
+            return None;
+        }
+        let question = Question::Leftovers {
+            hosts: hosts.clone(),
+        };
+        Some(Leftovers::of(&hosts, self.access.read(question, observed)))
     }
 
     /// Keeps the aggregate of the share's nodes, by which nodes are found that are lost. Nova removes a host from it when it deletes the

@@ -10,6 +10,7 @@ mod drain;
 mod hold;
 mod images;
 mod leases;
+mod leftovers;
 mod libvirt;
 pub mod lifecycle;
 mod lost;

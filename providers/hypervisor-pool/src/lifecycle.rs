@@ -104,7 +104,7 @@ pub enum Blocker {
     Domains,
     /// Agents have stopped.
     Agents,
-    /// Nova has deleted the compute service.
+    /// Nova has deleted the compute service, and Placement has no resource provider of it.
     Removed,
     /// The node is wiped.
     Wipe,
@@ -152,7 +152,8 @@ impl Blocker {
             Self::Domains => "the DaemonSet drain to report that libvirt has no domain".to_owned(),
             Self::Agents => "its agents to stop".to_owned(),
             Self::Removed => {
-                "its compute service to be deleted: see the condition ComputeServicesUp".to_owned()
+                "its compute service and resource provider to be deleted: see the conditions ComputeServicesUp and ResourceProvidersChecked"
+                    .to_owned()
             }
             Self::Wipe => "the DaemonSet wipe to report that it is wiped".to_owned(),
         }

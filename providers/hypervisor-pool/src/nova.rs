@@ -1,4 +1,4 @@
-//! What is read from the Nova of a share's control plane and changed there, as the driver of Nova understands it.
+//! What is read from the Nova of a share's control plane and its Placement and changed there, as the driver of Nova understands it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ pub const VALID: u32 = 10;
 /// How to reach a Nova, and as whom. It can't be printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Access {
-    /// The clouds.yaml, which says where Keystone, Nova and Neutron are.
+    /// The clouds.yaml, which says where Keystone, Nova, Neutron and Placement are.
     pub clouds: String,
     /// Certificates in PEM that theirs are checked against; none: the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +49,12 @@ pub enum Question {
     Occupants {
         /// The host.
         host: String,
+    },
+    /// The resource providers in Placement that are left of hosts without a compute service: by ID, the host. Null if the clouds.yaml
+    /// doesn't say where Placement is.
+    Leftovers {
+        /// The hosts.
+        hosts: BTreeSet<String>,
     },
 }
 
@@ -167,6 +173,13 @@ pub enum Change {
     DeleteAggregate {
         /// Its ID.
         id: u64,
+    },
+    /// A resource provider is deleted that Nova has left in Placement.
+    DeleteProvider {
+        /// Its ID.
+        id: String,
+        /// The host that it was of.
+        host: String,
     },
 }
 

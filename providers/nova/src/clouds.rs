@@ -1,21 +1,23 @@
-//! A clouds.yaml, by which the hypervisor-pool-operator calls Nova, and Neutron for a node's chassis.
+//! A clouds.yaml, by which the hypervisor-pool-operator calls Nova, Neutron for a node's chassis, and Placement for its resource
+//! provider.
 
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{CLOUDS_AUTHORITY, CLOUDS_FILE};
 use c5c3_api::neutron::NeutronSpec;
-use provider_composer::{Custom, Lookup, ObservedState, Progress};
+use c5c3_api::placement::PlacementSpec;
+use provider_composer::{Custom, Live, Lookup, ObservedState, Progress};
 use provider_openstack::{Awaited, Files, KeystoneAccess, Service, authority};
 use serde_json::json;
 
-/// How Nova and Neutron are called.
+/// How Nova, Neutron and Placement are called.
 pub struct Clouds {
     text: String,
     authorities: BTreeSet<String>,
 }
 
 impl Clouds {
-    /// Finds Nova's own API, and that of the Neutron in its namespace, if there is one.
+    /// Finds Nova's own API, and those of the Neutron and the Placement in its namespace, if there are any.
     ///
     /// # Errors
     /// Something can't be read, or has no certificate yet.
@@ -25,17 +27,17 @@ impl Clouds {
         observed: &ObservedState<'_>,
     ) -> Awaited<Self> {
         let namespace = service.namespace;
-        let neutrons = match observed.list::<Custom<NeutronSpec>>(namespace, &[]) {
-            Lookup::Found(neutrons) => neutrons,
-            Lookup::Missing => Vec::new(),
-            Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-        };
-        let neutron = neutrons.into_iter().next();
+        let neutron = first(observed.list::<Custom<NeutronSpec>>(namespace, &[]))?;
+        let placement = first(observed.list::<Custom<PlacementSpec>>(namespace, &[]))?;
         let mut certified = vec![(service.name.to_owned(), service.common.tls.clone())];
-        let mut network = None;
+        let (mut network, mut inventory) = (None, None);
         if let Some(neutron) = neutron {
             network = neutron.body.status.endpoint;
             certified.push((neutron.metadata.name, neutron.body.spec.common.tls));
+        }
+        if let Some(placement) = placement {
+            inventory = placement.body.status.endpoint;
+            certified.push((placement.metadata.name, placement.body.spec.common.tls));
         }
         let mut authorities: BTreeSet<String> =
             access.trusted().map(str::to_owned).into_iter().collect();
@@ -49,6 +51,7 @@ impl Clouds {
             "interface": "internal",
             "compute_endpoint_override": format!("{}/v2.1", service.endpoint()),
             "network_endpoint_override": network,
+            "placement_endpoint_override": inventory,
         });
         Ok(Self {
             text: json!({ "clouds": { "nova": cloud } }).to_string(),
@@ -63,5 +66,14 @@ impl Clouds {
             let authorities: Vec<&str> = self.authorities.iter().map(|text| text.trim()).collect();
             files.text(CLOUDS_AUTHORITY, format!("{}\n", authorities.join("\n")));
         }
+    }
+}
+
+/// The first of some resources, if there are any.
+fn first<T>(found: Lookup<Vec<Live<T>>>) -> Awaited<Option<Live<T>>> {
+    match found {
+        Lookup::Found(found) => Ok(found.into_iter().next()),
+        Lookup::Missing => Ok(None),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::{NovaSpec, NovaStatus};
+use c5c3_api::placement::PlacementSpec;
 use k8s_openapi::api::batch::v1::CronJob;
 use provider_composer::{
     Composer, Custom, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource,
@@ -46,7 +47,11 @@ impl Composer for Nova {
         uses()
             .into_iter()
             .chain(Messaging::uses())
-            .chain([scheduled, Use::reads(Custom::<NeutronSpec>::KIND)])
+            .chain([
+                scheduled,
+                Use::reads(Custom::<NeutronSpec>::KIND),
+                Use::reads(Custom::<PlacementSpec>::KIND),
+            ])
             .collect()
     }
 

@@ -7,11 +7,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
-use crate::exchange::{Endpoint, KEYSTONE};
+use crate::exchange::{Endpoint, KEYSTONE, PLACEMENT};
 
 /// The version of Nova's API: compute services by UUID, a limit of migrations, and services of cells that don't answer
 /// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
 const COMPUTE: &str = "compute 2.69";
+/// The version of Placement's API: trees of resource providers, and their aggregates with a generation
+/// (<https://docs.openstack.org/placement/latest/placement-api-microversion-history.html>).
+const INVENTORY: &str = "placement 1.19";
 
 #[derive(Deserialize)]
 struct Clouds {
@@ -25,6 +28,7 @@ struct Cloud {
     verify: Option<bool>,
     compute_endpoint_override: Option<String>,
     network_endpoint_override: Option<String>,
+    placement_endpoint_override: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -54,6 +58,8 @@ pub(crate) struct Login {
     pub(crate) nova: Option<Endpoint>,
     /// Neutron, if the clouds.yaml says where it is.
     pub(crate) neutron: Option<Endpoint>,
+    /// Placement, if the clouds.yaml says where it is.
+    pub(crate) placement: Option<Endpoint>,
     /// What is sent for a token
     /// (<https://docs.openstack.org/api-ref/identity/v3/#authentication-and-token-management>).
     pub(crate) request: Value,
@@ -103,6 +109,12 @@ impl Login {
                 "network_endpoint_override",
                 read.network_endpoint_override,
                 None,
+            )?,
+            placement: given(
+                PLACEMENT,
+                "placement_endpoint_override",
+                read.placement_endpoint_override,
+                Some(INVENTORY),
             )?,
             request,
         })

@@ -1,5 +1,5 @@
-//! Nova's API as far as a node whose lease ends needs it (<https://docs.openstack.org/api-ref/compute/>), and Neutron's for the
-//! node's chassis (<https://docs.openstack.org/api-ref/network/v2/#agents>).
+//! Nova's API as far as leased nodes need it (<https://docs.openstack.org/api-ref/compute/>), and Neutron's for a node's chassis
+//! (<https://docs.openstack.org/api-ref/network/v2/#agents>).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::encoded;
 use crate::error::Error;
+use crate::placement;
 use crate::session::{Server, Session};
 
 /// How many migrations of a host are read at once.
@@ -219,6 +220,7 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             let what = "the deletion of an aggregate";
             (Method::DELETE, aggregate(*id), None, what)
         }
+        Change::DeleteProvider { id, host } => return placement::delete(session, id, host).await,
     };
     let sent = nova.send(method, &path, body.as_ref(), what).await;
     match (sent, change) {
@@ -269,6 +271,20 @@ async fn delete_chassis(session: &Session, host: &str) -> Result<(), Error> {
     let what = "the deletion of a chassis";
     match neutron.send(Method::DELETE, &path, None, what).await {
         Ok(_) | Err(Error::Failed { status: 404, .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether Nova has the hypervisor of a resource provider, whose ID is the same. One whose compute service is deleted isn't there.
+///
+/// # Errors
+/// The database of a cell doesn't answer: the hypervisor may be in this cell.
+pub(crate) async fn has_hypervisor(session: &Session, id: &str) -> Result<bool, Error> {
+    let path = format!("/os-hypervisors/{}", encoded(id));
+    let what = "the request for a hypervisor";
+    match nova(session)?.send(Method::GET, &path, None, what).await {
+        Ok(_) => Ok(true),
+        Err(Error::Failed { status: 404, .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }

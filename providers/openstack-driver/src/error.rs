@@ -62,6 +62,16 @@ pub(crate) enum Error {
     )]
     Occupied { server: String, host: String },
     #[error(
+        "{server} keeps the resource provider {id} of {host}, which Nova has no more, because something is allocated there: see \
+         `openstack resource provider show --allocations {id}`, and remove what is of servers elsewhere or of none by `openstack \
+         resource provider allocation unset --provider {id} SERVER`"
+    )]
+    Allocated {
+        server: String,
+        host: String,
+        id: String,
+    },
+    #[error(
         "{server} has no answer from the cell of {host}: see that the cell's database and message bus can be reached"
     )]
     NoCell { server: String, host: String },
@@ -104,6 +114,7 @@ impl From<Error> for DriverError {
             | Error::Failed { .. }
             | Error::Strange { .. }
             | Error::Occupied { .. }
+            | Error::Allocated { .. }
             | Error::NoCell { .. }
             | Error::Zone { .. }
             | Error::Taken { .. }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const IDLE: Duration = Duration::from_secs(5);
 /// How many TLS sessions are remembered: those of one server.
 const RESUMED: usize = 8;
-/// The largest answer of Keystone, in bytes.
+/// The largest answer of Keystone and of Placement, in bytes: 10,000 resource providers.
 const LARGEST: usize = 8 << 20;
 /// The largest answer of another service, in bytes: 3,000 compute services. Many control planes are read by one operator.
 const LARGE: usize = 1 << 20;
@@ -61,6 +61,8 @@ impl Connections {
 
 /// Keystone, as messages name it.
 pub(crate) const KEYSTONE: &str = "Keystone";
+/// Placement, as messages name it.
+pub(crate) const PLACEMENT: &str = "Placement";
 
 /// Where a service is.
 #[derive(Clone)]
@@ -87,7 +89,7 @@ impl Endpoint {
             server: format!("{service} at {}", uri.host()?),
             host: uri.host()?.to_owned(),
             largest: match service {
-                KEYSTONE => LARGEST,
+                KEYSTONE | PLACEMENT => LARGEST,
                 _ => LARGE,
             },
             url: url.trim_end_matches('/').to_owned(),

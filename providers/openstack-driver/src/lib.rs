@@ -1,5 +1,5 @@
-//! The drivers of OpenStack's services: Keystone and Neutron, where K-ORC has no kind or field for something, and Nova, for nodes whose
-//! lease ends.
+//! The drivers of OpenStack's services: Keystone and Neutron, where K-ORC has no kind or field for something, and Nova with Placement,
+//! for leased nodes.
 //!
 //! The requests are in [`provider_control_plane::credentials`] and in [`provider_hypervisor_pool::nova`]. Services are
 //! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
@@ -11,6 +11,7 @@ mod error;
 mod exchange;
 mod identity;
 mod network;
+mod placement;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};
@@ -115,6 +116,9 @@ impl Nova {
             nova::Question::Aggregates => response(compute::aggregates(&session).await?),
             nova::Question::Occupants { host } => {
                 response(compute::occupants(&session, &host).await?)
+            }
+            nova::Question::Leftovers { hosts } => {
+                response(placement::leftovers(&session, &hosts).await?)
             }
         }
     }

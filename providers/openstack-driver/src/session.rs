@@ -39,6 +39,7 @@ pub(crate) struct Session {
     keystone: Exchange,
     nova: Option<Exchange>,
     neutron: Option<Exchange>,
+    placement: Option<Exchange>,
     request: Value,
     token: Mutex<Option<Token>>,
     /// When a server didn't answer, and which.
@@ -60,6 +61,7 @@ impl Session {
             Some(&login.keystone),
             login.nova.as_ref(),
             login.neutron.as_ref(),
+            login.placement.as_ref(),
         ];
         for endpoint in endpoints.into_iter().flatten() {
             endpoint.within(&access.addresses)?;
@@ -71,6 +73,7 @@ impl Session {
             keystone: exchange(login.keystone),
             nova: login.nova.map(exchange),
             neutron: login.neutron.map(exchange),
+            placement: login.placement.map(exchange),
             request: login.request,
             token: Mutex::default(),
             silent: std::sync::Mutex::default(),
@@ -90,6 +93,13 @@ impl Session {
     /// Neutron, if the clouds.yaml says where it is.
     pub(crate) fn neutron(&self) -> Option<Server<'_>> {
         self.neutron.as_ref().map(|exchange| self.server(exchange))
+    }
+
+    /// Placement, if the clouds.yaml says where it is.
+    pub(crate) fn placement(&self) -> Option<Server<'_>> {
+        self.placement
+            .as_ref()
+            .map(|exchange| self.server(exchange))
     }
 
     /// Fails while the cloud isn't asked again.

@@ -2,32 +2,23 @@
 
 #![cfg(test)]
 
+mod server;
+
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use provider_hypervisor_pool::nova::{Access, Call, Change, Query, Question};
+use provider_hypervisor_pool::nova::{Change, Query, Question};
 use provider_openstack_driver::Nova;
 use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
+use server::{HOST, access, call, observe, server};
+
 type Test = Result<(), Box<dyn Error>>;
-
-const HOST: &str = "nova.openstack-prod.svc.cluster.local";
-
-/// What the server was asked, one line each.
-type Log = Arc<Mutex<Vec<String>>>;
 
 /// Answers a request; 409 to the deletion of the service `busy`, and as Nova refuses changes of the aggregates 7 and 10.
 fn answer(request: &str) -> (u16, Value) {
@@ -119,79 +110,9 @@ fn answer(request: &str) -> (u16, Value) {
     }
 }
 
-async fn respond(
-    log: Log,
-    request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let line = format!("{} {}", request.method(), request.uri());
-    let (status, body) = answer(&line);
-    let version = request.headers().get("openstack-api-version");
-    let version = version.and_then(|version| version.to_str().ok().map(str::to_owned));
-    let content = request.into_body().collect().await;
-    let content = content.map(|body| body.to_bytes()).unwrap_or_default();
-    // In the order of the names.
-    let content: Option<BTreeMap<String, Value>> = serde_json::from_slice(&content).ok();
-    let content = content
-        .map(|content| format!("{content:?}"))
-        .unwrap_or_default();
-    if !line.ends_with("/auth/tokens") {
-        let version = version.unwrap_or_default();
-        log.lock()
-            .unwrap()
-            .push([line, version, content].join(" ").trim().to_owned());
-    }
-    let response = Response::builder()
-        .status(status)
-        .header("x-subject-token", "token");
-    Ok(response.body(Full::from(body.to_string())).unwrap())
-}
-
-/// A server, and how it is reached.
-async fn server() -> Result<(Access, Log), Box<dyn Error>> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let port = listener.local_addr()?.port();
-    let log = Log::default();
-    let logged = Arc::clone(&log);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let log = Arc::clone(&logged);
-            let service = service_fn(move |request| respond(Arc::clone(&log), request));
-            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        }
-    });
-    Ok((access(port), log))
-}
-
-/// How a server at a port is reached.
-fn access(port: u16) -> Access {
-    let url = format!("http://{HOST}:{port}");
-    let clouds = json!({ "clouds": { "nova": {
-        "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret" },
-        "compute_endpoint_override": format!("{url}/v2.1"),
-        "network_endpoint_override": url,
-    } } });
-    Access {
-        clouds: clouds.to_string(),
-        ca: None,
-        addresses: BTreeMap::from([(HOST.to_owned(), vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])]),
-    }
-}
-
-async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
-    let access = access.clone();
-    let query = json!(Query { access, question }).to_string();
-    Nova::default().observe(&query).await
-}
-
-async fn call(access: &Access, change: Change) -> Result<(), DriverError> {
-    let access = access.clone();
-    let call = json!(Call { access, change }).to_string();
-    Nova::default().call(&call).await
-}
-
 #[tokio::test]
 async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
-    let (access, log) = server().await?;
+    let (access, log) = server(answer).await?;
     assert_eq!(
         observe(&access, Question::Services).await?,
         json!({
@@ -216,7 +137,7 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
 /// Nova begins with the latest migrations, and a resize may wait for its confirmation for months.
 #[tokio::test]
 async fn old_migration_that_has_not_ended_is_found() -> Test {
-    let (access, log) = server().await?;
+    let (access, log) = server(answer).await?;
     let host = "node-d".to_owned();
     assert_eq!(
         observe(&access, Question::Occupants { host }).await?,
@@ -228,7 +149,7 @@ async fn old_migration_that_has_not_ended_is_found() -> Test {
 
 #[tokio::test]
 async fn cell_that_does_not_answer_is_neither_without_services_nor_empty() -> Test {
-    let (mut access, _) = server().await?;
+    let (mut access, _) = server(answer).await?;
     access.clouds = access.clouds.replace("/v2.1", "/down");
     let host = "node-c".to_owned();
     for question in [Question::Services, Question::Occupants { host }] {
@@ -244,7 +165,7 @@ async fn cell_that_does_not_answer_is_neither_without_services_nor_empty() -> Te
 
 #[tokio::test]
 async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
-    let (access, log) = server().await?;
+    let (access, log) = server(answer).await?;
     let (service, reason) = ("1".to_owned(), "drained".to_owned());
     call(
         &access,
@@ -275,7 +196,7 @@ async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
 
 #[tokio::test]
 async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
-    let (access, _) = server().await?;
+    let (access, _) = server(answer).await?;
     let (service, host) = ("busy".to_owned(), "node-a".to_owned());
     let refusal = call(&access, Change::Delete { service, host }).await;
     assert_eq!(
@@ -290,7 +211,7 @@ async fn compute_service_that_nova_keeps_is_tried_again() -> Test {
 
 #[tokio::test]
 async fn aggregates_are_read_and_changed() -> Test {
-    let (access, log) = server().await?;
+    let (access, log) = server(answer).await?;
     assert_eq!(
         observe(&access, Question::Aggregates).await?,
         json!([{
@@ -332,7 +253,7 @@ async fn aggregates_are_read_and_changed() -> Test {
 /// (nova/api/openstack/compute/aggregates.py).
 #[tokio::test]
 async fn changes_of_aggregates_that_nova_refuses_name_the_cause() -> Test {
-    let (access, _) = server().await?;
+    let (access, _) = server(answer).await?;
     let host = || "node-b".to_owned();
     let update = |id| Change::UpdateAggregate {
         id,
@@ -374,7 +295,7 @@ async fn changes_of_aggregates_that_nova_refuses_name_the_cause() -> Test {
 /// A control plane that a tenant administrates names no further host, and no address.
 #[tokio::test]
 async fn hosts_without_an_address_are_not_connected_to() -> Test {
-    let (access, log) = server().await?;
+    let (access, log) = server(answer).await?;
     for host in ["localhost", "127.0.0.1"] {
         let mut access = access.clone();
         access.clouds = access.clouds.replace(HOST, host);
@@ -436,7 +357,7 @@ async fn metadata_services_of_clouds_are_not_connected_to() -> Test {
 /// A proxy's page, or a Nova that means harm.
 #[tokio::test]
 async fn answer_of_another_shape_is_refused() -> Test {
-    let (access, _) = server().await?;
+    let (access, _) = server(answer).await?;
     let host = "strange".to_owned();
     let refusal = observe(&access, Question::Occupants { host }).await;
     assert!(
@@ -448,7 +369,7 @@ async fn answer_of_another_shape_is_refused() -> Test {
 
 #[tokio::test]
 async fn host_that_no_cell_has_yet_is_added_later() -> Test {
-    let (access, _) = server().await?;
+    let (access, _) = server(answer).await?;
     let host = "node-c".to_owned();
     let refusal = call(&access, Change::AddHost { id: 404, host }).await;
     assert_eq!(

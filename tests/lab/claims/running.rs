@@ -42,6 +42,7 @@ const POOL_OPERATOR: &str = "hypervisor-pool";
 const KEYSTONE: (&str, u16) = ("keystone", 5000);
 const NOVA: (&str, u16) = ("nova", 8774);
 const NEUTRON: (&str, u16) = ("neutron", 9696);
+const PLACEMENT: (&str, u16) = ("placement", 8778);
 
 /// Our operators, and what is simulated beside them.
 pub struct RunningOperators {
@@ -55,6 +56,7 @@ pub struct RunningOperators {
     _keystone: Server,
     /// It has no agents, which is all that it is asked.
     _neutron: Nova,
+    _placement: Server,
     _others: Others,
     _pods: [Pods; 2],
 }
@@ -67,18 +69,20 @@ impl RunningOperators {
     pub(super) async fn start(lab: &Lab, namespace: &str) -> Result<Self> {
         let (machine, cluster) = (&lab.machine, &lab.control_plane);
         let host = |(name, _): (&str, u16)| format!("{name}.{namespace}.svc.cluster.local");
-        let hosts = [KEYSTONE, NOVA, NEUTRON].map(host);
+        let hosts = [KEYSTONE, NOVA, NEUTRON, PLACEMENT].map(host);
         machine.resolve_to_loopback(&hosts)?;
         let names = hosts.each_ref().map(String::as_str);
         let identity = machine.authority().server(&names)?;
         cluster.install_control_plane_kinds().await?;
         cluster.install_cert_manager().await?;
+        let nova = Nova::start_encrypted(NOVA.1, &identity).await?;
         let started = Self {
             machine: Arc::clone(machine),
             control_plane: cluster.clone(),
             hypervisor: lab.hypervisor.clone(),
             storage: lab.storage.clone(),
-            nova: Nova::start_encrypted(NOVA.1, &identity).await?,
+            _placement: nova.placement_encrypted(PLACEMENT.1, &identity).await?,
+            nova,
             _keystone: keystones::serve_encrypted(KEYSTONE.1, &identity).await?,
             _neutron: Nova::start_encrypted(NEUTRON.1, &identity).await?,
             _others: Others::beside_services(cluster).await?,

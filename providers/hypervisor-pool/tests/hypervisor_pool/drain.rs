@@ -143,8 +143,8 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     pod(&mut cluster, "nova-compute", "node-b", None);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service to be deleted: see the condition \
-         ComputeServicesUp"
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service and resource provider to be \
+         deleted: see the conditions ComputeServicesUp and ResourceProvidersChecked"
     );
 
     report(&mut cluster, "node-b", "Removed", 0);

@@ -16,6 +16,7 @@ mod histories;
 mod hold;
 mod killed;
 mod leases;
+mod leftovers;
 mod libvirtd;
 mod lifecycle;
 mod lost;

@@ -22,9 +22,26 @@ pub struct State {
     /// The hosts of which it doesn't say what is on them.
     pub silent: BTreeSet<String>,
     pub aggregates: Vec<Aggregate>,
+    /// Whether it deletes compute services without their resource providers.
+    pub leaves_providers: bool,
+    /// By ID, the hosts of resource providers that are left.
+    pub left: BTreeMap<String, String>,
+    /// Whether something is allocated of these.
+    pub is_allocated: bool,
+    pub placement: Placement,
     pub access: Option<Access>,
     pub asked: BTreeSet<String>,
     pub calls: usize,
+}
+
+/// How a Placement answers.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub enum Placement {
+    #[default]
+    Answering,
+    Silent,
+    /// The clouds.yaml is of an older nova-operator.
+    NotInClouds,
 }
 
 impl State {
@@ -41,6 +58,14 @@ impl State {
                 for aggregate in &mut self.aggregates {
                     aggregate.hosts.remove(&host);
                 }
+                if self.leaves_providers {
+                    self.left.insert(format!("provider-{host}"), host);
+                }
+            }
+            Change::DeleteProvider { id, host } => {
+                assert_eq!(self.left.get(&id), Some(&host));
+                refuse(self.is_allocated, "something is allocated there")?;
+                self.left.remove(&id);
             }
             Change::CreateAggregate { name, zone } => {
                 self.refuse_name(&name, None)?;
@@ -176,6 +201,15 @@ impl System for Nova {
                         return None;
                     }
                     json!(state.occupants.get(&host).copied().unwrap_or_default())
+                }
+                Question::Leftovers { hosts } => {
+                    let mut left = state.left.clone();
+                    left.retain(|_, host| hosts.contains(host));
+                    match state.placement {
+                        Placement::Answering => json!(left),
+                        Placement::Silent => return None,
+                        Placement::NotInClouds => Value::Null,
+                    }
                 }
             })
         })

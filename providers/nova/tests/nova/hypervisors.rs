@@ -2,6 +2,7 @@
 
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
+use c5c3_api::placement::PlacementSpec;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
@@ -32,6 +33,35 @@ fn hypervisor_pool_operator_learns_where_neutron_is() {
     });
     let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
     cluster.secret("neutron-tls", &[("ca.crt", "another authority")]);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(clouds(&cluster), url);
+    let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    assert_eq!(after, format!("another authority\n{before}"));
+}
+
+/// Nova adds a host to an aggregate that Placement refuses, and deletes one whose resource provider stays.
+#[test]
+fn hypervisor_pool_operator_learns_where_placement_is() {
+    let mut cluster = running();
+    let clouds = |cluster: &Cluster| {
+        let text = cluster.value("nova-cell1-compute", "clouds.yaml").unwrap();
+        let clouds: Value = serde_json::from_str(&text).unwrap();
+        clouds["clouds"]["nova"]["placement_endpoint_override"].clone()
+    };
+    assert_eq!(clouds(&cluster), Value::Null);
+    let placement = json!({
+        "apiVersion": "placement.openstack.c5c3.io/v1alpha1",
+        "kind": "Placement",
+        "metadata": { "name": "placement", "namespace": "openstack" },
+        "spec": { "release": "2025.2", "tls": { "issuerRef": { "name": "ca" } } },
+    });
+    cluster.put_document::<Custom<PlacementSpec>>(&placement.to_string());
+    let url = json!("https://placement.openstack.svc.cluster.local:8778");
+    cluster.change::<Custom<PlacementSpec>>("placement", |placement| {
+        placement["status"]["endpoint"] = url.clone();
+    });
+    let before = cluster.value("nova-cell1-compute", "cacert").unwrap();
+    cluster.secret("placement-tls", &[("ca.crt", "another authority")]);
     cluster.settle(&NOVA, "nova");
     assert_eq!(clouds(&cluster), url);
     let after = cluster.value("nova-cell1-compute", "cacert").unwrap();

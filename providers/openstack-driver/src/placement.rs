@@ -1,0 +1,101 @@
+//! Placement's API as far as the resource provider of a leased node needs it (<https://docs.openstack.org/api-ref/placement/>).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hyper::Method;
+use serde::Deserialize;
+
+use crate::compute::{has_hypervisor, list};
+use crate::encoded;
+use crate::error::Error;
+use crate::session::{Server, Session};
+
+/// The field of a list of resource providers.
+const PROVIDERS: &str = "resource_providers";
+
+#[derive(Deserialize)]
+struct Provider {
+    uuid: String,
+    name: String,
+    parent_provider_uuid: Option<String>,
+}
+
+/// The resource providers that are left of hosts whose compute service doesn't exist any more: by ID, the host. None if it isn't known
+/// where Placement is. All providers are read at once, since they are found by a whole name alone.
+pub(crate) async fn leftovers(
+    session: &Session,
+    hosts: &BTreeSet<String>,
+) -> Result<Option<BTreeMap<String, String>>, Error> {
+    let Some(placement) = session.placement() else {
+        return Ok(None);
+    };
+    let all: Vec<Provider> = list(placement, "/resource_providers", PROVIDERS).await?;
+    let roots = all
+        .into_iter()
+        .filter(|provider| provider.parent_provider_uuid.is_none());
+    let mut left = BTreeMap::new();
+    for provider in roots {
+        let Some(host) = hosts.iter().find(|host| is_of(&provider.name, host)) else {
+            continue;
+        };
+        // Another host may have this name with a domain.
+        if !has_hypervisor(session, &provider.uuid).await? {
+            left.insert(provider.uuid, host.clone());
+        }
+    }
+    Ok(Some(left))
+}
+
+/// Deletes the resource provider of a host with those below it, unless something is allocated there.
+pub(crate) async fn delete(session: &Session, id: &str, host: &str) -> Result<(), Error> {
+    let placement = placement(session)?;
+    let path = format!("/resource_providers?in_tree={}", encoded(id));
+    let tree: Vec<Provider> = list(placement, &path, PROVIDERS).await?;
+    for id in bottom_up(&tree, id) {
+        let path = format!("/resource_providers/{}", encoded(id));
+        let what = "the deletion of a resource provider";
+        match placement.send(Method::DELETE, &path, None, what).await {
+            Ok(_) | Err(Error::Failed { status: 404, .. }) => {}
+            Err(Error::Failed { status: 409, .. }) => {
+                return Err(Error::Allocated {
+                    server: placement.name(),
+                    host: host.to_owned(),
+                    id: id.to_owned(),
+                });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn placement(session: &Session) -> Result<Server<'_>, Error> {
+    session.placement().ok_or_else(|| Error::NoUrl {
+        cloud: provider_hypervisor_pool::nova::CLOUD.to_owned(),
+        field: "placement_endpoint_override",
+    })
+}
+
+/// Whether a resource provider is that of a host by its name, which is the name that libvirt has for the host: the host's own, or that
+/// with a domain.
+fn is_of(name: &str, host: &str) -> bool {
+    let domain = name.strip_prefix(host);
+    domain.is_some_and(|domain| domain.is_empty() || domain.starts_with('.'))
+}
+
+/// The providers of a tree below one, each before the one above it. Placement deletes none that has others below it.
+fn bottom_up<'a>(tree: &'a [Provider], root: &'a str) -> Vec<&'a str> {
+    let (mut order, mut next) = (Vec::new(), vec![root]);
+    while let Some(above) = next.pop() {
+        if order.contains(&above) {
+            continue;
+        }
+        order.push(above);
+        let below = tree
+            .iter()
+            .filter(|provider| provider.parent_provider_uuid.as_deref() == Some(above));
+        next.extend(below.map(|provider| provider.uuid.as_str()));
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,99 @@
+//! A server that answers as the services of a cloud do.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use provider_hypervisor_pool::nova::{Access, Call, Change, Query, Question};
+use provider_openstack_driver::Nova;
+use provider_runtime::{Driver, DriverError};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+pub const HOST: &str = "nova.openstack-prod.svc.cluster.local";
+
+/// Answers a request, the method and the path, with a status and a body.
+pub type Answer = fn(&str) -> (u16, Value);
+
+/// What the server was asked, one line each.
+pub type Log = Arc<Mutex<Vec<String>>>;
+
+async fn respond(
+    answer: Answer,
+    log: Log,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let line = format!("{} {}", request.method(), request.uri());
+    let (status, body) = answer(&line);
+    let version = request.headers().get("openstack-api-version");
+    let version = version.and_then(|version| version.to_str().ok().map(str::to_owned));
+    let content = request.into_body().collect().await;
+    let content = content.map(|body| body.to_bytes()).unwrap_or_default();
+    // In the order of the names.
+    let content: Option<BTreeMap<String, Value>> = serde_json::from_slice(&content).ok();
+    let content = content
+        .map(|content| format!("{content:?}"))
+        .unwrap_or_default();
+    if !line.ends_with("/auth/tokens") {
+        let version = version.unwrap_or_default();
+        log.lock()
+            .unwrap()
+            .push([line, version, content].join(" ").trim().to_owned());
+    }
+    let response = Response::builder()
+        .status(status)
+        .header("x-subject-token", "token");
+    Ok(response.body(Full::from(body.to_string())).unwrap())
+}
+
+/// Starts a server. Returns how it is reached, and what it is asked.
+pub async fn server(answer: Answer) -> Result<(Access, Log), Box<dyn Error>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let port = listener.local_addr()?.port();
+    let log = Log::default();
+    let logged = Arc::clone(&log);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let log = Arc::clone(&logged);
+            let service = service_fn(move |request| respond(answer, Arc::clone(&log), request));
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    Ok((access(port), log))
+}
+
+/// How a server at a port is reached.
+pub fn access(port: u16) -> Access {
+    let url = format!("http://{HOST}:{port}");
+    let clouds = json!({ "clouds": { "nova": {
+        "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "s3cret" },
+        "compute_endpoint_override": format!("{url}/v2.1"),
+        "network_endpoint_override": url,
+        "placement_endpoint_override": format!("{url}/placement"),
+    } } });
+    Access {
+        clouds: clouds.to_string(),
+        ca: None,
+        addresses: BTreeMap::from([(HOST.to_owned(), vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])]),
+    }
+}
+
+pub async fn observe(access: &Access, question: Question) -> Result<Value, DriverError> {
+    let access = access.clone();
+    let query = json!(Query { access, question }).to_string();
+    Nova::default().observe(&query).await
+}
+
+pub async fn call(access: &Access, change: Change) -> Result<(), DriverError> {
+    let access = access.clone();
+    let call = json!(Call { access, change }).to_string();
+    Nova::default().call(&call).await
+}
