@@ -109,8 +109,8 @@ async fn respond(
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         match line.split_once(" /v2.1/os-aggregates") {
             Some((method, rest)) => state.aggregate(method, rest, &body),
-            None => match line.strip_prefix("GET /resource_providers") {
-                Some(rest) => state.providers(rest),
+            None => match line.split_once(" /resource_providers") {
+                Some((method, rest)) => state.providers(method, rest, &body),
                 None => answer(&mut state, &line, &body),
             },
         }
@@ -159,6 +159,15 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             .collect();
         return (200, json!({ "servers": servers }));
     }
+    if line == "GET /v2.1/os-hypervisors/detail?limit=100" {
+        let hypervisors = state.services.keys();
+        let hypervisors =
+            hypervisors.map(|host| json!({ "id": host, "service": { "host": host } }));
+        return (
+            200,
+            json!({ "hypervisors": hypervisors.collect::<Vec<_>>() }),
+        );
+    }
     if let Some(host) = line.strip_prefix("GET /v2.1/os-hypervisors/") {
         let status = if state.services.contains_key(host) {
             200
@@ -189,17 +198,36 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
 
 impl NovaState {
     /// Answers a request for resource providers, whose path ends with a text. Each host with a compute service has one, whose ID is
-    /// the host.
-    fn providers(&self, path: &str) -> (u16, Value) {
-        if !path.is_empty() {
-            return (404, json!({}));
+    /// the host, and is in the same aggregates as the host.
+    fn providers(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let member_of = path.strip_prefix("?member_of=");
+        if method == "GET" && (path.is_empty() || member_of.is_some()) {
+            let aggregate = member_of.map(|id| self.aggregates.get(&number(id)));
+            let providers = self.services.keys().filter(|host| {
+                let is_member = |it: &Aggregate| it.hosts.contains(*host);
+                aggregate.is_none_or(|aggregate| aggregate.is_some_and(is_member))
+            });
+            let providers = providers
+                .map(|host| json!({ "uuid": host, "name": host, "parent_provider_uuid": null }));
+            let providers: Vec<Value> = providers.collect();
+            return (200, json!({ "resource_providers": providers }));
         }
-        let providers = self.services.keys();
-        let providers = providers
-            .map(|host| json!({ "uuid": host, "name": host, "parent_provider_uuid": null }));
+        let host = path.trim_start_matches('/').strip_suffix("/aggregates");
+        let Some(host) = host.filter(|host| self.services.contains_key(*host)) else {
+            return (404, json!({}));
+        };
+        let wanted = body["aggregates"].as_array().filter(|_| method == "PUT");
+        for id in wanted.into_iter().flatten().filter_map(Value::as_str) {
+            if let Some(aggregate) = self.aggregates.get_mut(&number(id)) {
+                aggregate.hosts.insert(host.to_owned());
+            }
+        }
+        let of_host = self.aggregates.iter();
+        let of_host = of_host.filter(|(_, aggregate)| aggregate.hosts.contains(host));
+        let of_host: Vec<String> = of_host.map(|(id, _)| id.to_string()).collect();
         (
             200,
-            json!({ "resource_providers": providers.collect::<Vec<_>>() }),
+            json!({ "aggregates": of_host, "resource_provider_generation": 0 }),
         )
     }
 
@@ -211,7 +239,7 @@ impl NovaState {
             ("GET", "") => {
                 let all = self.aggregates.iter().map(|(id, aggregate)| {
                     json!({
-                        "id": id, "name": aggregate.name, "availability_zone": aggregate.zone,
+                        "id": id, "uuid": id.to_string(), "name": aggregate.name, "availability_zone": aggregate.zone,
                         "metadata": aggregate.metadata, "hosts": aggregate.hosts,
                     })
                 });
@@ -230,7 +258,7 @@ impl NovaState {
             _ => {}
         }
         let id = path.trim_start_matches('/').trim_end_matches("/action");
-        let id = id.parse().unwrap_or_default();
+        let id = number(id);
         if method == "DELETE" {
             return match self.aggregates.remove(&id) {
                 Some(_) => (200, Value::Null),
@@ -262,4 +290,9 @@ impl NovaState {
         }
         (200, json!({ "aggregate": { "id": id } }))
     }
+}
+
+/// The number of an aggregate, which is its ID in Placement too.
+fn number(id: &str) -> u64 {
+    id.parse().unwrap_or_default()
 }

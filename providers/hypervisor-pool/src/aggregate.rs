@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use provider_composer::{Progress, Reason, Subject};
 
+use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change};
 use crate::share::identity;
@@ -41,6 +42,7 @@ pub fn changes(
     share: &Subject<HypervisorShareSpec>,
     hosts: &BTreeSet<String>,
     found: &[Aggregate],
+    inventory: &Inventory<'_>,
     occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Progress) {
     let Some(identity) = identity(share) else {
@@ -82,7 +84,7 @@ pub fn changes(
         },
         ..wanted
     };
-    let (changes, waits) = update(own, &possible, hosts, occupants);
+    let (changes, waits) = update(own, &possible, hosts, inventory, occupants);
     let progress = match kept.or(taken).or(waits) {
         Some(progress) => progress,
         None if changes.is_empty() => invalid_keys(share),
@@ -91,11 +93,12 @@ pub fn changes(
     (changes, progress)
 }
 
-/// Returns what changes in an aggregate that exists, and which hosts aren't added to it for now.
+/// Returns what changes in an aggregate that exists, and which hosts aren't in it for now.
 fn update(
     own: &Aggregate,
     wanted: &Wanted<'_>,
     hosts: &BTreeSet<String>,
+    inventory: &Inventory<'_>,
     occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Option<Progress>) {
     // Nova sets another zone, and removes none.
@@ -115,14 +118,18 @@ fn update(
     if !metadata.is_empty() {
         changes.push(Change::SetMetadata { id, metadata });
     }
-    let added = hosts.difference(&own.hosts).take(AT_ONCE).collect();
+    let others = hosts.difference(&own.hosts).collect();
+    let (registered, starting) = members::registered(others, inventory);
+    let added = registered.into_iter().take(AT_ONCE).collect();
     let (added, waits) = zone::joining(added, wanted.name, wanted.zone, occupants);
     changes.extend(added.into_iter().map(|host| Change::AddHost {
         id,
         host: host.clone(),
     }));
+    let (copies, missing) = members::copies(own, hosts, inventory);
+    changes.extend(copies.into_iter().take(AT_ONCE));
     changes.extend(removed(own, hosts));
-    (changes, waits)
+    (changes, waits.or(missing).or(starting))
 }
 
 fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, identity: &'a str) -> Option<Wanted<'a>> {

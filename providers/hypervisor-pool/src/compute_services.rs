@@ -18,6 +18,7 @@ use crate::drain::{self, Reports};
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
+use crate::members::Inventory;
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{
@@ -188,11 +189,9 @@ impl Api {
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
         let nodes: BTreeSet<&String> = nodes.collect();
-        let members = aggregate::own(share, &found).map(|own| own.hosts.iter());
-        let lost = members
-            .into_iter()
-            .flatten()
-            .filter(|host| !nodes.contains(host));
+        let own = aggregate::own(share, &found);
+        let members = own.into_iter().flat_map(|own| &own.hosts);
+        let lost = members.filter(|host| !nodes.contains(host));
         let lost: BTreeMap<&String, &Service> = lost
             .filter_map(|host| Some((host, self.services.get(host)?)))
             .collect();
@@ -202,8 +201,19 @@ impl Api {
             .copied()
             .filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.chain(lost.into_keys()).cloned().collect();
+        let hypervisors = || {
+            self.access
+                .read::<BTreeMap<String, String>>(Question::Hypervisors, observed)
+        };
+        let inventory = Inventory {
+            hypervisors: &hypervisors,
+            members: match own.filter(|_| !share.is_deleted()) {
+                Some(own) => self.members(&own.uuid, observed, desired),
+                None => Lookup::Missing,
+            },
+        };
         let occupants = |host: &str| self.occupants(host, observed);
-        let (changes, progress) = aggregate::changes(share, &hosts, &found, &occupants);
+        let (changes, progress) = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }
@@ -239,6 +249,23 @@ impl Api {
             self.call(change, desired)?;
         }
         Ok(())
+    }
+
+    /// The resource providers in an aggregate, unless it isn't known where Placement is.
+    fn members(
+        &self,
+        aggregate: &str,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Lookup<Option<BTreeMap<String, String>>> {
+        let aggregate = aggregate.to_owned();
+        let members = self.access.read(Question::Members { aggregate }, observed);
+        if let Lookup::Found(None) = members {
+            desired
+                .conditions
+                .note(leftovers::CONDITION, &leftovers::unchecked());
+        }
+        members
     }
 
     fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {

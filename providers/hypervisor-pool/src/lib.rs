@@ -14,6 +14,7 @@ mod leftovers;
 mod libvirt;
 pub mod lifecycle;
 mod lost;
+mod members;
 mod namespace;
 mod nodes;
 pub mod nova;

@@ -45,6 +45,15 @@ pub enum Question {
     Services,
     /// Its aggregates: a list of [`Aggregate`].
     Aggregates,
+    /// Its hypervisors, by host: the ID of each, and of its resource provider in Placement. nova-compute creates them after its compute
+    /// service.
+    Hypervisors,
+    /// The resource providers in an aggregate in Placement: by ID, the name that libvirt has for the host. Null if the clouds.yaml
+    /// doesn't say where Placement is.
+    Members {
+        /// The aggregate's ID in Placement.
+        aggregate: String,
+    },
     /// The [`Occupants`] of a host.
     Occupants {
         /// The host.
@@ -90,6 +99,8 @@ impl Occupants {
 pub struct Aggregate {
     /// Its ID.
     pub id: u64,
+    /// Its ID in Placement.
+    pub uuid: String,
     /// Its name.
     pub name: String,
     /// The availability zone of its hosts.
@@ -173,6 +184,15 @@ pub enum Change {
     DeleteAggregate {
         /// Its ID.
         id: u64,
+    },
+    /// The resource provider of a host becomes a member of an aggregate in Placement too.
+    JoinProvider {
+        /// The aggregate's ID in Placement.
+        aggregate: String,
+        /// The ID of the resource provider.
+        provider: String,
+        /// The host.
+        host: String,
     },
     /// A resource provider is deleted that Nova has left in Placement.
     DeleteProvider {

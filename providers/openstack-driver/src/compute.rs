@@ -16,6 +16,8 @@ use crate::session::{Server, Session};
 
 /// How many migrations of a host are read at once.
 const LATEST: u32 = 500;
+/// How many hypervisors are read at once: the description of a CPU has 3 KB.
+const HYPERVISORS: u32 = 100;
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
     "cancelled",
@@ -40,10 +42,22 @@ struct Found {
 #[derive(Deserialize)]
 struct FoundAggregate {
     id: u64,
+    uuid: String,
     name: String,
     availability_zone: Option<String>,
     metadata: BTreeMap<String, String>,
     hosts: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Hypervisor {
+    id: String,
+    service: HypervisorService,
+}
+
+#[derive(Deserialize)]
+struct HypervisorService {
+    host: String,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +159,7 @@ pub(crate) async fn aggregates(session: &Session) -> Result<Vec<Aggregate>, Erro
         found.metadata.remove("availability_zone");
         Aggregate {
             id: found.id,
+            uuid: found.uuid,
             name: found.name,
             zone: found.availability_zone,
             metadata: found.metadata,
@@ -220,6 +235,11 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             let what = "the deletion of an aggregate";
             (Method::DELETE, aggregate(*id), None, what)
         }
+        Change::JoinProvider {
+            aggregate,
+            provider,
+            host,
+        } => return placement::join(session, aggregate, provider, host).await,
         Change::DeleteProvider { id, host } => return placement::delete(session, id, host).await,
     };
     let sent = nova.send(method, &path, body.as_ref(), what).await;
@@ -273,6 +293,24 @@ async fn delete_chassis(session: &Session, host: &str) -> Result<(), Error> {
         Ok(_) | Err(Error::Failed { status: 404, .. }) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// The IDs of all hypervisors, by host. libvirt may have another name for a host, which only details tell.
+///
+/// # Errors
+/// The database of a cell doesn't answer: its hypervisors would be missing.
+pub(crate) async fn hypervisors(session: &Session) -> Result<BTreeMap<String, String>, Error> {
+    let nova = nova(session)?;
+    let first = format!("/os-hypervisors/detail?limit={HYPERVISORS}");
+    let (mut all, mut next) = (BTreeMap::new(), Some(first.clone()));
+    while let Some(path) = next {
+        let (found, has_more) = page::<Hypervisor>(nova, &path, "hypervisors").await?;
+        let last = found.last().filter(|_| has_more);
+        next = last.map(|last| format!("{first}&marker={}", encoded(&last.id)));
+        let found = found.into_iter();
+        all.extend(found.map(|found| (found.service.host, found.id)));
+    }
+    Ok(all)
 }
 
 /// Whether Nova has the hypervisor of a resource provider, whose ID is the same. One whose compute service is deleted isn't there.

@@ -80,6 +80,10 @@ pub(crate) enum Error {
     )]
     Unmapped { server: String, host: String },
     #[error(
+        "{server} has no resource provider of {host} yet: nova-compute creates it after its start; where that lasts, see the log of its pod"
+    )]
+    NoProvider { server: String, host: String },
+    #[error(
         "the control plane reports no address of {server} for hypervisors: wait until status.agentEndpoints of the ControlPlane has it, \
          and the HypervisorShare"
     )]
@@ -119,6 +123,7 @@ impl From<Error> for DriverError {
             | Error::Zone { .. }
             | Error::Taken { .. }
             | Error::Unmapped { .. }
+            | Error::NoProvider { .. }
             | Error::Elsewhere { .. }
             | Error::Missing { .. } => Self::Unavailable(message),
         }

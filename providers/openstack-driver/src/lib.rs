@@ -114,6 +114,10 @@ impl Nova {
         match query.question {
             nova::Question::Services => response(compute::services(&session).await?),
             nova::Question::Aggregates => response(compute::aggregates(&session).await?),
+            nova::Question::Hypervisors => response(compute::hypervisors(&session).await?),
+            nova::Question::Members { aggregate } => {
+                response(placement::members(&session, &aggregate).await?)
+            }
             nova::Question::Occupants { host } => {
                 response(compute::occupants(&session, &host).await?)
             }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::compute::{has_hypervisor, list};
 use crate::encoded;
@@ -18,6 +19,63 @@ struct Provider {
     uuid: String,
     name: String,
     parent_provider_uuid: Option<String>,
+}
+
+/// The aggregates that a resource provider is in.
+#[derive(Deserialize)]
+struct Aggregates {
+    aggregates: BTreeSet<String>,
+    resource_provider_generation: u64,
+}
+
+/// The resource providers in an aggregate: by ID, the name. None if it isn't known where Placement is.
+pub(crate) async fn members(
+    session: &Session,
+    aggregate: &str,
+) -> Result<Option<BTreeMap<String, String>>, Error> {
+    let Some(placement) = session.placement() else {
+        return Ok(None);
+    };
+    let path = format!("/resource_providers?member_of={}", encoded(aggregate));
+    let members: Vec<Provider> = list(placement, &path, PROVIDERS).await?;
+    let members = members.into_iter();
+    Ok(Some(
+        members.map(|member| (member.uuid, member.name)).collect(),
+    ))
+}
+
+/// Makes the resource provider of a host a member of an aggregate, as `nova-manage placement sync_aggregates` does. It stays in others.
+/// One that has changed since it was read is tried again.
+pub(crate) async fn join(
+    session: &Session,
+    aggregate: &str,
+    provider: &str,
+    host: &str,
+) -> Result<(), Error> {
+    let placement = placement(session)?;
+    let path = format!("/resource_providers/{}/aggregates", encoded(provider));
+    let what = "the aggregates of a resource provider";
+    let reply = match placement.send(Method::GET, &path, None, what).await {
+        Err(Error::Failed { status: 404, .. }) => {
+            return Err(Error::NoProvider {
+                server: placement.name(),
+                host: host.to_owned(),
+            });
+        }
+        reply => reply?,
+    };
+    let mut found: Aggregates =
+        serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
+    if !found.aggregates.insert(aggregate.to_owned()) {
+        return Ok(());
+    }
+    let body = json!({
+        "aggregates": found.aggregates,
+        "resource_provider_generation": found.resource_provider_generation,
+    });
+    let what = "the change of a resource provider's aggregates";
+    let sent = placement.send(Method::PUT, &path, Some(&body), what);
+    sent.await.map(drop)
 }
 
 /// The resource providers that are left of hosts whose compute service doesn't exist any more: by ID, the host. None if it isn't known

@@ -73,6 +73,17 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "services": [{ "id": "4", "host": "node-d", "status": "enabled", "state": "up" }] }),
         ),
+        "GET /v2.1/os-hypervisors/detail?limit=100" => (
+            200,
+            json!({
+                "hypervisors": [{ "id": "h1", "hypervisor_hostname": "metal-17", "service": { "id": "1", "host": "node-a" } }],
+                "hypervisors_links": [{ "rel": "next", "href": "http://nova/more" }],
+            }),
+        ),
+        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h1" => (
+            200,
+            json!({ "hypervisors": [{ "id": "h2", "service": { "id": "2", "host": "node-b" } }] }),
+        ),
         // The database of node-c's cell is down.
         "GET /down/os-services?binary=nova-compute" => (
             200,
@@ -130,6 +141,17 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
     assert!(
         log.iter().all(|line| line.ends_with(" compute 2.69")),
         "{log:?}"
+    );
+    Ok(())
+}
+
+/// libvirt may have another name for a host than Kubernetes.
+#[tokio::test]
+async fn hypervisors_are_read_by_the_host_of_their_compute_service() -> Test {
+    let (access, _) = server(answer).await?;
+    assert_eq!(
+        observe(&access, Question::Hypervisors).await?,
+        json!({ "node-a": "h1", "node-b": "h2" })
     );
     Ok(())
 }
@@ -215,7 +237,7 @@ async fn aggregates_are_read_and_changed() -> Test {
     assert_eq!(
         observe(&access, Question::Aggregates).await?,
         json!([{
-            "id": 7, "name": "hv-pool-a", "zone": "zone-a", "metadata": { "tier": "premium" }, "hosts": ["node-a"],
+            "id": 7, "uuid": "u", "name": "hv-pool-a", "zone": "zone-a", "metadata": { "tier": "premium" }, "hosts": ["node-a"],
         }])
     );
     let (name, host) = ("hv-pool-a".to_owned(), "node-b".to_owned());

@@ -15,7 +15,7 @@ use server::{HOST, call, observe, server};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Answers a request. Nova has left the providers `a` and `d`; `d` has two below it, and something is allocated of `busy`.
+/// Answers a request. The provider `b` isn't in the aggregate `u`, and `c` is. Nova has left the providers `a` and `d`; `d` has two below it, and something is allocated of `busy`.
 fn answer(request: &str) -> (u16, Value) {
     let provider = |uuid: &str, name: &str, parent: Option<&str>| json!({ "uuid": uuid, "name": name, "parent_provider_uuid": parent, "generation": 1, "links": [] });
     match request {
@@ -34,6 +34,19 @@ fn answer(request: &str) -> (u16, Value) {
                 provider("e", "node-ab", None),
             ] }),
         ),
+        "GET /placement/resource_providers?member_of=u" => (
+            200,
+            json!({ "resource_providers": [provider("c", "node-c.example.com", None)] }),
+        ),
+        "GET /placement/resource_providers/b/aggregates" => (
+            200,
+            json!({ "aggregates": ["other"], "resource_provider_generation": 7 }),
+        ),
+        "GET /placement/resource_providers/c/aggregates" => (
+            200,
+            json!({ "aggregates": ["u"], "resource_provider_generation": 8 }),
+        ),
+        "PUT /placement/resource_providers/b/aggregates" => (200, json!({})),
         // Another host has the name of node-a, with a domain.
         "GET /v2.1/os-hypervisors/c" => (200, json!({ "hypervisor": { "id": "c" } })),
         "GET /placement/resource_providers?in_tree=d" => (
@@ -96,14 +109,17 @@ async fn hypervisor_that_can_not_be_read_may_exist() -> Test {
 
 /// As an older nova-operator writes it.
 #[tokio::test]
-async fn clouds_yaml_without_placement_is_no_answer_that_nothing_is_left() -> Test {
+async fn clouds_yaml_without_placement_is_no_answer_that_there_is_no_provider() -> Test {
     let (mut access, log) = server(answer).await?;
     access.clouds = access.clouds.replace("placement_endpoint", "former");
     let hosts = hosts(["node-a", "node-c", "node-d"]);
-    assert_eq!(
-        observe(&access, Question::Leftovers { hosts }).await?,
-        Value::Null
-    );
+    let aggregate = "u".to_owned();
+    for question in [
+        Question::Leftovers { hosts },
+        Question::Members { aggregate },
+    ] {
+        assert_eq!(observe(&access, question).await?, Value::Null);
+    }
     assert!(log.lock().unwrap().is_empty());
     Ok(())
 }
@@ -140,6 +156,60 @@ async fn resource_provider_with_allocations_stays() -> Test {
             "Placement at {HOST} keeps the resource provider busy of node-b, which Nova has no more, because something is allocated \
              there: see `openstack resource provider show --allocations busy`, and remove what is of servers elsewhere or of none by \
              `openstack resource provider allocation unset --provider busy SERVER`"
+        )))
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn resource_providers_of_an_aggregate_are_read() -> Test {
+    let (access, log) = server(answer).await?;
+    let aggregate = "u".to_owned();
+    assert_eq!(
+        observe(&access, Question::Members { aggregate }).await?,
+        json!({ "c": "node-c.example.com" })
+    );
+    assert_eq!(
+        *log.lock().unwrap(),
+        ["GET /placement/resource_providers?member_of=u placement 1.19"]
+    );
+    Ok(())
+}
+
+fn join(provider: &str, host: &str) -> Change {
+    Change::JoinProvider {
+        aggregate: "u".to_owned(),
+        provider: provider.to_owned(),
+        host: host.to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn resource_provider_joins_an_aggregate_and_stays_in_others() -> Test {
+    let (access, log) = server(answer).await?;
+    for (provider, host) in [("b", "node-b"), ("c", "node-c")] {
+        call(&access, join(provider, host)).await?;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "GET /placement/resource_providers/b/aggregates placement 1.19",
+            r#"PUT /placement/resource_providers/b/aggregates placement 1.19 {"aggregates": Array [String("other"), String("u")], "resource_provider_generation": Number(7)}"#,
+            "GET /placement/resource_providers/c/aggregates placement 1.19",
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn resource_provider_that_does_not_exist_yet_is_waited_for() -> Test {
+    let (access, _) = server(answer).await?;
+    let refusal = call(&access, join("later", "node-b")).await;
+    assert_eq!(
+        refusal,
+        Err(DriverError::Unavailable(format!(
+            "Placement at {HOST} has no resource provider of node-b yet: nova-compute creates it after its start; where that lasts, see \
+             the log of its pod"
         )))
     );
     Ok(())

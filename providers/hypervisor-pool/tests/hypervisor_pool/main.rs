@@ -20,6 +20,7 @@ mod leftovers;
 mod libvirtd;
 mod lifecycle;
 mod lost;
+mod members;
 mod nodes;
 mod nova;
 mod pools;

@@ -22,6 +22,14 @@ pub struct State {
     /// The hosts of which it doesn't say what is on them.
     pub silent: BTreeSet<String>,
     pub aggregates: Vec<Aggregate>,
+    /// The hosts with a compute service and without a hypervisor.
+    pub starting: BTreeSet<String>,
+    /// By host, the name that libvirt has for it, where that is another.
+    pub named: BTreeMap<String, String>,
+    /// The hosts without a resource provider.
+    pub without_provider: BTreeSet<String>,
+    /// The hosts of aggregates that aren't in these in Placement.
+    pub uncopied: BTreeSet<String>,
     /// Whether it deletes compute services without their resource providers.
     pub leaves_providers: bool,
     /// By ID, the hosts of resource providers that are left.
@@ -31,6 +39,8 @@ pub struct State {
     pub placement: Placement,
     pub access: Option<Access>,
     pub asked: BTreeSet<String>,
+    /// How often its hypervisors were listed.
+    pub listed: usize,
     pub calls: usize,
 }
 
@@ -62,6 +72,18 @@ impl State {
                     self.left.insert(format!("provider-{host}"), host);
                 }
             }
+            Change::JoinProvider {
+                aggregate,
+                provider,
+                host,
+            } => {
+                let mut aggregates = self.aggregates.iter();
+                let of_id = aggregates.find(|one| one.uuid == aggregate).unwrap();
+                assert!(of_id.hosts.contains(&host));
+                assert_eq!(provider, format!("provider-{host}"));
+                refuse(self.without_provider.contains(&host), "no such provider")?;
+                self.uncopied.remove(&host);
+            }
             Change::DeleteProvider { id, host } => {
                 assert_eq!(self.left.get(&id), Some(&host));
                 refuse(self.is_allocated, "something is allocated there")?;
@@ -71,6 +93,7 @@ impl State {
                 self.refuse_name(&name, None)?;
                 self.aggregates.push(Aggregate {
                     id: self.calls as u64,
+                    uuid: format!("uuid-of-{name}"),
                     name,
                     zone,
                     ..Aggregate::default()
@@ -95,7 +118,12 @@ impl State {
                 let zone = self.aggregate(id).zone.clone();
                 refuse(!self.services.contains_key(&host), "no such host")?;
                 self.refuse_move(&BTreeSet::from([host.clone()]), None, zone.as_deref())?;
-                self.aggregate(id).hosts.insert(host);
+                self.aggregate(id).hosts.insert(host.clone());
+                // Nova's membership stays, though it is copied to Placement afterwards.
+                refuse(self.starting.contains(&host), "no compute node")?;
+                if self.without_provider.contains(&host) {
+                    self.uncopied.insert(host);
+                }
             }
             Change::RemoveHost { id, host } => {
                 let zone = self.aggregate(id).zone.clone();
@@ -108,6 +136,29 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// The hypervisors, by host.
+    fn hypervisors(&self) -> BTreeMap<&String, String> {
+        let hosts = self.services.keys();
+        let hosts = hosts.filter(|host| !self.starting.contains(*host));
+        hosts
+            .map(|host| (host, format!("provider-{host}")))
+            .collect()
+    }
+
+    /// The resource providers in an aggregate, by ID.
+    fn members(&self, aggregate: &str) -> BTreeMap<String, &String> {
+        let mut aggregates = self.aggregates.iter();
+        let aggregate = aggregates.find(|one| one.uuid == aggregate);
+        let hosts = aggregate.into_iter().flat_map(|one| &one.hosts);
+        let hosts = hosts.filter(|host| !self.uncopied.contains(*host));
+        hosts
+            .map(|host| {
+                let name = self.named.get(host).unwrap_or(host);
+                (format!("provider-{host}"), name)
+            })
+            .collect()
     }
 
     fn service(&mut self, id: &str) -> (&String, &mut Service) {
@@ -195,6 +246,15 @@ impl System for Nova {
             Some(match query.question {
                 Question::Services => json!(state.services),
                 Question::Aggregates => json!(state.aggregates),
+                Question::Hypervisors => {
+                    state.listed += 1;
+                    json!(state.hypervisors())
+                }
+                Question::Members { aggregate } => match state.placement {
+                    Placement::Answering => json!(state.members(&aggregate)),
+                    Placement::Silent => return None,
+                    Placement::NotInClouds => Value::Null,
+                },
                 Question::Occupants { host } => {
                     state.asked.insert(host.clone());
                     if state.silent.contains(&host) {

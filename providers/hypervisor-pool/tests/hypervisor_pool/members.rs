@@ -1,0 +1,144 @@
+//! Hosts of a share's aggregate in Placement.
+
+use provider_composer_testing::Cluster;
+use serde_json::json;
+
+use crate::fixture::*;
+use crate::nova::{Nova, Placement, State, later, started};
+
+/// A share whose nodes get an availability zone, after something has happened to its Nova.
+fn joining(happens: impl FnOnce(&mut State)) -> (Cluster, Nova) {
+    let (mut cluster, nova) = started();
+    nova.change(happens);
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["availabilityZone"] = json!("zone-a");
+    });
+    later(&mut cluster);
+    (cluster, nova)
+}
+
+fn hosts(nova: &Nova) -> Vec<String> {
+    nova.change(|state| state.aggregates[0].hosts.iter().cloned().collect())
+}
+
+fn ready(cluster: &Cluster) -> [String; 3] {
+    condition(cluster, "prod", "AggregateReady")
+}
+
+/// nova-compute registers its compute service first. Nova would keep a membership that Placement lacks.
+#[test]
+fn host_is_added_once_nova_has_its_hypervisor() {
+    let (mut cluster, nova) = joining(|state| {
+        state.starting.insert("node-b".to_owned());
+    });
+    assert_eq!(hosts(&nova), ["node-a"]);
+    assert_eq!(
+        ready(&cluster),
+        [
+            "False",
+            "NotRegistered",
+            "waits for nova-compute to create hypervisors of node-b, without which Placement doesn't have them in the aggregate: where \
+             that lasts, check its pods on these nodes, and `openstack hypervisor list`"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.starting.clear());
+    later(&mut cluster);
+    assert_eq!(hosts(&nova), ["node-a", "node-b"]);
+    assert_eq!(ready(&cluster)[0], "True");
+}
+
+#[test]
+fn membership_that_placement_lacks_is_copied() {
+    let (mut cluster, nova) = joining(|state| {
+        state.without_provider.insert("node-b".to_owned());
+    });
+    assert_eq!(hosts(&nova), ["node-a", "node-b"], "Nova only logs it");
+    assert_eq!(
+        ready(&cluster),
+        [
+            "False",
+            "WaitingForPlacement",
+            "waits for Placement to have these hosts in the aggregate prod: node-b; until then no request for its availability zone \
+             finds them"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.without_provider.clear());
+    later(&mut cluster);
+    assert!(nova.change(|state| state.uncopied.is_empty()));
+    assert_eq!(ready(&cluster)[0], "True");
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "it stays as it is");
+}
+
+/// As a host that was added by an earlier version, before its resource provider existed. Removed and added, it would lose its zone.
+#[test]
+fn membership_of_a_host_with_servers_is_copied_too() {
+    let (mut cluster, nova) = joining(|_| {});
+    nova.occupy("node-b", 1, 0);
+    nova.change(|state| state.uncopied.insert("node-b".to_owned()));
+    later(&mut cluster);
+    assert!(nova.change(|state| state.uncopied.is_empty()));
+    assert_eq!(hosts(&nova), ["node-a", "node-b"]);
+    assert_eq!(ready(&cluster)[0], "True");
+}
+
+#[test]
+fn resource_provider_may_have_another_name_than_its_host() {
+    let (mut cluster, nova) = joining(|state| {
+        let name = "node-a.example.com".to_owned();
+        state.named.insert("node-a".to_owned(), name);
+    });
+    assert_eq!(ready(&cluster)[0], "True");
+    nova.change(|state| state.listed = 0);
+    later(&mut cluster);
+    assert_eq!(
+        nova.change(|state| state.listed),
+        0,
+        "hypervisors aren't listed for what their names tell"
+    );
+    nova.change(|state| {
+        let name = "metal-17".to_owned();
+        state.named.insert("node-b".to_owned(), name);
+    });
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(ready(&cluster)[0], "True");
+    assert_eq!(nova.change(|state| state.calls), calls);
+}
+
+#[test]
+fn share_is_not_ready_while_placement_does_not_answer() {
+    let (mut cluster, nova) = joining(|state| state.placement = Placement::Silent);
+    assert_eq!(
+        ready(&cluster),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Placement can't be asked which hosts are in the aggregate: nova doesn't answer"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.placement = Placement::Answering);
+    later(&mut cluster);
+    assert_eq!(ready(&cluster)[0], "True");
+}
+
+/// As an older nova-operator writes it: nothing is checked, as before, and the share says so.
+#[test]
+fn aggregate_is_ready_where_the_clouds_yaml_has_no_placement() {
+    let (cluster, nova) = joining(|state| state.placement = Placement::NotInClouds);
+    assert_eq!(hosts(&nova), ["node-a", "node-b"]);
+    assert_eq!(ready(&cluster)[0], "True");
+    let [status, reason, message] = condition(&cluster, "prod", "ResourceProvidersChecked");
+    assert_eq!(
+        [status.as_str(), reason.as_str()],
+        ["False", "WaitingForPlacement"]
+    );
+    assert!(
+        message.contains("run the same version of all operators"),
+        "{message}"
+    );
+}
