@@ -314,14 +314,15 @@ fn draw(node: &str, now: Timestamp) -> String {
     digest([node, &round])
 }
 
-/// Sets a condition, which Ready waits for unless the share is being deleted.
+/// Sets a condition, which Ready waits for unless the share is being deleted. Servers run while Nova or Placement doesn't answer.
 fn report(
     share: &Subject<HypervisorShareSpec>,
     type_: &str,
     progress: &Progress,
     desired: &mut DesiredState,
 ) {
-    match share.is_deleted() {
+    let is_unknown = matches!(progress, Progress::Unknown { .. });
+    match share.is_deleted() || is_unknown {
         true => desired.conditions.note(type_, progress),
         false => desired.conditions.set(type_, progress),
     }

@@ -109,8 +109,9 @@ fn resource_provider_may_have_another_name_than_its_host() {
     assert_eq!(nova.change(|state| state.calls), calls);
 }
 
+/// Its servers run.
 #[test]
-fn share_is_not_ready_while_placement_does_not_answer() {
+fn share_does_not_fail_while_placement_does_not_answer() {
     let (mut cluster, nova) = joining(|state| state.placement = Placement::Silent);
     assert_eq!(
         ready(&cluster),
@@ -121,8 +122,38 @@ fn share_is_not_ready_while_placement_does_not_answer() {
         ]
         .map(str::to_owned)
     );
+    assert_ne!(condition(&cluster, "prod", "Ready")[1], "LookupFailed");
     nova.change(|state| state.placement = Placement::Answering);
     later(&mut cluster);
+    assert_eq!(ready(&cluster)[0], "True");
+}
+
+/// What Nova doesn't say, while Placement answers.
+#[rstest::rstest]
+#[case::hypervisors(true, "Nova can't be asked for its hypervisors: nova doesn't answer")]
+#[case::occupants(false, "Nova can't be asked what is on node-b: nova doesn't answer")]
+fn share_does_not_fail_while_nova_does_not_answer(#[case] hides: bool, #[case] message: &str) {
+    let (mut cluster, nova) = joining(|_| {});
+    let silence = |is_silent: bool| {
+        nova.change(|state| {
+            state.hides_hypervisors = is_silent && hides;
+            state.silent.clear();
+            let silent = (is_silent && !hides).then(|| "node-b".to_owned());
+            state.silent.extend(silent);
+        });
+    };
+    silence(true);
+    // As after an administrator removed it.
+    nova.change(|state| state.aggregates[0].hosts.remove("node-b"));
+    later(&mut cluster);
+    assert_eq!(
+        ready(&cluster),
+        ["Unknown", "LookupFailed", message].map(str::to_owned)
+    );
+    assert_ne!(condition(&cluster, "prod", "Ready")[1], "LookupFailed");
+    silence(false);
+    later(&mut cluster);
+    assert_eq!(hosts(&nova), ["node-a", "node-b"]);
     assert_eq!(ready(&cluster)[0], "True");
 }
 

@@ -39,6 +39,8 @@ pub struct State {
     pub placement: Placement,
     pub access: Option<Access>,
     pub asked: BTreeSet<String>,
+    /// Whether it doesn't say which hypervisors it has.
+    pub hides_hypervisors: bool,
     /// How often its hypervisors were listed.
     pub listed: usize,
     pub calls: usize,
@@ -248,6 +250,9 @@ impl System for Nova {
                 Question::Aggregates => json!(state.aggregates),
                 Question::Hypervisors => {
                     state.listed += 1;
+                    if state.hides_hypervisors {
+                        return None;
+                    }
                     json!(state.hypervisors())
                 }
                 Question::Members { aggregate } => match state.placement {
