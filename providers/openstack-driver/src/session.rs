@@ -1,5 +1,6 @@
 //! One cloud, with a token of its Keystone.
 
+use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::exchange::{Connections, Exchange, Reply};
 
 /// A token isn't used in its last minute: a request takes its time.
 const MARGIN: Duration = Duration::from_secs(60);
-/// How long a cloud isn't asked again that didn't answer: the questions of one reconcile wait for it once.
+/// How long a service isn't asked again that didn't answer: the questions of one reconcile wait for it once.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// How to reach a cloud, and as whom. It can't be printed.
@@ -42,8 +43,8 @@ pub(crate) struct Session {
     placement: Option<Exchange>,
     request: Value,
     token: Mutex<Option<Token>>,
-    /// When a server didn't answer, and which.
-    silent: std::sync::Mutex<Option<(Instant, Error)>>,
+    /// When services didn't answer, by their name in messages.
+    silent: std::sync::Mutex<HashMap<String, (Instant, Error)>>,
 }
 
 struct Token {
@@ -102,20 +103,22 @@ impl Session {
             .map(|exchange| self.server(exchange))
     }
 
-    /// Fails while the cloud isn't asked again.
-    fn paused(&self) -> Result<(), Error> {
+    /// Fails while a service isn't asked again, or Keystone, without which it isn't asked.
+    fn paused(&self, exchange: &Exchange) -> Result<(), Error> {
         let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*silent {
-            Some((since, error)) if since.elapsed() < PAUSE => Err(error.clone()),
-            _ => Ok(()),
+        let services = [exchange.server(), self.keystone.server()];
+        let mut silent = services.iter().filter_map(|service| silent.get(service));
+        match silent.find(|(since, _)| since.elapsed() < PAUSE) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(()),
         }
     }
 
-    /// Remembers that a server didn't answer.
+    /// Remembers that a service didn't answer.
     fn noted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        if let Err(error @ Error::Slow { .. }) = &result {
+        if let Err(error @ Error::Slow { server, .. }) = &result {
             let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-            *silent = Some((Instant::now(), error.clone()));
+            silent.insert(server.clone(), (Instant::now(), error.clone()));
         }
         result
     }
@@ -185,7 +188,7 @@ impl Server<'_> {
         body: Option<&Value>,
         what: &'static str,
     ) -> Result<Value, Error> {
-        self.session.paused()?;
+        self.session.paused(self.exchange)?;
         let sent = self.sent(method, path, body, what).await;
         self.session.noted(sent)
     }

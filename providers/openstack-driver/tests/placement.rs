@@ -6,10 +6,13 @@ mod server;
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::net::Ipv4Addr;
 
-use provider_hypervisor_pool::nova::{Change, Question};
-use provider_runtime::DriverError;
+use provider_hypervisor_pool::nova::{Change, Query, Question};
+use provider_openstack_driver::Nova;
+use provider_runtime::{Driver, DriverError};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use server::{HOST, call, observe, server};
 
@@ -23,6 +26,7 @@ fn answer(request: &str) -> (u16, Value) {
             201,
             json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
         ),
+        "GET /v2.1/os-services?binary=nova-compute" => (200, json!({ "services": [] })),
         "GET /placement/resource_providers" => (
             200,
             json!({ "resource_providers": [
@@ -212,5 +216,36 @@ async fn resource_provider_that_does_not_exist_yet_is_waited_for() -> Test {
              the log of its pod"
         )))
     );
+    Ok(())
+}
+
+/// Otherwise a Placement that is away would let no compute service be disabled.
+#[tokio::test]
+async fn silent_placement_keeps_nobody_from_nova() -> Test {
+    let (mut access, _) = server(answer).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let mut clouds: Value = serde_json::from_str(&access.clouds)?;
+    let url = format!("http://{HOST}:{}", listener.local_addr()?.port());
+    clouds["clouds"]["nova"]["placement_endpoint_override"] = json!(url);
+    access.clouds = clouds.to_string();
+    let query = |question| {
+        let access = access.clone();
+        json!(Query { access, question }).to_string()
+    };
+    let aggregate = "u".to_owned();
+    let members = query(Question::Members { aggregate });
+    let services = query(Question::Services);
+    let nova = Nova::default();
+    assert_eq!(nova.observe(&services).await?, json!({}));
+
+    tokio::time::pause();
+    let refusal = nova.observe(&members).await;
+    assert!(
+        matches!(&refusal, Err(DriverError::Unavailable(why)) if why.ends_with("did not answer within 10 s")),
+        "{refusal:?}"
+    );
+    tokio::time::resume();
+    assert_eq!(nova.observe(&services).await?, json!({}));
+    assert_eq!(nova.observe(&members).await, refusal);
     Ok(())
 }
