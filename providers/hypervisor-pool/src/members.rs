@@ -83,7 +83,8 @@ pub fn copies(
     }
     let waits = (!missing.is_empty()).then(|| {
         let message = format!(
-            "waits for Placement to have these hosts in the aggregate {}: {}; until then no request for its availability zone finds them",
+            "waits for Placement to have these hosts in the aggregate {}: {}; until then the scheduler finds them for no request with its \
+             availability zone",
             own.name,
             named(&missing, ", ")
         );

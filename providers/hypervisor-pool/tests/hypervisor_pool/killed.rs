@@ -226,6 +226,18 @@ fn killed_operator_drains_a_node() {
 }
 
 #[test]
+fn killed_operator_deletes_resource_providers_that_nova_leaves() {
+    let stage = recovers(|| {
+        let mut stage = Stage::joined();
+        stage.nova.change(|state| state.leaves_providers = true);
+        cordon(&mut stage.cluster, "node-b", true);
+        stage
+    });
+    assert_eq!(lease(&stage.cluster, "node-b"), None);
+    assert!(stage.nova.change(|state| state.left.is_empty()));
+}
+
+#[test]
 fn killed_operator_takes_a_node_back_into_service() {
     let stage = recovers(|| {
         let mut stage = Stage::joined();

@@ -59,8 +59,8 @@ fn membership_that_placement_lacks_is_copied() {
         [
             "False",
             "WaitingForPlacement",
-            "waits for Placement to have these hosts in the aggregate prod: node-b; until then no request for its availability zone \
-             finds them"
+            "waits for Placement to have these hosts in the aggregate prod: node-b; until then the scheduler finds them for no \
+             request with its availability zone"
         ]
         .map(str::to_owned)
     );
