@@ -127,8 +127,8 @@ struct Migrations {
 /// confirmation of its resize.
 async fn first_under_way(nova: Server<'_>, host: &str) -> Result<usize, Error> {
     let mut page = latest(nova, host, None).await?;
-    while let (0, Some(marker)) = (page.under_way, &page.next) {
-        page = latest(nova, host, Some(marker)).await?;
+    while let (0, Some(marker)) = (page.under_way, page.next.take()) {
+        page = latest(nova, host, Some(&marker)).await?;
     }
     Ok(page.under_way)
 }
