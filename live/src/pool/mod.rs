@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use c5c3_api::hypervisor::LeasePhase;
 use c5c3_plan::{Manifest, Plan};
 use jiff::Timestamp;
 use provider_composer::{ExternalRequest, Key, Lookup, ObservedState, ResourceKind, Source};
@@ -309,6 +310,9 @@ pub fn nodes(nodes: Vec<Manifest>) -> Result<Vec<PoolNode>, Error> {
 /// How far a node's lease has come, or why it has none.
 fn phase(node: &Node) -> &'static str {
     match (&node.lease, node.state) {
+        (Some(lease), State::Unready | State::Dead) if lease.phase == LeasePhase::Leased => {
+            "Leased, not Ready"
+        }
         (Some(lease), _) => lease.phase.name(),
         (None, State::Available) => "Free",
         (None, State::Unready | State::Dead) => "NotReady",
