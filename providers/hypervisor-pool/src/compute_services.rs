@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::{
     CLOUDS_AUTHORITY, CLOUDS_FILE, ComputeState, HypervisorShareSpec, LeasePhase,
 };
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{
     DesiredState, Failure, Live, Lookup, ObservedState, Progress, Reason, Subject,
 };
-use provider_openstack::{Awaited, digest};
+use provider_openstack::Awaited;
 
 use crate::aggregate;
+use crate::asked::{DRAWN, NEAREST, asked, draw};
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::leases::Leases;
@@ -27,10 +27,6 @@ use crate::nova::{
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
-/// How many hosts a Nova is asked about in one reconcile because they are nearest to being free.
-const NEAREST: usize = 4;
-/// How many of the others it is asked about, drawn anew each time.
-const DRAWN: usize = 4;
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
 
@@ -282,36 +278,6 @@ impl Api {
         desired.call(call);
         Ok(())
     }
-}
-
-/// The nodes that Nova is asked about: first those whose agents stop, then those without a domain. Some of the others are drawn, so that
-/// none waits for those that stay where they are.
-fn asked(leases: &Leases, reports: &Reports, now: Timestamp) -> BTreeSet<String> {
-    let ending = leases.nodes().iter().filter(|node| {
-        matches!(
-            nodes::phase(node),
-            LeasePhase::Draining | LeasePhase::Releasing
-        )
-    });
-    let mut ending: Vec<(bool, bool, &str)> = ending
-        .map(|node| {
-            let is_draining = nodes::phase(node) == LeasePhase::Draining;
-            let has_domain = !reports.evidence(node).has_no_domain;
-            (is_draining, has_domain, node.metadata.name.as_str())
-        })
-        .collect();
-    ending.sort_unstable();
-    let mut others = ending.split_off(NEAREST.min(ending.len()));
-    others.sort_by_cached_key(|(_, _, name)| draw(name, now));
-    let asked = ending.into_iter().chain(others.into_iter().take(DRAWN));
-    asked.map(|(_, _, name)| name.to_owned()).collect()
-}
-
-/// Returns a node's place among others, of which the first are drawn: another one each time. In any fixed order, a pace could skip the same
-/// nodes again and again.
-fn draw(node: &str, now: Timestamp) -> String {
-    let round = (now.as_second() / i64::from(VALID)).to_string();
-    digest([node, &round])
 }
 
 /// Sets a condition, which Ready waits for unless the share is being deleted. Servers run while Nova or Placement doesn't answer.
