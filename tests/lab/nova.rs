@@ -159,14 +159,16 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             .collect();
         return (200, json!({ "servers": servers }));
     }
-    if line == "GET /v2.1/os-hypervisors/detail?limit=100" {
-        let hypervisors = state.services.keys();
-        let hypervisors =
-            hypervisors.map(|host| json!({ "id": host, "service": { "host": host } }));
-        return (
-            200,
-            json!({ "hypervisors": hypervisors.collect::<Vec<_>>() }),
-        );
+    if let Some(part) =
+        line.strip_prefix("GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=")
+    {
+        let hosts = state.services.keys().filter(|host| host.contains(part));
+        let hypervisors = hosts.map(|host| json!({ "id": host, "service": { "host": host } }));
+        let hypervisors: Vec<Value> = hypervisors.collect();
+        return match hypervisors.is_empty() {
+            true => (404, json!({})),
+            false => (200, json!({ "hypervisors": hypervisors })),
+        };
     }
     if let Some(host) = line.strip_prefix("GET /v2.1/os-hypervisors/") {
         let status = if state.services.contains_key(host) {

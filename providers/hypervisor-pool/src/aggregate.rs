@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::HypervisorShareSpec;
 use provider_composer::{Progress, Reason, Subject};
 
+use crate::asked::AT_ONCE;
 use crate::members::{self, Inventory};
 use crate::named;
 use crate::nova::{Aggregate, Change};
@@ -15,8 +16,6 @@ use crate::zone::{self, OccupantsOf};
 const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
-/// How many hosts are added or removed in one reconcile.
-const AT_ONCE: usize = 32;
 
 /// What a share wants of its aggregate.
 struct Wanted<'a> {
@@ -120,14 +119,13 @@ fn update(
     }
     let others = hosts.difference(&own.hosts).collect();
     let (registered, starting) = members::registered(others, inventory);
-    let added = registered.into_iter().take(AT_ONCE).collect();
-    let (added, waits) = zone::joining(added, wanted.name, wanted.zone, occupants);
+    let (added, waits) = zone::joining(registered, wanted.name, wanted.zone, occupants);
     changes.extend(added.into_iter().map(|host| Change::AddHost {
         id,
         host: host.clone(),
     }));
     let (copies, missing) = members::copies(own, hosts, inventory);
-    changes.extend(copies.into_iter().take(AT_ONCE));
+    changes.extend(copies);
     changes.extend(removed(own, hosts));
     (changes, waits.or(missing).or(starting))
 }

@@ -11,6 +11,8 @@ use crate::leases::Leases;
 use crate::nodes;
 use crate::nova::VALID;
 
+/// How many hosts of an aggregate are asked about, added or removed in one reconcile.
+pub const AT_ONCE: usize = 32;
 /// How many hosts a Nova is asked about in one reconcile because they are nearest to being free.
 pub const NEAREST: usize = 4;
 /// How many of the others it is asked about, drawn anew each time.
@@ -37,6 +39,18 @@ pub fn asked(leases: &Leases, reports: &Reports, now: Timestamp) -> BTreeSet<Str
     others.sort_by_cached_key(|(_, _, name)| draw(name, now));
     let asked = ending.into_iter().chain(others.into_iter().take(DRAWN));
     asked.map(|(_, _, name)| name.to_owned()).collect()
+}
+
+/// Returns as many hosts as are asked about at once. Where there are more, they are drawn, so that none waits for those that never get
+/// a hypervisor.
+pub fn drawn<'h>(hosts: impl IntoIterator<Item = &'h String>, now: Timestamp) -> Vec<&'h String> {
+    let mut hosts: Vec<&String> = hosts.into_iter().collect();
+    if hosts.len() > AT_ONCE {
+        hosts.sort_by_cached_key(|host| draw(host, now));
+        hosts.truncate(AT_ONCE);
+        hosts.sort_unstable();
+    }
+    hosts
 }
 
 /// Returns a node's place among others, of which the first are drawn: another one each time. In any fixed order, a pace could skip the same

@@ -197,12 +197,14 @@ impl Api {
             .copied()
             .filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.chain(lost.into_keys()).cloned().collect();
-        let hypervisors = || {
+        let hypervisor = |host: &str| {
+            let host = host.to_owned();
             self.access
-                .read::<BTreeMap<String, String>>(Question::Hypervisors, observed)
+                .read::<Option<String>>(Question::Hypervisor { host }, observed)
         };
         let inventory = Inventory {
-            hypervisors: &hypervisors,
+            hypervisor: &hypervisor,
+            now: observed.now(),
             members: match own.filter(|_| !share.is_deleted()) {
                 Some(own) => self.members(&own.uuid, observed, desired),
                 None => Lookup::Missing,

@@ -5,40 +5,66 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use provider_composer::{Lookup, Progress, Reason};
 
+use crate::asked::drawn;
 use crate::named;
-use crate::nova::{Aggregate, Change};
+use crate::nova::{Aggregate, Change, hosts_of};
 
-/// How messages begin when something can't be read.
-const NOVA: &str = "Nova can't be asked for its hypervisors";
+/// How a message begins when Placement can't be read.
 const PLACEMENT: &str = "Placement can't be asked which hosts are in the aggregate";
 
 /// What Nova and Placement have of hosts.
 pub struct Inventory<'a> {
-    /// Returns the hypervisors, by host: their IDs, and those of their resource providers.
-    pub hypervisors: &'a dyn Fn() -> Lookup<BTreeMap<String, String>>,
+    /// Returns the ID of a host's hypervisor, which is that of its resource provider; none if the host has none.
+    pub hypervisor: &'a dyn Fn(&str) -> Lookup<Option<String>>,
+    /// When that is asked.
+    pub now: Timestamp,
     /// The resource providers in the share's aggregate, by ID: their names. None if it isn't known where Placement is.
     pub members: Lookup<Option<BTreeMap<String, String>>>,
 }
 
-/// Returns those of some hosts that have a hypervisor, and what the others wait for.
+/// What is known of the hypervisors of some hosts.
+#[derive(Default)]
+struct Hypervisors<'h> {
+    /// Their IDs, by host.
+    ids: BTreeMap<&'h String, String>,
+    /// The hosts without one.
+    missing: Vec<&'h String>,
+    /// Why some answer is missing.
+    unknown: Option<Progress>,
+}
+
+impl<'h> Hypervisors<'h> {
+    /// Asks about some of the hosts, all at once.
+    fn of(hosts: impl IntoIterator<Item = &'h String>, inventory: &Inventory<'_>) -> Self {
+        let mut hypervisors = Self::default();
+        for host in drawn(hosts, inventory.now) {
+            let message = format!("Nova can't be asked for the hypervisor of {host}");
+            match known((inventory.hypervisor)(host), &message) {
+                Ok(Some(id)) => drop(hypervisors.ids.insert(host, id)),
+                Ok(None) => hypervisors.missing.push(host),
+                Err(why) => drop(hypervisors.unknown.get_or_insert(why)),
+            }
+        }
+        hypervisors
+    }
+
+    /// Returns what is waited for, if anything.
+    fn waits(self) -> Option<Progress> {
+        unregistered(&self.missing).or(self.unknown)
+    }
+}
+
+/// Returns some of these hosts that have a hypervisor, and what others wait for.
 pub fn registered<'h>(
     hosts: BTreeSet<&'h String>,
     inventory: &Inventory<'_>,
 ) -> (BTreeSet<&'h String>, Option<Progress>) {
-    if hosts.is_empty() {
-        return (hosts, None);
-    }
-    let hypervisors = match known((inventory.hypervisors)(), NOVA) {
-        Ok(hypervisors) => hypervisors,
-        Err(why) => return (BTreeSet::new(), Some(why)),
-    };
-    let is_registered = |host: &&String| hypervisors.contains_key(host.as_str());
-    let (registered, others): (BTreeSet<_>, BTreeSet<_>) =
-        hosts.into_iter().partition(is_registered);
-    let waits = unregistered(&Vec::from_iter(others));
-    (registered, waits)
+    let hypervisors = Hypervisors::of(hosts, inventory);
+    let registered = hypervisors.ids.keys().copied().collect();
+    (registered, hypervisors.waits())
 }
 
 /// Returns what copies to Placement which of these hosts are in the aggregate, where Nova has not, and what is waited for.
@@ -55,58 +81,40 @@ pub fn copies(
         Lookup::Found(None) => return (Vec::new(), None),
         other => return (Vec::new(), known(other.clone(), PLACEMENT).err()),
     };
-    let names: BTreeSet<&str> = members.values().map(String::as_str).collect();
+    let copied: BTreeSet<&str> = members.values().flat_map(|name| hosts_of(name)).collect();
     let others = own.hosts.intersection(hosts);
-    let mut others = others.filter(|host| !has(&names, host)).peekable();
-    if others.peek().is_none() {
-        return (Vec::new(), None);
-    }
-    let hypervisors = match known((inventory.hypervisors)(), NOVA) {
-        Ok(hypervisors) => hypervisors,
-        Err(why) => return (Vec::new(), Some(why)),
-    };
-    let (mut changes, mut missing, mut starting) = (Vec::new(), Vec::new(), Vec::new());
-    for host in others {
-        match hypervisors.get(host) {
-            // libvirt has another name for the host.
-            Some(id) if members.contains_key(id) => {}
-            Some(id) => {
-                missing.push(host);
-                changes.push(Change::JoinProvider {
-                    aggregate: own.uuid.clone(),
-                    provider: id.clone(),
-                    host: host.clone(),
-                });
-            }
-            None => starting.push(host),
-        }
-    }
-    let waits = (!missing.is_empty()).then(|| {
+    let others = others.filter(|host| !copied.contains(host.as_str()));
+    let hypervisors = Hypervisors::of(others, inventory);
+    // libvirt may have another name for a host.
+    let missing = hypervisors.ids.iter();
+    let missing = missing.filter(|(_, id)| !members.contains_key(id.as_str()));
+    let (names, changes): (Vec<&String>, Vec<Change>) = missing
+        .map(|(host, id)| {
+            let host = *host;
+            let change = Change::JoinProvider {
+                aggregate: own.uuid.clone(),
+                provider: id.clone(),
+                host: host.clone(),
+            };
+            (host, change)
+        })
+        .unzip();
+    let waits = (!names.is_empty()).then(|| {
         let message = format!(
-            "waits for Placement to have these hosts in the aggregate {}: {}; until then the scheduler finds them for no request with its \
-             availability zone",
+            "waits for Placement to have these hosts in the aggregate {}: {}. Until then the scheduler doesn't choose them for requests that \
+             name its availability zone; where that lasts, see nova-compute's log on these nodes",
             own.name,
-            named(&missing, ", ")
+            named(&names, ", ")
         );
         Progress::waiting(Reason::WaitingFor("Placement"), message)
     });
-    (changes, waits.or_else(|| unregistered(&starting)))
-}
-
-/// Whether one of some resource providers is that of a host by its name: the host's own, or that with a domain.
-fn has(names: &BTreeSet<&str>, host: &str) -> bool {
-    let with_domain = format!("{host}.");
-    let mut next = names.range::<&str, _>(with_domain.as_str()..);
-    names.contains(host)
-        || next
-            .next()
-            .is_some_and(|name| name.starts_with(&with_domain))
+    (changes, waits.or_else(|| hypervisors.waits()))
 }
 
 fn unregistered(hosts: &[&String]) -> Option<Progress> {
     let message = format!(
         "waits for nova-compute to create hypervisors of {}, without which Placement doesn't have them in the aggregate: where that lasts, \
-         check its pods on these nodes, and `openstack hypervisor list`",
+         check its pods on these nodes, and that a name in `openstack hypervisor list` contains each node's",
         named(hosts, ", ")
     );
     (!hosts.is_empty()).then(|| Progress::waiting(Reason::NotRegistered, message))
@@ -116,7 +124,7 @@ fn unregistered(hosts: &[&String]) -> Option<Progress> {
 ///
 /// # Errors
 /// Nothing was, which a message begins with.
-fn known<T>(found: Lookup<T>, message: &str) -> Result<T, Progress> {
+pub fn known<T>(found: Lookup<T>, message: &str) -> Result<T, Progress> {
     let why = match found {
         Lookup::Found(found) => return Ok(found),
         Lookup::Unknown(why) => why,

@@ -45,9 +45,12 @@ pub enum Question {
     Services,
     /// Its aggregates: a list of [`Aggregate`].
     Aggregates,
-    /// Its hypervisors, by host: the ID of each, and of its resource provider in Placement. nova-compute creates them after its compute
-    /// service.
-    Hypervisors,
+    /// The ID of a host's hypervisor, and of its resource provider in Placement. nova-compute creates them after its compute service:
+    /// null before. Null too if the name that libvirt has for the host doesn't contain the host's.
+    Hypervisor {
+        /// The host.
+        host: String,
+    },
     /// The resource providers in an aggregate in Placement: by ID, the name that libvirt has for the host. Null if the clouds.yaml
     /// doesn't say where Placement is.
     Members {
@@ -224,6 +227,14 @@ impl Access {
             Lookup::Unknown(why) => Lookup::Unknown(why),
         }
     }
+}
+
+/// Returns the hosts of which a hypervisor or resource provider may be, by the name that libvirt has for its host: the host's own, or
+/// that with a domain. The longest is the first.
+pub fn hosts_of(name: &str) -> impl Iterator<Item = &str> {
+    let without_domain = name.rmatch_indices('.');
+    let without_domain = without_domain.filter_map(move |(dot, _)| name.get(..dot));
+    std::iter::once(name).chain(without_domain)
 }
 
 /// A query or call as the driver gets it.

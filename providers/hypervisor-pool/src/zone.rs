@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use provider_composer::{Lookup, Progress, Reason};
 
+use crate::members::known;
 use crate::named;
 use crate::nova::{Aggregate, Occupants};
 
@@ -75,17 +76,11 @@ impl<'a> Answers<'a> {
     fn of(hosts: impl IntoIterator<Item = &'a String>, occupants: OccupantsOf<'_>) -> Self {
         let mut answers = Self::default();
         for host in hosts {
-            match occupants(host) {
-                Lookup::Found(found) if found.count() == 0 => drop(answers.empty.insert(host)),
-                Lookup::Found(found) => answers.occupied.push((host, found.count())),
-                other => {
-                    let why = match other {
-                        Lookup::Unknown(why) => why,
-                        _ => "it has no answer".to_owned(),
-                    };
-                    let message = format!("Nova can't be asked what is on {host}: {why}");
-                    answers.unknown.get_or_insert(Progress::Unknown { message });
-                }
+            let message = format!("Nova can't be asked what is on {host}");
+            match known(occupants(host), &message) {
+                Ok(found) if found.count() == 0 => drop(answers.empty.insert(host)),
+                Ok(found) => answers.occupied.push((host, found.count())),
+                Err(why) => drop(answers.unknown.get_or_insert(why)),
             }
         }
         answers

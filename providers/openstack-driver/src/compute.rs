@@ -16,8 +16,6 @@ use crate::session::{Server, Session};
 
 /// How many migrations of a host are read at once.
 const LATEST: u32 = 500;
-/// How many hypervisors are read at once: the description of a CPU has 3 KB.
-const HYPERVISORS: u32 = 100;
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
     "cancelled",
@@ -295,22 +293,22 @@ async fn delete_chassis(session: &Session, host: &str) -> Result<(), Error> {
     }
 }
 
-/// The IDs of all hypervisors, by host. libvirt may have another name for a host, which only details tell.
+/// The ID of a host's hypervisor, if it has one. Nova finds hypervisors by a part of the name that libvirt has for a host; the list of all
+/// is long, and ends early where Nova leaves out one without a compute service (nova/api/openstack/compute/hypervisors.py).
 ///
 /// # Errors
-/// The database of a cell doesn't answer: its hypervisors would be missing.
-pub(crate) async fn hypervisors(session: &Session) -> Result<BTreeMap<String, String>, Error> {
-    let nova = nova(session)?;
-    let first = format!("/os-hypervisors/detail?limit={HYPERVISORS}");
-    let (mut all, mut next) = (BTreeMap::new(), Some(first.clone()));
-    while let Some(path) = next {
-        let (found, has_more) = page::<Hypervisor>(nova, &path, "hypervisors").await?;
-        let last = found.last().filter(|_| has_more);
-        next = last.map(|last| format!("{first}&marker={}", encoded(&last.id)));
-        let found = found.into_iter();
-        all.extend(found.map(|found| (found.service.host, found.id)));
-    }
-    Ok(all)
+/// The database of a cell doesn't answer: the hypervisor may be in this cell.
+pub(crate) async fn hypervisor(session: &Session, host: &str) -> Result<Option<String>, Error> {
+    let pattern = encoded(host);
+    let path = format!("/os-hypervisors/detail?hypervisor_hostname_pattern={pattern}");
+    let found: Vec<Hypervisor> = match list(nova(session)?, &path, "hypervisors").await {
+        // Nova has none with such a name.
+        Err(Error::Failed { status: 404, .. }) => return Ok(None),
+        found => found?,
+    };
+    let mut found = found.into_iter();
+    let found = found.find(|found| found.service.host == host);
+    Ok(found.map(|found| found.id))
 }
 
 /// Whether Nova has the hypervisor of a resource provider, whose ID is the same. One whose compute service is deleted isn't there.

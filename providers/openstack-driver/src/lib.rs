@@ -114,7 +114,9 @@ impl Nova {
         match query.question {
             nova::Question::Services => response(compute::services(&session).await?),
             nova::Question::Aggregates => response(compute::aggregates(&session).await?),
-            nova::Question::Hypervisors => response(compute::hypervisors(&session).await?),
+            nova::Question::Hypervisor { host } => {
+                response(compute::hypervisor(&session, &host).await?)
+            }
             nova::Question::Members { aggregate } => {
                 response(placement::members(&session, &aggregate).await?)
             }

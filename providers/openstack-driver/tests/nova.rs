@@ -73,17 +73,20 @@ fn answer(request: &str) -> (u16, Value) {
             200,
             json!({ "services": [{ "id": "4", "host": "node-d", "status": "enabled", "state": "up" }] }),
         ),
-        "GET /v2.1/os-hypervisors/detail?limit=100" => (
+        // Nova finds what contains the pattern.
+        "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => (
             200,
-            json!({
-                "hypervisors": [{ "id": "h1", "hypervisor_hostname": "metal-17", "service": { "id": "1", "host": "node-a" } }],
-                "hypervisors_links": [{ "rel": "next", "href": "http://nova/more" }],
-            }),
+            json!({ "hypervisors": [
+                { "id": "h3", "hypervisor_hostname": "node-a3.example.com", "service": { "id": "3", "host": "node-a3" } },
+                { "id": "h1", "hypervisor_hostname": "node-a.example.com", "service": { "id": "1", "host": "node-a" } },
+            ] }),
         ),
-        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h1" => (
-            200,
-            json!({ "hypervisors": [{ "id": "h2", "service": { "id": "2", "host": "node-b" } }] }),
-        ),
+        // It leaves out a hypervisor without a compute service.
+        "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-b" => {
+            (200, json!({ "hypervisors": [] }))
+        }
+        // The database of a cell is down.
+        "GET /down/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => (500, json!({})),
         // The database of node-c's cell is down.
         "GET /down/os-services?binary=nova-compute" => (
             200,
@@ -145,13 +148,37 @@ async fn compute_services_and_what_is_on_a_host_are_read() -> Test {
     Ok(())
 }
 
-/// libvirt may have another name for a host than Kubernetes.
+/// Nova knows none with the name of node-c.
 #[tokio::test]
-async fn hypervisors_are_read_by_the_host_of_their_compute_service() -> Test {
-    let (access, _) = server(answer).await?;
+async fn hypervisor_is_found_by_the_host_of_its_compute_service() -> Test {
+    let (access, log) = server(answer).await?;
+    for (host, id) in [
+        ("node-a", json!("h1")),
+        ("node-b", Value::Null),
+        ("node-c.example.com", Value::Null),
+    ] {
+        let host = host.to_owned();
+        assert_eq!(observe(&access, Question::Hypervisor { host }).await?, id);
+    }
+    let asked = ["node-a", "node-b", "node-c%2Eexample%2Ecom"].map(|pattern| {
+        format!(
+            "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern={pattern} compute 2.69"
+        )
+    });
+    assert_eq!(*log.lock().unwrap(), asked);
+    Ok(())
+}
+
+#[tokio::test]
+async fn hypervisor_of_a_cell_that_does_not_answer_is_not_missing() -> Test {
+    let (mut access, _) = server(answer).await?;
+    access.clouds = access.clouds.replace("/v2.1", "/down");
+    let host = "node-a".to_owned();
     assert_eq!(
-        observe(&access, Question::Hypervisors).await?,
-        json!({ "node-a": "h1", "node-b": "h2" })
+        observe(&access, Question::Hypervisor { host }).await,
+        Err(DriverError::Unavailable(format!(
+            "Nova at {HOST} answered 500 to hypervisors"
+        )))
     );
     Ok(())
 }

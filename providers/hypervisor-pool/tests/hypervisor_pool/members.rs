@@ -1,6 +1,8 @@
 //! Hosts of a share's aggregate in Placement.
 
+use jiff::SignedDuration;
 use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::nova::Service;
 use serde_json::json;
 
 use crate::fixture::*;
@@ -38,7 +40,7 @@ fn host_is_added_once_nova_has_its_hypervisor() {
             "False",
             "NotRegistered",
             "waits for nova-compute to create hypervisors of node-b, without which Placement doesn't have them in the aggregate: where \
-             that lasts, check its pods on these nodes, and `openstack hypervisor list`"
+             that lasts, check its pods on these nodes, and that a name in `openstack hypervisor list` contains each node's"
         ]
         .map(str::to_owned)
     );
@@ -59,8 +61,8 @@ fn membership_that_placement_lacks_is_copied() {
         [
             "False",
             "WaitingForPlacement",
-            "waits for Placement to have these hosts in the aggregate prod: node-b; until then the scheduler finds them for no \
-             request with its availability zone"
+            "waits for Placement to have these hosts in the aggregate prod: node-b. Until then the scheduler doesn't choose \
+             them for requests that name its availability zone; where that lasts, see nova-compute's log on these nodes"
         ]
         .map(str::to_owned)
     );
@@ -92,21 +94,58 @@ fn resource_provider_may_have_another_name_than_its_host() {
         state.named.insert("node-a".to_owned(), name);
     });
     assert_eq!(ready(&cluster)[0], "True");
-    nova.change(|state| state.listed = 0);
+    nova.change(|state| state.sought.clear());
     later(&mut cluster);
-    assert_eq!(
-        nova.change(|state| state.listed),
-        0,
-        "hypervisors aren't listed for what their names tell"
+    assert!(
+        nova.change(|state| state.sought.is_empty()),
+        "hypervisors aren't asked for what their names tell"
     );
-    nova.change(|state| {
-        let name = "metal-17".to_owned();
-        state.named.insert("node-b".to_owned(), name);
-    });
     let calls = nova.change(|state| state.calls);
-    later(&mut cluster);
-    assert_eq!(ready(&cluster)[0], "True");
+    let mut rename = |name: &str| {
+        let name = name.to_owned();
+        nova.change(|state| state.named.insert("node-b".to_owned(), name));
+        later(&mut cluster);
+        ready(&cluster)
+    };
+    assert_eq!(rename("rack-1-node-b")[0], "True");
+    let [status, reason, message] = rename("metal-17");
+    assert_eq!(
+        [status.as_str(), reason.as_str()],
+        ["False", "NotRegistered"]
+    );
+    assert!(
+        message.ends_with("that a name in `openstack hypervisor list` contains each node's"),
+        "{message}"
+    );
     assert_eq!(nova.change(|state| state.calls), calls);
+}
+
+#[test]
+fn host_does_not_wait_for_many_others_that_never_get_a_hypervisor() {
+    let (mut cluster, nova) = joining(|_| {});
+    for number in 10..50 {
+        let node = format!("node-{number}");
+        put_node(&mut cluster, &node, "10.0.1.1");
+        let service = Service {
+            id: format!("id-{node}"),
+            is_up: true,
+            disabled: None,
+        };
+        nova.change(|state| {
+            state.services.insert(node.clone(), service);
+            state.starting.insert(node);
+        });
+    }
+    nova.change(|state| state.starting.remove("node-49"));
+    for _ in 0..3 {
+        later(&mut cluster);
+    }
+    assert_eq!(hosts(&nova), ["node-49", "node-a", "node-b"]);
+    assert_eq!(ready(&cluster)[1], "NotRegistered");
+    nova.change(|state| state.sought.clear());
+    cluster.wait(SignedDuration::from_secs(15));
+    reconcile(&mut cluster, "prod");
+    assert_eq!(nova.change(|state| state.sought.len()), 32);
 }
 
 /// Its servers run.
@@ -130,7 +169,10 @@ fn share_does_not_fail_while_placement_does_not_answer() {
 
 /// What Nova doesn't say, while Placement answers.
 #[rstest::rstest]
-#[case::hypervisors(true, "Nova can't be asked for its hypervisors: nova doesn't answer")]
+#[case::hypervisors(
+    true,
+    "Nova can't be asked for the hypervisor of node-b: nova doesn't answer"
+)]
 #[case::occupants(false, "Nova can't be asked what is on node-b: nova doesn't answer")]
 fn share_does_not_fail_while_nova_does_not_answer(#[case] hides: bool, #[case] message: &str) {
     let (mut cluster, nova) = joining(|_| {});

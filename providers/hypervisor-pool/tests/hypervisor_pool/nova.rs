@@ -41,8 +41,8 @@ pub struct State {
     pub asked: BTreeSet<String>,
     /// Whether it doesn't say which hypervisors it has.
     pub hides_hypervisors: bool,
-    /// How often its hypervisors were listed.
-    pub listed: usize,
+    /// The hosts whose hypervisors it was asked for.
+    pub sought: BTreeSet<String>,
     pub calls: usize,
 }
 
@@ -140,13 +140,11 @@ impl State {
         Ok(())
     }
 
-    /// The hypervisors, by host.
-    fn hypervisors(&self) -> BTreeMap<&String, String> {
-        let hosts = self.services.keys();
-        let hosts = hosts.filter(|host| !self.starting.contains(*host));
-        hosts
-            .map(|host| (host, format!("provider-{host}")))
-            .collect()
+    /// The ID of a host's hypervisor, which is found by the name that libvirt has for the host.
+    fn hypervisor(&self, host: &str) -> Option<String> {
+        let has = self.services.contains_key(host) && !self.starting.contains(host);
+        let name = self.named.get(host).map_or(host, String::as_str);
+        (has && name.contains(host)).then(|| format!("provider-{host}"))
     }
 
     /// The resource providers in an aggregate, by ID.
@@ -248,12 +246,13 @@ impl System for Nova {
             Some(match query.question {
                 Question::Services => json!(state.services),
                 Question::Aggregates => json!(state.aggregates),
-                Question::Hypervisors => {
-                    state.listed += 1;
+                Question::Hypervisor { host } => {
                     if state.hides_hypervisors {
                         return None;
                     }
-                    json!(state.hypervisors())
+                    let id = state.hypervisor(&host);
+                    state.sought.insert(host);
+                    json!(id)
                 }
                 Question::Members { aggregate } => match state.placement {
                     Placement::Answering => json!(state.members(&aggregate)),
