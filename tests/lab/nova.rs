@@ -203,7 +203,7 @@ impl NovaState {
     /// the host, and is in the same aggregates as the host.
     fn providers(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let member_of = path.strip_prefix("?member_of=");
-        if method == "GET" && (path.is_empty() || member_of.is_some()) {
+        if method == "GET" && (path == "?required=COMPUTE_NODE" || member_of.is_some()) {
             let aggregate = member_of.map(|id| self.aggregates.get(&number(id)));
             let providers = self.services.keys().filter(|host| {
                 let is_member = |it: &Aggregate| it.hosts.contains(*host);

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use provider_composer::{Lookup, Progress, Reason};
 
+use crate::members::known;
 use crate::named;
-use crate::nova::Change;
+use crate::nova::{Change, Leftover};
 
 /// The condition that says what isn't checked or deleted in Placement. It is only there while something is to be said.
 pub const CONDITION: &str = "ResourceProvidersChecked";
 
 /// What Placement has of nodes without a compute service.
 pub struct Leftovers {
-    /// By node, what deletes that; nothing while it isn't known.
+    /// By node, what deletes that; nothing while it isn't known, or Placement would refuse it.
     changes: BTreeMap<String, Vec<Change>>,
     /// What is waited for, if anything.
     pub progress: Option<Progress>,
@@ -21,31 +22,29 @@ pub struct Leftovers {
 
 impl Leftovers {
     /// Reads an answer about these nodes.
-    pub fn of(nodes: &BTreeSet<String>, found: Lookup<Option<BTreeMap<String, String>>>) -> Self {
+    pub fn of(nodes: &BTreeSet<String>, found: Lookup<Option<BTreeMap<String, Leftover>>>) -> Self {
         let mut changes: BTreeMap<String, Vec<Change>> = BTreeMap::new();
-        let progress = match found {
-            Lookup::Found(Some(found)) => {
-                let names = found.iter().map(|(id, host)| format!("{host} ({id})"));
+        let message = format!(
+            "Placement can't be asked for resource providers of {}, so that these nodes aren't freed",
+            named(&Vec::from_iter(nodes), ", ")
+        );
+        let progress = match known(found, &message) {
+            Ok(Some(found)) => {
+                let names = found.iter();
+                let names = names.map(|(id, left)| format!("{} ({id})", left.host));
                 let progress = kept(&names.collect::<Vec<_>>());
-                for (id, host) in found {
+                for (id, Leftover { host, is_allocated }) in found {
                     let of_host = changes.entry(host.clone()).or_default();
-                    of_host.push(Change::DeleteProvider { id, host });
+                    if !is_allocated {
+                        of_host.push(Change::DeleteProvider { id, host });
+                    }
                 }
                 progress
             }
-            Lookup::Found(None) => Some(unchecked()),
-            Lookup::Missing | Lookup::Unknown(_) => {
-                let nodes = nodes.iter();
-                changes.extend(nodes.clone().map(|node| (node.clone(), Vec::new())));
-                let why = match found {
-                    Lookup::Unknown(why) => why,
-                    _ => "it has no answer".to_owned(),
-                };
-                let message = format!(
-                    "Placement can't be asked for resource providers of {}, so that these nodes aren't freed: {why}",
-                    named(&nodes.collect::<Vec<_>>(), ", ")
-                );
-                Some(Progress::Unknown { message })
+            Ok(None) => Some(unchecked()),
+            Err(why) => {
+                changes.extend(nodes.iter().map(|node| (node.clone(), Vec::new())));
+                Some(why)
             }
         };
         Self { changes, progress }
@@ -59,17 +58,16 @@ impl Leftovers {
 
 /// Returns that nothing is checked in Placement, and so nothing waits for it.
 pub fn unchecked() -> Progress {
-    let message = "the clouds.yaml that nova-operator writes doesn't say where Placement is, so that nobody checks whether resource \
-                   providers of nodes are in the share's aggregate, and whether those of freed nodes are deleted: run the same version of all \
-                   operators, with a Placement in the namespace of the Nova";
+    let message = "resource providers of this share's nodes aren't checked, because the clouds.yaml that nova-operator writes has no \
+                   address of Placement: run the same version of all operators, with a Placement in the namespace of the Nova";
     Progress::waiting(Reason::WaitingFor("Placement"), message)
 }
 
 fn kept(names: &[String]) -> Option<Progress> {
     let message = format!(
         "waits for the deletion of resource providers in Placement, without which these nodes aren't freed: {}. Where one stays, see \
-         `openstack resource provider show --allocations ID`, and remove what is of servers elsewhere or of none by `openstack resource \
-         provider allocation unset --provider ID SERVER`",
+         `openstack resource provider show --allocations ID`, and remove allocations of servers that run on other hosts or don't exist any \
+         more by `openstack resource provider allocation unset --provider ID SERVER`",
         named(names, ", ")
     );
     (!names.is_empty()).then(|| Progress::waiting(Reason::WaitingFor("Placement"), message))

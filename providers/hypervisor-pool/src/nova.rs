@@ -62,8 +62,8 @@ pub enum Question {
         /// The host.
         host: String,
     },
-    /// The resource providers in Placement that are left of hosts without a compute service: by ID, the host. Null if the clouds.yaml
-    /// doesn't say where Placement is.
+    /// The resource providers in Placement that are left of hosts without a compute service: each [`Leftover`] by its ID. Null if the
+    /// clouds.yaml doesn't say where Placement is.
     Leftovers {
         /// The hosts.
         hosts: BTreeSet<String>,
@@ -95,6 +95,15 @@ impl Occupants {
     pub(crate) fn count(&self) -> u32 {
         self.servers.saturating_add(self.migrations)
     }
+}
+
+/// A resource provider in Placement that is left of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leftover {
+    /// The host.
+    pub host: String,
+    /// Whether something is allocated of it or of one below it, so that Placement wouldn't delete it.
+    pub is_allocated: bool,
 }
 
 /// A group of hosts.

@@ -12,7 +12,7 @@ use crate::exchange::{Endpoint, KEYSTONE, PLACEMENT};
 /// The version of Nova's API: compute services by UUID, a limit of migrations, and services of cells that don't answer
 /// (<https://docs.openstack.org/nova/latest/reference/api-microversion-history.html>).
 const COMPUTE: &str = "compute 2.69";
-/// The version of Placement's API: trees of resource providers, and their aggregates with a generation
+/// The version of Placement's API: resource providers by their traits, trees of them, and their aggregates with a generation
 /// (<https://docs.openstack.org/placement/latest/placement-api-microversion-history.html>).
 const INVENTORY: &str = "placement 1.19";
 

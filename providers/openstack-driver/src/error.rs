@@ -62,9 +62,9 @@ pub(crate) enum Error {
     )]
     Occupied { server: String, host: String },
     #[error(
-        "{server} keeps the resource provider {id} of {host}, which Nova has no more, because something is allocated there: see \
-         `openstack resource provider show --allocations {id}`, and remove what is of servers elsewhere or of none by `openstack \
-         resource provider allocation unset --provider {id} SERVER`"
+        "{server} keeps the resource provider {id} of {host}, which doesn't exist in Nova any more, because something is allocated there: \
+         see `openstack resource provider show --allocations {id}`, and remove allocations of servers that run on other hosts or don't exist \
+         any more by `openstack resource provider allocation unset --provider {id} SERVER`"
     )]
     Allocated {
         server: String,

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyper::Method;
+use provider_hypervisor_pool::nova::{Leftover, hosts_of};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::compute::{has_hypervisor, list};
 use crate::encoded;
@@ -19,6 +20,12 @@ struct Provider {
     uuid: String,
     name: String,
     parent_provider_uuid: Option<String>,
+}
+
+/// What is allocated of a resource provider.
+#[derive(Deserialize)]
+struct Allocations {
+    allocations: Map<String, Value>,
 }
 
 /// The aggregates that a resource provider is in.
@@ -78,37 +85,69 @@ pub(crate) async fn join(
     sent.await.map(drop)
 }
 
-/// The resource providers that are left of hosts whose compute service doesn't exist any more: by ID, the host. None if it isn't known
-/// where Placement is. All providers are read at once, since they are found by a whole name alone.
+/// The resource providers that are left of hosts whose compute service doesn't exist any more, by ID. None if it isn't known where
+/// Placement is. All providers of compute nodes are read at once, since they are found by a whole name alone. Others may have a similar
+/// name, as those of shared storage; since Ussuri Nova gives compute nodes a trait
+/// (<https://docs.openstack.org/releasenotes/nova/ussuri.html>).
 pub(crate) async fn leftovers(
     session: &Session,
     hosts: &BTreeSet<String>,
-) -> Result<Option<BTreeMap<String, String>>, Error> {
+) -> Result<Option<BTreeMap<String, Leftover>>, Error> {
     let Some(placement) = session.placement() else {
         return Ok(None);
     };
-    let all: Vec<Provider> = list(placement, "/resource_providers", PROVIDERS).await?;
+    let path = "/resource_providers?required=COMPUTE_NODE";
+    let all: Vec<Provider> = list(placement, path, PROVIDERS).await?;
     let roots = all
         .into_iter()
         .filter(|provider| provider.parent_provider_uuid.is_none());
     let mut left = BTreeMap::new();
     for provider in roots {
-        let Some(host) = hosts.iter().find(|host| is_of(&provider.name, host)) else {
+        let Some(host) = hosts_of(&provider.name).find(|host| hosts.contains(*host)) else {
             continue;
         };
         // Another host may have this name with a domain.
         if !has_hypervisor(session, &provider.uuid).await? {
-            left.insert(provider.uuid, host.clone());
+            let leftover = Leftover {
+                host: host.to_owned(),
+                is_allocated: is_allocated(placement, &provider.uuid).await?,
+            };
+            left.insert(provider.uuid, leftover);
         }
     }
     Ok(Some(left))
 }
 
+/// Whether something is allocated of a resource provider, or of one in its tree.
+async fn is_allocated(placement: Server<'_>, id: &str) -> Result<bool, Error> {
+    for provider in tree(placement, id).await? {
+        let id = encoded(&provider.uuid);
+        let path = format!("/resource_providers/{id}/allocations");
+        let what = "the allocations of a resource provider";
+        let reply = match placement.send(Method::GET, &path, None, what).await {
+            // It is gone.
+            Err(Error::Failed { status: 404, .. }) => continue,
+            reply => reply?,
+        };
+        let found: Allocations =
+            serde_json::from_value(reply).map_err(|_| placement.strange(what))?;
+        if !found.allocations.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The resource providers in the tree of one.
+async fn tree(placement: Server<'_>, id: &str) -> Result<Vec<Provider>, Error> {
+    let path = format!("/resource_providers?in_tree={}", encoded(id));
+    list(placement, &path, PROVIDERS).await
+}
+
 /// Deletes the resource provider of a host with those below it, unless something is allocated there.
 pub(crate) async fn delete(session: &Session, id: &str, host: &str) -> Result<(), Error> {
     let placement = placement(session)?;
-    let path = format!("/resource_providers?in_tree={}", encoded(id));
-    let tree: Vec<Provider> = list(placement, &path, PROVIDERS).await?;
+    let tree = tree(placement, id).await?;
     for id in bottom_up(&tree, id) {
         let path = format!("/resource_providers/{}", encoded(id));
         let what = "the deletion of a resource provider";
@@ -132,13 +171,6 @@ fn placement(session: &Session) -> Result<Server<'_>, Error> {
         cloud: provider_hypervisor_pool::nova::CLOUD.to_owned(),
         field: "placement_endpoint_override",
     })
-}
-
-/// Whether a resource provider is that of a host by its name, which is the name that libvirt has for the host: the host's own, or that
-/// with a domain.
-fn is_of(name: &str, host: &str) -> bool {
-    let domain = name.strip_prefix(host);
-    domain.is_some_and(|domain| domain.is_empty() || domain.starts_with('.'))
 }
 
 /// The providers of a tree below one, each before the one above it. Placement deletes none that has others below it.

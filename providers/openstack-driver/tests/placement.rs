@@ -18,7 +18,8 @@ use server::{HOST, call, observe, server};
 
 type Test = Result<(), Box<dyn Error>>;
 
-/// Answers a request. The provider `b` isn't in the aggregate `u`, and `c` is. Nova has left the providers `a` and `d`; `d` has two below it, and something is allocated of `busy`.
+/// Answers a request. The provider `b` isn't in the aggregate `u`, and `c` is. Nova has left the providers `a` and `d`; `d`
+/// has two below it, and something is allocated of one of these, and of `busy`.
 fn answer(request: &str) -> (u16, Value) {
     let provider = |uuid: &str, name: &str, parent: Option<&str>| json!({ "uuid": uuid, "name": name, "parent_provider_uuid": parent, "generation": 1, "links": [] });
     match request {
@@ -27,7 +28,8 @@ fn answer(request: &str) -> (u16, Value) {
             json!({ "token": { "expires_at": "2999-01-01T00:00:00.000000Z" } }),
         ),
         "GET /v2.1/os-services?binary=nova-compute" => (200, json!({ "services": [] })),
-        "GET /placement/resource_providers" => (
+        // Others aren't of compute nodes.
+        "GET /placement/resource_providers?required=COMPUTE_NODE" => (
             200,
             json!({ "resource_providers": [
                 provider("a", "node-a", None),
@@ -53,6 +55,19 @@ fn answer(request: &str) -> (u16, Value) {
         "PUT /placement/resource_providers/b/aggregates" => (200, json!({})),
         // Another host has the name of node-a, with a domain.
         "GET /v2.1/os-hypervisors/c" => (200, json!({ "hypervisor": { "id": "c" } })),
+        "GET /placement/resource_providers?in_tree=a" => (
+            200,
+            json!({ "resource_providers": [provider("a", "node-a", None)] }),
+        ),
+        "GET /placement/resource_providers/a/allocations"
+        | "GET /placement/resource_providers/d/allocations" => (
+            200,
+            json!({ "allocations": {}, "resource_provider_generation": 1 }),
+        ),
+        "GET /placement/resource_providers/d-vf/allocations" => (
+            200,
+            json!({ "allocations": { "server": { "resources": { "SRIOV_NET_VF": 1 } } }, "resource_provider_generation": 1 }),
+        ),
         "GET /placement/resource_providers?in_tree=d" => (
             200,
             json!({ "resource_providers": [
@@ -88,11 +103,18 @@ async fn resource_providers_without_a_hypervisor_are_left_of_their_hosts() -> Te
     let hosts = hosts(["node-a", "node-c", "node-d"]);
     assert_eq!(
         observe(&access, Question::Leftovers { hosts }).await?,
-        json!({ "a": "node-a", "d": "node-d" })
+        json!({
+            "a": { "host": "node-a", "is_allocated": false },
+            "d": { "host": "node-d", "is_allocated": true },
+        }),
+        "d-gpu is gone meanwhile"
     );
     let log = log.lock().unwrap();
-    assert_eq!(log[0], "GET /placement/resource_providers placement 1.19");
-    assert_eq!(log.len(), 4, "{log:?}");
+    assert_eq!(
+        log[0],
+        "GET /placement/resource_providers?required=COMPUTE_NODE placement 1.19"
+    );
+    assert_eq!(log.len(), 10, "{log:?}");
     Ok(())
 }
 
@@ -157,9 +179,9 @@ async fn resource_provider_with_allocations_stays() -> Test {
     assert_eq!(
         refusal,
         Err(DriverError::Unavailable(format!(
-            "Placement at {HOST} keeps the resource provider busy of node-b, which Nova has no more, because something is allocated \
-             there: see `openstack resource provider show --allocations busy`, and remove what is of servers elsewhere or of none by \
-             `openstack resource provider allocation unset --provider busy SERVER`"
+            "Placement at {HOST} keeps the resource provider busy of node-b, which doesn't exist in Nova any more, because \
+             something is allocated there: see `openstack resource provider show --allocations busy`, and remove allocations of servers that \
+             run on other hosts or don't exist any more by `openstack resource provider allocation unset --provider busy SERVER`"
         )))
     );
     Ok(())

@@ -72,6 +72,11 @@ fn node_whose_resource_provider_has_allocations_is_not_freed() {
         "{message}"
     );
     assert_eq!(condition(&cluster, "prod", "ComputeServicesUp")[0], "True");
+    // The share doesn't fail, and isn't tried again and again.
+    assert_ne!(condition(&cluster, "prod", "Ready")[1], "SystemUnavailable");
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
 
     nova.change(|state| state.is_allocated = false);
     later(&mut cluster);

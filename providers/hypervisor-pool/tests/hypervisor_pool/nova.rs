@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use jiff::SignedDuration;
 use provider_composer_testing::{Cluster, System};
 use provider_hypervisor_pool::nova::{
-    Access, Aggregate, Call, Change, Occupants, Query, Question, SYSTEM, Service,
+    Access, Aggregate, Call, Change, Leftover, Occupants, Query, Question, SYSTEM, Service,
 };
 use serde_json::{Value, json};
 
@@ -267,8 +267,14 @@ impl System for Nova {
                     json!(state.occupants.get(&host).copied().unwrap_or_default())
                 }
                 Question::Leftovers { hosts } => {
-                    let mut left = state.left.clone();
-                    left.retain(|_, host| hosts.contains(host));
+                    let is_allocated = state.is_allocated;
+                    let left = state.left.iter();
+                    let left = left.filter(|(_, host)| hosts.contains(*host));
+                    let left = left.map(|(id, host)| {
+                        let host = host.clone();
+                        (id, Leftover { host, is_allocated })
+                    });
+                    let left: BTreeMap<_, _> = left.collect();
                     match state.placement {
                         Placement::Answering => json!(left),
                         Placement::Silent => return None,
