@@ -25,14 +25,26 @@ struct Wanted<'a> {
     metadata: BTreeMap<String, String>,
 }
 
-/// Returns the aggregate that is marked as the share's.
+/// Returns the aggregate that is marked as the share's. A share that has the identity of an earlier one may be a copy, and the other exist
+/// in another pool: what has another name than the share wants isn't taken over.
 pub fn own<'a>(
     share: &Subject<HypervisorShareSpec>,
     found: &'a [Aggregate],
 ) -> Option<&'a Aggregate> {
     let identity = identity(share)?;
+    let is_first = share.metadata.uid.as_deref() == Some(identity);
     let mut found = found.iter();
-    found.find(|one| one.metadata.get(SHARE).map(String::as_str) == Some(identity))
+    found.find(|one| is_marked(one, identity) && (is_first || one.name == name(share)))
+}
+
+fn is_marked(one: &Aggregate, identity: &str) -> bool {
+    one.metadata.get(SHARE).map(String::as_str) == Some(identity)
+}
+
+/// The name of the aggregate that a share wants, if it wants one.
+fn name(share: &Subject<HypervisorShareSpec>) -> &str {
+    let aggregate = share.spec.aggregate.as_ref();
+    aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str())
 }
 
 /// Returns what changes so that Nova has the share's aggregate with these hosts, and how far that is. A share that is deleted, or names
@@ -48,6 +60,14 @@ pub fn changes(
         return (Vec::new(), Progress::Ready);
     };
     let own = own(share, found);
+    let other = found.iter().find(|one| is_marked(one, identity));
+    if let (None, Some(other)) = (own, other) {
+        let progress = match share.is_deleted() {
+            true => Progress::Ready,
+            false => claimed(other, identity, name(share)),
+        };
+        return (Vec::new(), progress);
+    }
     let Some(wanted) = wanted(share, identity) else {
         return match own {
             Some(own) if share.is_deleted() => (removal(own, true), Progress::Ready),
@@ -143,7 +163,7 @@ fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, identity: &'a str) -> Opt
     metadata.insert(SHARE.to_owned(), identity.to_owned());
     Some(Wanted {
         identity,
-        name: aggregate.map_or(share.name(), |aggregate| aggregate.name.as_str()),
+        name: name(share),
         zone: spec.availability_zone.as_deref(),
         metadata,
     })
@@ -218,6 +238,19 @@ fn taken(wanted: &Wanted<'_>) -> Progress {
         format!(
             "Nova has an aggregate {name} that isn't of this share: delete it, or hand it over by `openstack aggregate set \
              --property {SHARE}={identity} {name}`"
+        ),
+    )
+}
+
+/// Another share may have the same identity.
+fn claimed(other: &Aggregate, identity: &str, name: &str) -> Progress {
+    let other = &other.name;
+    Progress::failed(
+        Reason::NameTaken,
+        format!(
+            "Nova's aggregate {other} has this share's spec.identity {identity}, and the name of this share's is {name}: where a share in \
+             another pool has the same spec.identity, remove it here; where the aggregate is of this share, rename it by `openstack \
+             aggregate set --name {name} {other}`"
         ),
     )
 }
