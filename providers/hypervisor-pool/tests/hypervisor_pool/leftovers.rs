@@ -29,10 +29,7 @@ fn stop_agents(cluster: &mut Cluster) {
 
 /// The condition, which is only there while something is to be said.
 fn checked(cluster: &Cluster) -> Option<[String; 3]> {
-    let share = cluster.get(&share_key("prod")).unwrap();
-    let mut conditions = share["status"]["conditions"].as_array().unwrap().iter();
-    let has = conditions.any(|one| one["type"] == "ResourceProvidersChecked");
-    has.then(|| condition(cluster, "prod", "ResourceProvidersChecked"))
+    find_condition(cluster, &share_key("prod"), "ResourceProvidersChecked")
 }
 
 #[test]

@@ -6,14 +6,13 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use provider_composer::Resource;
 use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::LEASE;
 use provider_hypervisor_pool::nova::{Aggregate, Service};
 use serde_json::json;
 
 use crate::drain::{node_key, pod};
 use crate::fixture::*;
 use crate::nova::{Nova, later, started};
-
-const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
 fn with_dead_node() -> (Cluster, Nova) {
@@ -37,10 +36,7 @@ fn services(nova: &Nova) -> Vec<String> {
 
 /// The condition, which is only there while something is left.
 fn removed(cluster: &Cluster) -> Option<[String; 3]> {
-    let share = cluster.get(&share_key("prod")).unwrap();
-    let mut conditions = share["status"]["conditions"].as_array().unwrap().iter();
-    let has = conditions.any(|one| one["type"] == "LostNodesRemoved");
-    has.then(|| condition(cluster, "prod", "LostNodesRemoved"))
+    find_condition(cluster, &share_key("prod"), "LostNodesRemoved")
 }
 
 fn node_lost(servers: &str) -> Option<[String; 3]> {
