@@ -56,7 +56,8 @@ impl PoolState {
     ) -> Self {
         let mut shares: Vec<Share> = owners.iter().map(claimed).collect();
         let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
-        let nodes: Vec<Assignable> = nodes.collect();
+        let mut nodes: Vec<Assignable> = nodes.collect();
+        alive_in_an_outage(&mut nodes);
         let served = match pool.spec.mode {
             SharingMode::Shared => shares.clone(),
             SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),
@@ -174,6 +175,16 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
     Ok(shares)
 }
 
+/// Takes no node as dead while more than half of all aren't Ready. Then not these machines have failed but what is between them and the API
+/// server, and as they return one by one, leases would move to the shares whose nodes are back first.
+fn alive_in_an_outage(nodes: &mut [Assignable]) {
+    let is_down = |node: &&mut Assignable| matches!(node.state, State::Unready | State::Dead);
+    if nodes.iter_mut().filter(is_down).count() * 2 > nodes.len() {
+        let dead = nodes.iter_mut().filter(|node| node.state == State::Dead);
+        dead.for_each(|node| node.state = State::Unready);
+    }
+}
+
 /// The shares that a dedicated pool serves: the eldest, and those that have nodes from before the pool became dedicated. The latter keep
 /// these, after `minHosts` of the eldest, and get no others. Shares are in order of their age.
 fn dedicated(
@@ -188,12 +199,18 @@ fn dedicated(
     let mut served = Vec::new();
     for (index, (share, owner)) in shares.iter_mut().zip(owners).enumerate() {
         let has = leased.get(share.control_plane.as_str());
-        match has.copied() {
-            _ if index == 0 || owner.is_deleted() => {}
-            Some(has) => (share.min_hosts, share.is_held) = (has, true),
+        let min_hosts = match has.copied() {
+            _ if index == 0 || owner.is_deleted() => share.min_hosts,
+            Some(has) => {
+                share.is_held = true;
+                has
+            }
             None => continue,
-        }
-        served.push(share.clone());
+        };
+        served.push(Share {
+            min_hosts,
+            ..share.clone()
+        });
     }
     served
 }

@@ -2,7 +2,7 @@
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
 //! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
-//! drained; so are nodes that leave the pool. Dead nodes count for nothing, and keep the lease that they have. A share may be held:
+//! drained; so are nodes that leave the pool. Dead nodes aren't counted, and keep the lease that they have. A share may be held:
 //! then it is due at most what it has.
 
 mod due;
@@ -192,7 +192,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     });
     let held: Vec<Held<'_>> = held.collect();
     let mut counts: Vec<usize> = held.iter().map(|held| held.leased.len()).collect();
-    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(size(reserve));
+    let capacity = (counts.iter().sum::<usize>() + divisible).saturating_sub(reserve);
     let most = shares.iter().zip(&held);
     let most: Vec<usize> = most.map(|(share, held)| held.most(share)).collect();
     let due = due(&shares, &most, &counts, capacity);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use provider_hypervisor_pool::assignment::{Division, Lease, Node, Share, State, divide};
 
 use crate::pools::{
-    capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
+    alive, capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
 };
 
 /// The part of each share without rounding: its weight times a level that is found by bisection, within its limits.
