@@ -6,6 +6,7 @@ use provider_composer::Key;
 use provider_composer_testing::Cluster;
 use serde_json::{Value, json};
 
+use crate::dead::stop;
 use crate::drain::{cordon, node_key, phase};
 use crate::fixture::*;
 
@@ -109,6 +110,40 @@ fn second_share_of_a_dedicated_pool_gets_no_other_nodes_and_gives_none_to_the_el
     cordon(&mut cluster, "node-e", false);
     settle(&mut cluster, "admin");
     assert_eq!(phase(&cluster, "node-e"), None);
+}
+
+/// Repairing the node helps first.
+#[test]
+fn held_share_with_a_dead_node_says_by_what_it_is_held() {
+    let says = |cluster: &mut Cluster, share: &str, node: &str| {
+        set(cluster, share, "minHosts", json!(2));
+        settle(cluster, share);
+        assert_eq!(condition(cluster, share, "NodesLeased")[0], "True");
+        stop(cluster, node);
+        cluster.wait(SignedDuration::from_mins(15));
+        settle(cluster, share);
+        let [status, reason, message] = condition(cluster, share, "NodesLeased");
+        assert_eq!(
+            [status.as_str(), reason.as_str()],
+            ["False", "WaitingForNodes"]
+        );
+        message
+    };
+    let mut by_spec = cluster();
+    settle(&mut by_spec, "prod");
+    set(&mut by_spec, "prod", "held", json!(true));
+    assert_eq!(
+        says(&mut by_spec, "prod", "node-b"),
+        "1 of 2 nodes are leased and work, and this share gets no others, because its spec.held is true: repair node-b (not Ready for 15 \
+         minutes), or name the pool in the claim again or allow its namespace in sharing.allowedNamespaces; without a claim, set held to \
+         false"
+    );
+    let mut by_pool = dedicated();
+    assert_eq!(
+        says(&mut by_pool, "admin", "node-e"),
+        "1 of 2 nodes are leased and work, and this share gets no others, because the HypervisorPool is dedicated to another share: \
+         repair node-e (not Ready for 15 minutes), or set the pool's mode to Shared"
+    );
 }
 
 #[test]
