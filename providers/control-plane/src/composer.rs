@@ -6,6 +6,7 @@ use c5c3_api::control_plane::{ControlPlaneSpec, ControlPlaneStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{
     Composer, DesiredState, Failure, Lookup, Metadata, ObservedState, Progress, Reason, Resource,
     ResourceKind, Subject, Use,
@@ -42,6 +43,7 @@ impl Composer for ControlPlaneComposer {
             Use::composes(mariadb::Backup::KIND),
             Use::keeps(PersistentVolumeClaim::KIND),
             Use::reads(CronJob::KIND),
+            Use::reads(StorageClass::KIND),
         ];
         let offers = catalogue::OFFERS.map(Use::composes);
         let all = composed
@@ -88,6 +90,7 @@ impl Composer for ControlPlaneComposer {
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
             recipe.backup(observed, desired);
         }
+        recipe.size_accepted(&survey, observed, &mut desired.conditions);
         if let Some(moment) = rollout.wake {
             desired.requeue_at(moment);
         }

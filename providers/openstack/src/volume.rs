@@ -1,11 +1,14 @@
 //! Claims of volumes.
 
-use c5c3_api::parts::Size;
+use c5c3_api::parts::{Kept, Size, SizeError, Storage};
 use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
+use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use provider_composer::{Key, Lookup, ObservedState};
+use serde_json::Value;
 
 /// The claim of a volume of this size. Without a StorageClass it has the cluster's default.
 pub fn claim(
@@ -27,5 +30,187 @@ pub fn claim(
             ..PersistentVolumeClaimSpec::default()
         }),
         ..PersistentVolumeClaim::default()
+    }
+}
+
+/// A volume over the claim that may exist: the claim grows where its StorageClass allows it, and keeps its class. Where no class is
+/// desired, every class is right: the API server sets the default one.
+///
+/// # Errors
+/// The claim, or the StorageClass of one that is to grow, can't be read. The message says why, and the claim must stay as it is.
+pub fn kept_volume(
+    observed: &ObservedState<'_>,
+    claim: &Key,
+    mut desired: Storage,
+) -> Result<Kept<Storage>, String> {
+    let object = match observed.object(claim) {
+        Lookup::Found(object) => object,
+        Lookup::Missing => return Ok(Kept::nothing(desired)),
+        Lookup::Unknown(why) => return Err(why),
+    };
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let size = text("/spec/resources/requests/storage").unwrap_or_default();
+    let size: Size = size
+        .parse()
+        .map_err(|error: SizeError| format!("{claim}: {error}"))?;
+    let existing = Storage {
+        size,
+        class: text("/spec/storageClassName").map(str::to_owned),
+    };
+    if desired.class.is_none() {
+        desired.class.clone_from(&existing.class);
+    }
+    let mut kept = desired.kept(&existing);
+    if kept.value.size.bytes() > existing.size.bytes()
+        && let Some(why) = fixed(observed, existing.class.as_deref())?
+    {
+        let (running, desired) = (&existing.size, &kept.value.size);
+        let field = format!("size: {running} instead of {desired}, since {why}");
+        kept.fields.push(field);
+        kept.value.size = existing.size;
+    }
+    Ok(kept)
+}
+
+/// Says why volumes of a StorageClass can't grow; none where they can.
+fn fixed(observed: &ObservedState<'_>, class: Option<&str>) -> Result<Option<String>, String> {
+    let Some(name) = class.filter(|name| !name.is_empty()) else {
+        return Ok(Some("it has no StorageClass".to_owned()));
+    };
+    match observed.get::<StorageClass>("", name) {
+        Lookup::Found(class) if class.body.allow_volume_expansion == Some(true) => Ok(None),
+        Lookup::Found(_) => Ok(Some(format!(
+            "allowVolumeExpansion of StorageClass {name} isn't true"
+        ))),
+        Lookup::Missing => Ok(Some(format!("there is no StorageClass {name}"))),
+        Lookup::Unknown(why) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use provider_composer_testing::Cluster;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    const CLAIM: &str = "backups";
+
+    fn key() -> Key {
+        Key::of::<PersistentVolumeClaim>("openstack", CLAIM)
+    }
+
+    /// A cluster with the claim of a volume of 50Gi, and a class that lets volumes grow as well as one that doesn't.
+    fn cluster(class: Option<&str>) -> Cluster {
+        let mut cluster = Cluster::default();
+        let requests = json!({ "requests": { "storage": "50Gi" } });
+        let mut spec = json!({ "resources": requests });
+        if let Some(class) = class {
+            spec["storageClassName"] = json!(class);
+        }
+        cluster.put(&key(), &json!({ "spec": spec }));
+        for (name, grows) in [("fast", true), ("local", false)] {
+            let class = Key::of::<StorageClass>("", name);
+            let body = json!({ "provisioner": "test", "allowVolumeExpansion": grows });
+            cluster.put(&class, &body);
+        }
+        cluster
+    }
+
+    fn kept(
+        cluster: &Cluster,
+        size: &str,
+        class: Option<&str>,
+    ) -> Result<(String, Option<String>, String), String> {
+        let desired = Storage {
+            size: size.parse().unwrap(),
+            class: class.map(str::to_owned),
+        };
+        let observed = ObservedState::new(cluster, cluster.now());
+        let kept = kept_volume(&observed, &key(), desired)?;
+        let Storage { size, class } = kept.value;
+        Ok((size.to_string(), class, kept.fields.join(", ")))
+    }
+
+    #[rstest]
+    #[case::grows("fast", "100Gi", Some("fast"), "100Gi", "")]
+    #[case::any_class("fast", "50Gi", None, "50Gi", "")]
+    #[case::shrinks("fast", "20Gi", None, "50Gi", "size: 50Gi instead of 20Gi")]
+    #[case::other_class(
+        "fast",
+        "50Gi",
+        Some("slow"),
+        "50Gi",
+        "storageClass: fast instead of slow"
+    )]
+    #[case::fixed_class(
+        "local",
+        "100Gi",
+        None,
+        "50Gi",
+        "size: 50Gi instead of 100Gi, since allowVolumeExpansion of StorageClass local isn't true"
+    )]
+    #[case::lost_class(
+        "lost",
+        "100Gi",
+        None,
+        "50Gi",
+        "size: 50Gi instead of 100Gi, since there is no StorageClass lost"
+    )]
+    fn volume_that_exists_keeps_what_the_api_server_refuses_to_change(
+        #[case] existing: &str,
+        #[case] size: &str,
+        #[case] class: Option<&str>,
+        #[case] applied: &str,
+        #[case] fields: &str,
+    ) {
+        assert_eq!(
+            kept(&cluster(Some(existing)), size, class),
+            Ok((
+                applied.to_owned(),
+                Some(existing.to_owned()),
+                fields.to_owned()
+            ))
+        );
+    }
+
+    #[test]
+    fn volume_without_a_class_stays_without() {
+        let message = "size: 50Gi instead of 60Gi, since it has no StorageClass".to_owned();
+        assert_eq!(
+            kept(&cluster(None), "60Gi", None),
+            Ok(("50Gi".to_owned(), None, message))
+        );
+    }
+
+    #[test]
+    fn volume_that_does_not_exist_is_as_desired() {
+        assert_eq!(
+            kept(&Cluster::default(), "1Gi", Some("slow")),
+            Ok(("1Gi".to_owned(), Some("slow".to_owned()), String::new()))
+        );
+    }
+
+    #[test]
+    fn volume_that_can_not_be_read_is_not_decided_on() {
+        let mut cluster = cluster(Some("fast"));
+        cluster.set_readable(&Key::of::<StorageClass>("", "fast"), false);
+        let why = kept(&cluster, "60Gi", None).unwrap_err();
+        assert_eq!(why, "StorageClass fast can't be read");
+        assert!(kept(&cluster, "20Gi", None).is_ok());
+
+        cluster.edit(&key(), |claim| {
+            claim["spec"]["resources"]["requests"]["storage"] = json!("53687091200");
+        });
+        let why = kept(&cluster, "20Gi", None).unwrap_err();
+        assert!(
+            why.starts_with("PersistentVolumeClaim backups: \"53687091200\" is not a valid size"),
+            "{why}"
+        );
+
+        cluster.set_readable(&key(), false);
+        let why = kept(&cluster, "20Gi", None).unwrap_err();
+        assert_eq!(why, "PersistentVolumeClaim backups can't be read");
     }
 }

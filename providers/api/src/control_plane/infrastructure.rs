@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    parts::{HostPort, Resources, Size, Switch, host::HOST, is_default, reference::NAME},
+    parts::{
+        HostPort, Kept, Members, Resources, Size, Storage, Switch, host::HOST, is_default,
+        reference::NAME,
+    },
     rule::Rule,
 };
 
@@ -30,6 +33,32 @@ pub struct Infrastructure {
     pub valkey: Valkey,
     /// Memcached.
     pub memcached: Memcached,
+}
+
+impl Infrastructure {
+    /// This infrastructure over one that may run. What is external runs elsewhere, and isn't compared.
+    #[must_use]
+    pub fn kept(self, running: &Self) -> Kept<Self> {
+        let is_run = self.mariadb.external.is_none() && running.mariadb.external.is_none();
+        let mariadb = match is_run {
+            true => self.mariadb.kept(&running.mariadb.members()),
+            false => Kept::nothing(self.mariadb),
+        };
+        let is_run = self.rabbitmq.external.is_none() && running.rabbitmq.external.is_none();
+        let rabbitmq = match is_run {
+            true => self.rabbitmq.kept(&running.rabbitmq.members()),
+            false => Kept::nothing(self.rabbitmq),
+        };
+        let sentences = [mariadb.sentence("MariaDB"), rabbitmq.sentence("RabbitMQ")];
+        Kept {
+            fields: sentences.into_iter().flatten().collect(),
+            value: Self {
+                mariadb: mariadb.value,
+                rabbitmq: rabbitmq.value,
+                ..self
+            },
+        }
+    }
 }
 
 /// MariaDB of a control plane.
@@ -76,6 +105,33 @@ impl Mariadb {
     /// Whether the members are a Galera cluster.
     pub fn is_galera(&self) -> bool {
         self.replicas >= GALERA
+    }
+
+    /// The members.
+    pub fn members(&self) -> Members {
+        members(
+            self.replicas,
+            &self.storage_size,
+            self.storage_class.clone(),
+        )
+    }
+
+    /// This MariaDB over members that exist: a Galera cluster gets and loses members, but a single member never becomes one, or the
+    /// reverse.
+    ///
+    /// mariadb-operator would add what members of a Galera cluster mount to the pods and not to the volumes of a StatefulSet, so that
+    /// no pod could be replaced; and its webhook refuses smaller volumes and other classes (mariadb-operator 0.38).
+    #[must_use]
+    pub fn kept(self, existing: &Members) -> Kept<Self> {
+        let is_galera = |replicas| replicas >= GALERA;
+        let scales = |running, desired| is_galera(running) == is_galera(desired);
+        let members = self.members().kept(existing, scales);
+        members.map(|members| Self {
+            replicas: members.replicas,
+            storage_size: members.storage.size,
+            storage_class: members.storage.class,
+            ..self
+        })
     }
 
     /// MaxScale, if there is one.
@@ -151,6 +207,41 @@ impl Default for Rabbitmq {
             resources: Resources::default(),
             external: None,
         }
+    }
+}
+
+impl Rabbitmq {
+    /// The members.
+    pub fn members(&self) -> Members {
+        members(
+            self.replicas,
+            &self.storage_size,
+            self.storage_class.clone(),
+        )
+    }
+
+    /// This RabbitMQ over members that exist: it gets members, and loses none.
+    ///
+    /// RabbitMQ's cluster operator stops to reconcile a cluster that is to lose members, or whose volumes are to shrink, and doesn't
+    /// change the class of volumes (cluster-operator 2.16).
+    #[must_use]
+    pub fn kept(self, existing: &Members) -> Kept<Self> {
+        let scales = |running, desired| desired > running;
+        let members = self.members().kept(existing, scales);
+        members.map(|members| Self {
+            replicas: members.replicas,
+            storage_size: members.storage.size,
+            storage_class: members.storage.class,
+            ..self
+        })
+    }
+}
+
+fn members(replicas: u32, size: &Size, class: Option<String>) -> Members {
+    let size = size.clone();
+    Members {
+        replicas,
+        storage: Storage { size, class },
     }
 }
 

@@ -11,6 +11,7 @@ pub mod dependency;
 pub mod exposure;
 pub mod host;
 pub mod image;
+pub mod kept;
 pub mod keystone_access;
 pub mod messaging;
 pub mod operator_namespaces;
@@ -37,6 +38,7 @@ pub use self::{
     exposure::{Exposure, Gateway, Ingress},
     host::{HostPort, HostPortError},
     image::{Fork, Image, PullPolicy},
+    kept::{Kept, Members, Storage},
     keystone_access::{AppCredentialRef, KeystoneAccess},
     messaging::Messaging,
     operator_namespaces::OperatorNamespaces,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::Backup;
-use c5c3_api::parts::{NamedRef, Schedule, SecretKeyRef};
+use c5c3_api::parts::{NamedRef, Schedule, SecretKeyRef, Storage};
 use k8s_openapi::api::batch::v1::CronJob;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Cron, claim, digest};
 
 use super::{MARIADB, bounds, named};
@@ -17,7 +18,7 @@ use crate::manifest::mariadb::{
 use crate::recipe::Recipe;
 
 /// The claim of the volume with backups.
-const CLAIM: &str = "openstack-db-backup";
+pub(super) const CLAIM: &str = "openstack-db-backup";
 /// Why there is no backup yet.
 const WAITING: Reason = Reason::WaitingFor("Backup");
 
@@ -37,7 +38,7 @@ impl Recipe<'_> {
             max_retention: format!("{}h", 24 * backup.keep_days),
             compression: "gzip".to_owned(),
             ignore_global_priv: true,
-            storage: self.storage(backup, desired),
+            storage: self.storage(backup, observed, desired),
             // A NetworkPolicy lets the members, and nothing else of the namespace, connect to each other.
             pod_metadata: PodMetadata {
                 labels: BTreeMap::from([label]),
@@ -53,11 +54,22 @@ impl Recipe<'_> {
     }
 
     /// Where backups are kept.
-    fn storage(&self, backup: &Backup, desired: &mut DesiredState) -> BackupStorage {
-        if let Some(size) = backup.volume(&self.spec().infrastructure.mariadb) {
-            let class = backup.storage.storage_class.clone();
-            let claim = claim(ObjectMeta::default(), "ReadWriteOnce", size, class);
-            desired.apply_unowned(self.namespace(), CLAIM, &claim);
+    fn storage(
+        &self,
+        backup: &Backup,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> BackupStorage {
+        match self.backup_volume(backup, observed) {
+            Some(Ok(kept)) => {
+                let Storage { size, class } = kept.value;
+                let claim = claim(ObjectMeta::default(), "ReadWriteOnce", &size, class);
+                desired.apply_unowned(self.namespace(), CLAIM, &claim);
+            }
+            Some(Err(_)) => {
+                desired.keep(Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM));
+            }
+            None => {}
         }
         let key = |secret: &NamedRef, key: &str| SecretKeyRef {
             name: secret.name.clone(),

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use c5c3_api::parts::Size;
 use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
-use provider_composer::{DesiredState, Generated, GeneratedValue, ObservedState, Retention};
+use provider_composer::{DesiredState, Generated, GeneratedValue, Key, ObservedState, Retention};
 use provider_openstack::{default_profile, unescalated};
 
+use super::sizes::Server;
 use super::{MARIADB, bounds, placement, requirements};
 use crate::manifest::mariadb::{
     Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods, Storage,
@@ -23,7 +24,6 @@ const USER: i64 = 999;
 impl Recipe<'_> {
     /// Wants the MariaDB, and a password of root that is made once: it outlives the MariaDB, since its volumes do.
     pub(crate) fn mariadb(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-        let wanted = &self.database_size(observed, &mut desired.conditions);
         let global = &self.spec().global;
         let labels = BTreeMap::from([
             ("app.kubernetes.io/instance".to_owned(), MARIADB.to_owned()),
@@ -36,6 +36,14 @@ impl Recipe<'_> {
             retention: Retention::Forever,
         };
         desired.generate(self.namespace(), ROOT, root);
+        let Ok(kept) = self.server(observed) else {
+            desired.keep(Key::of::<MariaDb>(self.namespace(), MARIADB));
+            return;
+        };
+        let Server {
+            mariadb: wanted,
+            pull_secrets,
+        } = kept.value;
         let resources =
             requirements(&wanted.resources).unwrap_or_else(|| bounds("250m", "4", "512Mi", "2Gi"));
         let spec = MariaDbSpec {
@@ -69,7 +77,10 @@ impl Recipe<'_> {
                 },
             },
             my_cnf: my_cnf(&resources),
-            pods: self.database_pods(resources),
+            pods: Pods {
+                image_pull_secrets: pull_secrets,
+                ..self.database_pods(resources)
+            },
             topology_spread_constraints: placement::spread(&global.topology, &labels),
         };
         desired.apply(self.namespace(), MARIADB, &MariaDb { spec });

@@ -2,13 +2,13 @@
 
 pub(crate) mod authority;
 mod backup;
-mod database_size;
 mod hypervisor_access;
 mod mariadb;
 mod memcached;
 mod network;
 mod placement;
 mod rabbitmq;
+mod sizes;
 mod valkey;
 
 use c5c3_api::parts::{Cache, CredentialsRef, Database, Messaging, NamedRef, Resources};

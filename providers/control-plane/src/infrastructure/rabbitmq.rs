@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::DesiredState;
+use provider_composer::{DesiredState, Key, ObservedState};
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 use provider_openstack::{default_profile, unescalated};
@@ -34,18 +34,25 @@ const MEMBERS: &str = "quorum_queue.continuous_membership_reconciliation.enabled
 
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
-    pub(crate) fn rabbitmq(&self, desired: &mut DesiredState) {
-        let wanted = &self.spec().infrastructure.rabbitmq;
+    pub(crate) fn rabbitmq(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         let global = &self.spec().global;
         let encrypted = global.tls.enabled;
         if encrypted {
             self.rabbitmq_certificate(desired);
         }
         let labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), RABBITMQ.to_owned())]);
+        // Its operator composes none. A second member that is evicted would stop the third, which is then a minority.
+        let budget = placement::budget(ObjectMeta::default(), &labels);
+        desired.apply(self.namespace(), RABBITMQ, &budget);
+        let Ok(kept) = self.bus(observed) else {
+            desired.keep(Key::of::<RabbitmqCluster>(self.namespace(), RABBITMQ));
+            return;
+        };
+        let wanted = kept.value;
         let spec = RabbitmqClusterSpec {
             replicas: wanted.replicas,
             persistence: Persistence {
-                storage_class_name: wanted.storage_class.clone(),
+                storage_class_name: wanted.storage_class,
                 storage: wanted.storage_size.to_string(),
             },
             resources: requirements(&wanted.resources)
@@ -76,9 +83,6 @@ impl Recipe<'_> {
         };
         let cluster = RabbitmqCluster { metadata, spec };
         desired.apply(self.namespace(), RABBITMQ, &cluster);
-        // Its operator composes none. A second member that is evicted would stop the third, which is then a minority.
-        let budget = placement::budget(ObjectMeta::default(), &labels);
-        desired.apply(self.namespace(), RABBITMQ, &budget);
     }
 
     /// Composes RabbitMQ's certificate, unless its Secret comes from elsewhere.

@@ -36,7 +36,7 @@ impl Recipe<'_> {
     ) {
         match node {
             Node::MariaDb => self.mariadb(observed, desired),
-            Node::RabbitMq => self.rabbitmq(desired),
+            Node::RabbitMq => self.rabbitmq(observed, desired),
             Node::Valkey => self.valkey(desired),
             Node::Memcached => self.memcached(desired),
             Node::Keystone => self.keystone(tags, observed, desired),

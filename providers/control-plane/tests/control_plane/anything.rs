@@ -90,8 +90,10 @@ fn happen(stage: &mut Stage, event: Event) {
         Event::Edits(node) => {
             if let Some(key) = first(stage, node) {
                 stage.cluster.edit(&key, |object| {
-                    // What the operator doesn't apply stays as the user has it.
-                    if let Some(replicas) = object["spec"].get_mut("replicas") {
+                    // What the operator doesn't apply stays as the user has it, and RabbitMQ doesn't lose members that somebody adds.
+                    if node != Node::RabbitMq
+                        && let Some(replicas) = object["spec"].get_mut("replicas")
+                    {
                         *replicas = json!(42);
                     }
                     object["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("hand");

@@ -7,7 +7,6 @@ mod anything;
 mod backup;
 mod bootstrap;
 mod certificates;
-mod database_size;
 mod deletion;
 mod graph;
 mod hypervisor_access;
@@ -15,6 +14,7 @@ mod mistakes;
 mod network;
 mod passwords;
 mod release;
+mod sizes;
 mod verified;
 
 use provider_control_plane_fixtures as stage;

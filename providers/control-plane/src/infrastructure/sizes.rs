@@ -1,0 +1,204 @@
+//! What stays of databases, message buses and the volume of backups that exist, because their owners can't change it.
+
+use c5c3_api::control_plane::{Backup, Mariadb, Rabbitmq};
+use c5c3_api::parts::{Kept, Members, Size, SizeError, Storage};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
+use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::kept_volume;
+use serde_json::Value;
+
+use super::backup::CLAIM;
+use super::{MARIADB, RABBITMQ};
+use crate::graph::Node;
+use crate::manifest::mariadb::MariaDb;
+use crate::manifest::rabbitmq::RabbitmqCluster;
+use crate::recipe::Recipe;
+use crate::survey::{Sight, Survey};
+
+/// Whether everything has the size that is desired. It is only set while it is False or can't be determined.
+const SIZE_ACCEPTED: &str = "SizeAccepted";
+
+/// Why something is kept, and what to do.
+const WHY: &str = "volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a MariaDB of one member \
+                   doesn't become a Galera cluster or the reverse, and MariaDB keeps its imagePullSecrets. Set the former \
+                   values, or restore a backup into a new control plane";
+
+/// The StatefulSet that RabbitMQ's cluster operator creates.
+const RABBITMQ_SERVERS: &str = "openstack-rabbitmq-server";
+
+/// Where members are in a MariaDB: their number, and the size and class of their volumes.
+const OF_MARIADB: [&str; 3] = [
+    "/spec/replicas",
+    "/spec/storage/size",
+    "/spec/storage/storageClassName",
+];
+
+/// Where members are in a RabbitmqCluster.
+const OF_RABBITMQ: [&str; 3] = [
+    "/spec/replicas",
+    "/spec/persistence/storage",
+    "/spec/persistence/storageClassName",
+];
+
+/// Where members are in the StatefulSet of a RabbitmqCluster, which has one template of volumes.
+const OF_RABBITMQ_SERVERS: [&str; 3] = [
+    "/spec/replicas",
+    "/spec/volumeClaimTemplates/0/spec/resources/requests/storage",
+    "/spec/volumeClaimTemplates/0/spec/storageClassName",
+];
+
+/// The MariaDB that is applied.
+pub(super) struct Server {
+    /// Its members.
+    pub mariadb: Mariadb,
+    /// Secrets with a registry's credentials.
+    pub pull_secrets: Vec<LocalObjectReference>,
+}
+
+impl Recipe<'_> {
+    /// The MariaDB over one that exists. mariadb-operator's webhook refuses other imagePullSecrets, too (mariadb-operator 0.38).
+    ///
+    /// # Errors
+    /// It can't be read, and must stay as it is.
+    pub(super) fn server(&self, observed: &ObservedState<'_>) -> Result<Kept<Server>, String> {
+        let mariadb = self.spec().infrastructure.mariadb.clone();
+        let pull_secrets = self.pull_secrets();
+        let key = Key::of::<MariaDb>(self.namespace(), MARIADB);
+        let existing = match observed.object(&key) {
+            Lookup::Found(existing) => existing,
+            Lookup::Missing => {
+                return Ok(Kept::nothing(Server {
+                    mariadb,
+                    pull_secrets,
+                }));
+            }
+            Lookup::Unknown(why) => return Err(why),
+        };
+        let running = members(&key, &existing, OF_MARIADB, mariadb.members())?;
+        let mut kept = mariadb.kept(&running);
+        let running: Vec<LocalObjectReference> = match existing.pointer("/spec/imagePullSecrets") {
+            Some(secrets) => serde_json::from_value(secrets.clone())
+                .map_err(|error| format!("{key}: imagePullSecrets: {error}"))?,
+            None => Vec::new(),
+        };
+        if running != pull_secrets {
+            let (running, desired) = (names(&running), names(&pull_secrets));
+            kept.fields.push(format!(
+                "imagePullSecrets: [{running}] instead of [{desired}]"
+            ));
+        }
+        Ok(kept.map(|mariadb| Server {
+            mariadb,
+            pull_secrets: running,
+        }))
+    }
+
+    /// The RabbitMQ over one that exists. What counts are the members in the StatefulSet, with which its operator compares.
+    ///
+    /// # Errors
+    /// It can't be read, and must stay as it is.
+    pub(super) fn bus(&self, observed: &ObservedState<'_>) -> Result<Kept<Rabbitmq>, String> {
+        let rabbitmq = self.spec().infrastructure.rabbitmq.clone();
+        let key = Key::of::<RabbitmqCluster>(self.namespace(), RABBITMQ);
+        let cluster = match observed.object(&key) {
+            Lookup::Found(cluster) => cluster,
+            Lookup::Missing => return Ok(Kept::nothing(rabbitmq)),
+            Lookup::Unknown(why) => return Err(why),
+        };
+        // The operator deletes the StatefulSet without its pods and creates it anew when volumes grow.
+        let running = members(&key, &cluster, OF_RABBITMQ, rabbitmq.members())?;
+        let key = Key::of::<StatefulSet>(self.namespace(), RABBITMQ_SERVERS);
+        let running = match observed.object(&key) {
+            Lookup::Found(servers) => members(&key, &servers, OF_RABBITMQ_SERVERS, running)?,
+            Lookup::Missing => running,
+            Lookup::Unknown(why) => return Err(why),
+        };
+        Ok(rabbitmq.kept(&running))
+    }
+
+    /// The volume of the backups over one that exists; none where they are in a bucket.
+    ///
+    /// # Errors
+    /// It can't be read, and must stay as it is.
+    pub(super) fn backup_volume(
+        &self,
+        backup: &Backup,
+        observed: &ObservedState<'_>,
+    ) -> Option<Result<Kept<Storage>, String>> {
+        let size = backup.volume(&self.spec().infrastructure.mariadb)?;
+        let storage = Storage {
+            size: size.clone(),
+            class: backup.storage.storage_class.clone(),
+        };
+        let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM);
+        Some(kept_volume(observed, &claim, storage))
+    }
+
+    /// Notes what is kept, and what to do.
+    pub(crate) fn size_accepted(
+        &self,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+        conditions: &mut Conditions,
+    ) {
+        let exists = |node: Node| survey.get(&node).is_some_and(Sight::may_exist);
+        let mut said = Vec::new();
+        if exists(Node::MariaDb) {
+            let kept = self.server(observed);
+            said.push(kept.map(|kept| kept.sentence("MariaDB")));
+            let backup = self.spec().backup.as_ref();
+            let volume = backup.and_then(|backup| self.backup_volume(backup, observed));
+            let name = format!("PersistentVolumeClaim {CLAIM}");
+            said.extend(volume.map(|kept| kept.map(|kept| kept.sentence(&name))));
+        }
+        if exists(Node::RabbitMq) {
+            let kept = self.bus(observed);
+            said.push(kept.map(|kept| kept.sentence("RabbitMQ")));
+        }
+        let said: Result<Vec<Option<String>>, String> = said.into_iter().collect();
+        let progress = match said {
+            Err(message) => Progress::Unknown { message },
+            Ok(sentences) => {
+                let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+                if sentences.is_empty() {
+                    return;
+                }
+                let message = format!("{}: {WHY}", sentences.join("; "));
+                Progress::failed(Reason::Unsupported, message)
+            }
+        };
+        conditions.note(SIZE_ACCEPTED, &progress);
+    }
+}
+
+/// The members of an object, by the places of their number, size and class. What it doesn't say is as `otherwise`.
+fn members(
+    key: &Key,
+    object: &Value,
+    [replicas, size, class]: [&str; 3],
+    otherwise: Members,
+) -> Result<Members, String> {
+    let replicas = object.pointer(replicas).and_then(Value::as_u64);
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let size: Size = match text(size) {
+        Some(size) => size
+            .parse()
+            .map_err(|error: SizeError| format!("{key}: {error}"))?,
+        None => otherwise.storage.size,
+    };
+    Ok(Members {
+        replicas: replicas
+            .and_then(|replicas| u32::try_from(replicas).ok())
+            .unwrap_or(otherwise.replicas),
+        storage: Storage {
+            size,
+            class: text(class).map(str::to_owned),
+        },
+    })
+}
+
+fn names(secrets: &[LocalObjectReference]) -> String {
+    let names: Vec<&str> = secrets.iter().map(|secret| secret.name.as_str()).collect();
+    names.join(", ")
+}
