@@ -81,7 +81,7 @@ impl Recipe<'_> {
         if sources.is_empty() && !composed.exists(&resource) {
             return Ok(Vec::new());
         }
-        let manifest = self.namespace_manifest()?;
+        let manifest = self.namespace_manifest();
         composed.object(&resource, cluster, manifest, creation, is_active)?;
         let creation = creation.when(composed.owns(&resource));
         let mut waiting = Vec::new();

@@ -61,23 +61,16 @@ impl Recipe<'_> {
             composed.describe(NAMESPACE, requests);
             self.site.creation()
         };
-        let namespace = self.namespace_manifest()?;
+        let namespace = self.namespace_manifest();
         let cluster = self.site.control_plane.name.name();
         composed.object(NAMESPACE, cluster, namespace, creation, is_active)?;
         Ok(())
     }
 
     /// The control plane's namespace, which is called the same in every cluster.
-    ///
-    /// # Errors
-    /// The Composition's input has no preset for the claim's size.
-    pub fn namespace_manifest(&self) -> Result<Namespace, Fatal> {
+    pub fn namespace_manifest(&self) -> Namespace {
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
-        let mariadb = &self
-            .presets
-            .size(self.cluster.spec.size)?
-            .infrastructure
-            .mariadb;
+        let mariadb = &self.infrastructure.value.mariadb;
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
         let has_helpers = mariadb.is_galera() || mariadb.max_scale().is_some();
         let needs_baseline = mariadb.external.is_none() && has_helpers;
@@ -101,10 +94,10 @@ impl Recipe<'_> {
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
         ];
-        Ok(Namespace::new(ObjectMeta {
+        Namespace::new(ObjectMeta {
             labels: labels.into_iter().chain(pod_security).collect(),
             ..ObjectMeta::named(self.names.namespace())
-        }))
+        })
     }
 
     /// Wants the ControlPlane.
@@ -125,7 +118,7 @@ impl Recipe<'_> {
                 hypervisor_clusters: self.served_hypervisors(composed),
             }),
             storage: Some(self.storage(storages, composed)),
-            infrastructure: preset.infrastructure.clone(),
+            infrastructure: self.infrastructure.value.clone(),
             backup: self.presets.backup.clone(),
             services: Some(self.services(&preset.services)?),
             cortex: cortex.map(|cortex| CortexComponent {

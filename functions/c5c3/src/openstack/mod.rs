@@ -13,6 +13,7 @@ mod quota;
 mod requests;
 mod shares;
 mod site;
+mod size;
 mod status;
 mod tenant;
 mod unsupported;
@@ -21,6 +22,8 @@ mod wanted;
 
 use std::fmt::Display;
 
+use c5c3_api::control_plane::Infrastructure;
+use c5c3_api::parts::Kept;
 use c5c3_api::{OpenStackClusterSpec, OpenStackClusterStatus};
 use function_protocol::{Fatal, Request, Response};
 
@@ -40,6 +43,8 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
+    /// The databases, message bus and caches of the claim's size, with what a running control plane keeps.
+    infrastructure: Kept<Infrastructure>,
     /// The part of each hypervisor pool, in the order of the spec.
     parts: Vec<Part>,
     site: Site,
@@ -53,15 +58,17 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let cluster: OpenStackCluster = request.composite()?;
     let presets: OpenStackPresets = input::read(request)?;
     let names = Names::of(cluster.metadata.claim_name())?;
-    let preset = &presets.size(cluster.spec.size)?.share;
-    let parts = Part::all(&cluster.spec, preset);
-    let exceeded = part::exceeded(&cluster.spec, preset);
+    let preset = presets.size(cluster.spec.size)?;
+    let infrastructure = size::infrastructure(&preset.infrastructure, request)?;
+    let parts = Part::all(&cluster.spec, &preset.share);
+    let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::survey(&cluster, &presets, &parts, request, response)?;
     let storages = Storages::of(&cluster, &site)?;
     let recipe = Recipe {
         cluster: &cluster,
         presets: &presets,
         names,
+        infrastructure,
         parts,
         site,
     };
@@ -72,7 +79,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let keys = recipe.keys(&storages, &mut composed)?;
     let mut shares = recipe.shares(&mut composed)?;
     shares.waiting.extend(recipe.agents(&mut composed)?);
-    recipe.quota(&mut composed)?;
+    recipe.quota(request, &mut composed)?;
     let control_plane = recipe.control_plane(&storages, &mut composed)?;
     let tenant = recipe.tenant(&mut composed)?;
     recipe.deletion(&storages, tenant.is_some(), &mut composed)?;

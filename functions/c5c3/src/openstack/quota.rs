@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, Service};
-use c5c3_api::parts::{ApiComponent, Resources};
-use function_protocol::Fatal;
+use c5c3_api::parts::{ApiComponent, Quantity, Resources};
+use function_protocol::{Fatal, Request};
+use serde::Deserialize;
 
 use super::Recipe;
 use crate::composed::Composed;
 use crate::input::SizePreset;
 use crate::manifest::Manifest;
 use crate::manifest::kubernetes::{Limit, LimitRangeSpec, ResourceQuotaSpec};
+use crate::observed::{last_composed, last_observed};
 use crate::ownership::IgnoredStatus;
 
 /// Names of the composed resources.
@@ -70,14 +72,16 @@ const fn pod(cores: f64, memory: f64) -> Amounts {
 
 impl Recipe<'_> {
     /// Composes both, where the namespace is composed.
-    pub fn quota(&self, composed: &mut Composed<'_>) -> Result<(), Fatal> {
+    pub fn quota(&self, request: &Request, composed: &mut Composed<'_>) -> Result<(), Fatal> {
         let namespace = self.names.namespace();
         let cluster = self.site.control_plane.name.name();
         let creation = self.site.creation_in_namespace().when(composed.owns_all());
         let quota = ResourceQuotaSpec {
             hard: hard(
                 self.presets.size(self.cluster.spec.size)?,
+                &self.infrastructure.value,
                 self.presets.backup.as_ref(),
+                &Before::of(request)?,
             ),
         };
         let quota = Manifest::new(&namespace, NAME, quota);
@@ -101,12 +105,79 @@ fn limits() -> LimitRangeSpec {
     }
 }
 
+/// The ResourceQuota as it was before.
+#[derive(Default)]
+struct Before {
+    /// What was allowed.
+    hard: BTreeMap<String, String>,
+    /// What is used; empty while it isn't known.
+    used: BTreeMap<String, String>,
+}
+
+/// A ResourceQuota as it was last composed.
+#[derive(Deserialize)]
+struct Composing {
+    spec: Option<Hard>,
+}
+
+#[derive(Deserialize)]
+struct Hard {
+    hard: Option<BTreeMap<String, String>>,
+}
+
+/// A ResourceQuota as it was last observed.
+#[derive(Deserialize)]
+struct Observing {
+    status: Option<Used>,
+}
+
+#[derive(Deserialize)]
+struct Used {
+    used: Option<BTreeMap<String, String>>,
+}
+
+impl Before {
+    /// The quota as it was last composed, with what is used of it.
+    ///
+    /// # Errors
+    /// What was observed isn't a ResourceQuota.
+    fn of(request: &Request) -> Result<Self, Fatal> {
+        let composed: Option<Composing> = last_composed(request, QUOTA)?;
+        let observed: Option<Observing> = last_observed(request, QUOTA)?;
+        let hard = composed.and_then(|composed| composed.spec?.hard);
+        let used = observed.and_then(|observed| observed.status?.used);
+        Ok(Self {
+            hard: hard.unwrap_or_default(),
+            used: used.unwrap_or_default(),
+        })
+    }
+
+    /// As much of a resource as is needed. While more is used, as much as is used with a margin, but not more than before: a quota
+    /// that is below what is used refuses every pod, also one that replaces another.
+    fn lowered(&self, resource: &str, needed: f64) -> f64 {
+        let amount = |amounts: &BTreeMap<String, String>| {
+            let amount: Quantity = amounts.get(resource)?.parse().ok()?;
+            Some(amount.amount())
+        };
+        let Some(before) = amount(&self.hard) else {
+            return needed;
+        };
+        let used = amount(&self.used).map_or(before, |used| used * MARGIN);
+        needed.max(before.min(used))
+    }
+}
+
 /// What a namespace with a control plane of this size may have.
-fn hard(preset: &SizePreset, backup: Option<&Backup>) -> BTreeMap<String, String> {
+fn hard(
+    preset: &SizePreset,
+    pieces: &Infrastructure,
+    backup: Option<&Backup>,
+    before: &Before,
+) -> BTreeMap<String, String> {
     let mut needed = BASE;
-    let backups = backup.and_then(|backup| backup.volume(&preset.infrastructure.mariadb));
+    let backups = backup.and_then(|backup| backup.volume(&pieces.mariadb));
     needed.storage += backups.map_or(0.0, |size| size.bytes() as f64);
-    needed += infrastructure(&preset.infrastructure);
+    needed += infrastructure(pieces);
     for (replicas, resources) in components(preset) {
         let mut pod = stated(resources, POD);
         pod += SIDECARS;
@@ -116,14 +187,17 @@ fn hard(preset: &SizePreset, backup: Option<&Backup>) -> BTreeMap<String, String
     let allowed = needed * MARGIN;
     let whole = |amount: f64| format!("{}", amount.ceil());
     let gibibytes = |amount: f64| format!("{}Gi", (amount / GIB).ceil());
+    let lowered = |resource: &str, amount: f64, written: &dyn Fn(f64) -> String| {
+        let amount = before.lowered(resource, amount);
+        (resource.to_owned(), written(amount))
+    };
     let derived = [
-        ("persistentvolumeclaims", whole(allowed.volumes)),
-        ("pods", whole(allowed.pods)),
-        ("requests.cpu", whole(allowed.cores)),
-        ("requests.memory", gibibytes(allowed.memory)),
-        ("requests.storage", gibibytes(allowed.storage)),
+        lowered("persistentvolumeclaims", allowed.volumes, &whole),
+        lowered("pods", allowed.pods, &whole),
+        lowered("requests.cpu", allowed.cores, &whole),
+        lowered("requests.memory", allowed.memory, &gibibytes),
+        lowered("requests.storage", allowed.storage, &gibibytes),
     ];
-    let derived = derived.map(|(resource, amount)| (resource.to_owned(), amount));
     let given = preset.quota.iter();
     let given = given.map(|(resource, amount)| (resource.clone(), amount.to_string()));
     derived.into_iter().chain(given).collect()
@@ -245,7 +319,8 @@ mod tests {
         }))
         .unwrap();
         let backup = serde_json::from_value(serde_json::json!({})).unwrap();
-        let hard = hard(&preset, Some(&backup));
+        let before = Before::default();
+        let hard = hard(&preset, &preset.infrastructure, Some(&backup), &before);
         let hard: Vec<(&str, &str)> = hard
             .iter()
             .map(|(resource, amount)| (resource.as_str(), amount.as_str()))
@@ -261,6 +336,28 @@ mod tests {
                 ("requests.storage", "703Gi"),
             ]
         );
+    }
+
+    #[test]
+    fn a_quota_is_not_lowered_below_what_is_used() {
+        let amounts = |memory: Option<&str>| {
+            let memory = memory.map(|memory| ("requests.memory".to_owned(), memory.to_owned()));
+            memory.into_iter().collect()
+        };
+        let lowered = |hard: Option<&str>, used: Option<&str>| {
+            let before = Before {
+                hard: amounts(hard),
+                used: amounts(used),
+            };
+            before.lowered("requests.memory", 60.0 * GIB) / GIB
+        };
+        assert_eq!(lowered(None, None), 60.0, "it is new");
+        assert_eq!(lowered(Some("40Gi"), Some("40Gi")), 60.0, "it grows");
+        assert_eq!(lowered(Some("100Gi"), None), 100.0, "use isn't known");
+        assert_eq!(lowered(Some("100Gi"), Some("90Gi")), 100.0);
+        assert_eq!(lowered(Some("100Gi"), Some("64Gi")), 80.0);
+        assert_eq!(lowered(Some("100Gi"), Some("68719476736")), 80.0);
+        assert_eq!(lowered(Some("100Gi"), Some("20Gi")), 60.0);
     }
 
     #[test]

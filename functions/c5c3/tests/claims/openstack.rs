@@ -7,6 +7,7 @@ mod mistakes;
 mod pools;
 mod retained;
 mod shares;
+mod size;
 mod tenant;
 mod verify;
 
