@@ -9,6 +9,7 @@ use c5c3_api::parts::ServiceStatus;
 use k8s_openapi::api::core::v1::{
     EnvVar, EnvVarSource, ObjectFieldSelector, PersistentVolumeClaim,
 };
+use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Awaited, Database, Files, GLANCE, KeystoneAccess, Migration, Migrations, Owned, Phase, Pods,
@@ -33,8 +34,11 @@ impl Composer for Glance {
     const OPERATOR: &'static str = "glance-operator";
 
     fn uses(&self) -> Vec<Use> {
-        let volumes = Use::keeps(PersistentVolumeClaim::KIND);
-        uses().into_iter().chain([volumes]).collect()
+        let volumes = [
+            Use::keeps(PersistentVolumeClaim::KIND),
+            Use::reads(StorageClass::KIND),
+        ];
+        uses().into_iter().chain(volumes).collect()
     }
 
     fn compose(

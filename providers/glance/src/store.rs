@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::glance::{ImageBackend, ImageStorage, ImageStore};
-use c5c3_api::parts::Volume;
-use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason};
+use c5c3_api::parts::{Storage, Volume};
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Reason};
 use provider_openstack::{
-    Awaited, Bucket, Config, Files, Jobs, Options, Pool, Program, Service, Source, claim,
-    first_unready, reached,
+    Awaited, Bucket, Config, Files, Jobs, Options, Pool, Program, Service, Source, first_unready,
+    lasting_volume, reached,
 };
 
 /// Where the volume with images is; of an additional store, with its name at the end.
@@ -234,7 +235,7 @@ impl Place {
             }
             ImageBackend::File => {
                 let volume = store.file.clone().unwrap_or_default();
-                let folder = folder(service, suffix, &volume, desired);
+                let folder = folder(service, suffix, volume, observed, desired);
                 Ok(Ok(Self::File(folder)))
             }
         }
@@ -253,7 +254,8 @@ fn name(backend: ImageBackend) -> &'static str {
 fn folder(
     service: &Service<'_>,
     suffix: &str,
-    volume: &Volume<20>,
+    volume: Volume<20>,
+    observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Folder {
     let folder = Folder {
@@ -261,14 +263,13 @@ fn folder(
         path: format!("{IMAGES}{suffix}"),
         claim: service.named(&format!("images{suffix}")),
     };
-    let class = volume.storage_class.clone();
+    let key = Key::of::<PersistentVolumeClaim>(service.namespace, &folder.claim);
+    let storage = Storage {
+        size: volume.size,
+        class: volume.storage_class,
+    };
+    let metadata = service.metadata("images");
     // A rolling change has two pods at once, and they may be on two nodes.
-    let claim = claim(
-        service.metadata("images"),
-        "ReadWriteMany",
-        &volume.size,
-        class,
-    );
-    desired.apply_unowned(service.namespace, &folder.claim, &claim);
+    lasting_volume(&key, metadata, "ReadWriteMany", storage, observed, desired);
     folder
 }

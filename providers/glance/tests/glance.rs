@@ -104,6 +104,26 @@ fn each_replica_keeps_images_and_makes_room() {
 }
 
 #[test]
+fn volume_of_images_does_not_shrink_and_keeps_its_class() {
+    let mut cluster = given(FILE);
+    cluster.settle(&GLANCE, "glance");
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["storage"]["file"] = json!({ "size": "50Gi", "storageClass": "other" });
+    });
+    cluster.settle(&GLANCE, "glance");
+    let spec = &cluster
+        .get::<PersistentVolumeClaim>("glance-images")
+        .unwrap()["spec"];
+    assert_eq!(spec["resources"]["requests"]["storage"], "100Gi");
+    assert_eq!(spec["storageClassName"], "shared");
+    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "SizeAccepted");
+    assert_eq!((&*status, &*reason), ("False", "Unsupported"));
+    let kept = "PersistentVolumeClaim glance-images keeps size: 100Gi instead of 50Gi and storageClass: shared instead of other: ";
+    assert!(message.starts_with(kept), "{message}");
+    assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
+}
+
+#[test]
 fn upload_of_an_image_may_take_hours() {
     let mut cluster = given(RBD);
     cluster.settle(&GLANCE, "glance");

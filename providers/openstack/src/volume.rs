@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{Key, Lookup, ObservedState};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use serde_json::Value;
 
 /// The claim of a volume of this size. Without a StorageClass it has the cluster's default.
@@ -30,6 +30,40 @@ pub fn claim(
             ..PersistentVolumeClaimSpec::default()
         }),
         ..PersistentVolumeClaim::default()
+    }
+}
+
+/// Composes the claim of a volume that outlasts its owner, over one that may exist. The condition `SizeAccepted` says what is kept of it,
+/// and is only set then.
+pub fn lasting_volume(
+    key: &Key,
+    metadata: ObjectMeta,
+    access_mode: &str,
+    storage: Storage,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let progress = match kept_volume(observed, key, storage) {
+        Ok(kept) => {
+            let sentence = kept.sentence(&key.to_string());
+            let Storage { size, class } = kept.value;
+            let claim = claim(metadata, access_mode, &size, class);
+            let namespace = key.namespace.as_deref().unwrap_or_default();
+            desired.apply_unowned(namespace, &key.name, &claim);
+            sentence.map(|sentence| {
+                let message = format!(
+                    "{sentence}: volumes don't shrink and keep their StorageClass. Set the former values"
+                );
+                Progress::failed(Reason::Unsupported, message)
+            })
+        }
+        Err(message) => {
+            desired.keep(key.clone());
+            Some(Progress::Unknown { message })
+        }
+    };
+    if let Some(progress) = progress {
+        desired.conditions.note("SizeAccepted", &progress);
     }
 }
 

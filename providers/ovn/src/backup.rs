@@ -1,11 +1,12 @@
 //! Backups of both databases.
 
 use c5c3_api::ovn_cluster::OvnBackup;
+use c5c3_api::parts::Storage;
 use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
-use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key};
-use provider_openstack::{Program, Source, claim, pod_of};
+use provider_composer::{DesiredState, Key, ObservedState};
+use provider_openstack::{Program, Source, lasting_volume, pod_of};
 
 use crate::encryption::{Encryption, FOLDER};
 use crate::network::{Database, Network};
@@ -22,18 +23,17 @@ impl Network<'_> {
         &self,
         backup: &OvnBackup,
         encryption: Option<&Encryption>,
+        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
-        let storage = &backup.storage;
-        let class = storage.storage_class.clone();
-        let claim = claim(
-            self.metadata(COMPONENT),
-            "ReadWriteOnce",
-            &storage.size,
-            class,
-        );
+        let storage = Storage {
+            size: backup.storage.size.clone(),
+            class: backup.storage.storage_class.clone(),
+        };
         let name = self.named(COMPONENT);
-        desired.apply_unowned(self.namespace, &name, &claim);
+        let key = Key::of::<PersistentVolumeClaim>(self.namespace, &name);
+        let metadata = self.metadata(COMPONENT);
+        lasting_volume(&key, metadata, "ReadWriteOnce", storage, observed, desired);
         let mut program = Program::default()
             .command(["sh", "-c", SCRIPT].map(str::to_owned))
             .variable("NORTHBOUND", self.endpoint(Database::Northbound))

@@ -13,6 +13,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::{
     Composer, Custom, DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Resource,
     Subject, Use,
@@ -46,7 +47,7 @@ impl Composer for OvnCluster {
             Manifest::<cert_manager::Certificate>::KIND,
             Custom::<OvnChassisSpec>::KIND,
         ];
-        let read = [Pod::KIND, Node::KIND].map(Use::reads);
+        let read = [Pod::KIND, Node::KIND, StorageClass::KIND].map(Use::reads);
         composed
             .into_iter()
             .map(Use::composes)
@@ -86,7 +87,7 @@ impl Composer for OvnCluster {
             .conditions
             .note("AgentsConfigured", &progress(&configured));
         if let Some(backup) = &subject.spec.backup {
-            network.backup(backup, encryption, desired);
+            network.backup(backup, encryption, observed, desired);
         }
         network.report(&members, &northd, desired);
         desired.requeue_at(crate::ovsdb::again(observed));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use c5c3_api::ovn_chassis::OvnChassisSpec;
 use c5c3_api::ovn_cluster::OvnClusterSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, PersistentVolumeClaim, Pod, Secret};
 
 const NAMESPACE: &str = "openstack";
 
@@ -238,6 +238,37 @@ fn ovn_cluster_is_composed() {
         .collect();
     insta::assert_yaml_snapshot!(objects);
     insta::assert_yaml_snapshot!(stage.field(&subject(), "/status"));
+}
+
+#[test]
+fn volume_of_backups_does_not_shrink() {
+    let backup = |size: &str| json!({ "backup": { "storage": { "size": size } } });
+    let mut stage = Stage::new(backup("20Gi"));
+    stage.serve();
+    stage.change(backup("10Gi"));
+    stage.reconcile();
+    let claim = key::<PersistentVolumeClaim>("ovn-backup");
+    assert_eq!(
+        stage.field(&claim, "/spec/resources/requests/storage"),
+        "20Gi"
+    );
+    let kept = "SizeAccepted Unsupported PersistentVolumeClaim ovn-backup keeps size: 20Gi instead of 10Gi: ";
+    let conditions = stage.conditions();
+    assert!(
+        conditions
+            .iter()
+            .any(|condition| condition.starts_with(kept)),
+        "{conditions:?}"
+    );
+
+    stage.change(backup("20Gi"));
+    stage.reconcile();
+    let conditions = stage.conditions();
+    assert!(
+        !conditions
+            .iter()
+            .any(|condition| condition.starts_with("SizeAccepted"))
+    );
 }
 
 #[test]
