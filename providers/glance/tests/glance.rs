@@ -383,6 +383,7 @@ fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls(
     #[case] host: &str,
 ) {
     let mut cluster = given(FILE);
+    cluster.delete::<Manifest<mariadb::MariaDb>>("openstack-db");
     cluster.put::<Manifest<mariadb::MariaDb>>("openstack-db", json!({ "spec": spec }));
     cluster.settle(&GLANCE, "glance");
     let (_, reason, message) = cluster.condition(&GLANCE, "glance", "DatabaseReady");

@@ -90,4 +90,4 @@ pub use succession::{Succession, secret_of};
 pub use tls::authority;
 pub use users::exclusive;
 pub use uwsgi::Workers;
-pub use volume::{claim, kept_volume, lasting_volume};
+pub use volume::{Claimed, claim, kept_volume, lasting_volume};

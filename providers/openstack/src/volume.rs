@@ -1,6 +1,8 @@
 //! Claims of volumes.
 
-use c5c3_api::parts::{Kept, Size, SizeError, Storage};
+use std::sync::Arc;
+
+use c5c3_api::parts::{self, Kept, Size, SizeError, Storage};
 use k8s_openapi::api::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimSpec, VolumeResourceRequirements,
 };
@@ -67,8 +69,93 @@ pub fn lasting_volume(
     }
 }
 
-/// A volume over the claim that may exist: the claim grows where its StorageClass allows it, and keeps its class. Where no class is
-/// desired, every class is right: the API server sets the default one.
+/// A claim that exists.
+pub struct Claimed {
+    key: Key,
+    object: Arc<Value>,
+    storage: Storage,
+}
+
+impl Claimed {
+    /// The claim; none where there is none.
+    ///
+    /// # Errors
+    /// It can't be read. The message says why.
+    pub fn find(observed: &ObservedState<'_>, claim: &Key) -> Result<Option<Self>, String> {
+        let object = match observed.object(claim) {
+            Lookup::Found(object) => object,
+            Lookup::Missing => return Ok(None),
+            Lookup::Unknown(why) => return Err(why),
+        };
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let size = text("/spec/resources/requests/storage").unwrap_or_default();
+        let storage = Storage {
+            size: size
+                .parse()
+                .map_err(|error: SizeError| format!("{claim}: {error}"))?,
+            class: text("/spec/storageClassName").map(str::to_owned),
+        };
+        Ok(Some(Self {
+            key: claim.clone(),
+            object,
+            storage,
+        }))
+    }
+
+    /// The size that it asks for.
+    pub fn size(&self) -> &Size {
+        &self.storage.size
+    }
+
+    /// Says why it can't grow; none where it can. The API server lets bound claims grow whose StorageClass allows it
+    /// (<https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#persistentvolumeclaimresize>).
+    ///
+    /// # Errors
+    /// Its StorageClass can't be read. The message says why.
+    pub fn fixed(&self, observed: &ObservedState<'_>) -> Result<Option<String>, String> {
+        if !self.is_bound() {
+            return Ok(Some(format!(
+                "{} can't grow before it is bound, when its first pod starts",
+                self.key
+            )));
+        }
+        let class = self.storage.class.as_deref();
+        let Some(name) = class.filter(|name| !name.is_empty()) else {
+            return Ok(Some(format!("{} has no StorageClass", self.key)));
+        };
+        match observed.get::<StorageClass>("", name) {
+            Lookup::Found(class) if class.body.allow_volume_expansion == Some(true) => Ok(None),
+            Lookup::Found(_) => Ok(Some(format!(
+                "allowVolumeExpansion of StorageClass {name} isn't true"
+            ))),
+            Lookup::Missing => Ok(Some(format!("there is no StorageClass {name}"))),
+            Lookup::Unknown(why) => Err(why),
+        }
+    }
+
+    fn is_bound(&self) -> bool {
+        self.text("/status/phase") == Some("Bound")
+    }
+
+    /// Whether the volume hasn't grown yet to what was asked for, and may get this lower size instead
+    /// (<https://kubernetes.io/docs/concepts/storage/persistent-volumes/#recovering-from-failure-when-expanding-volumes>). Kubernetes
+    /// 1.31 refuses that, and doesn't have the status of the expansion.
+    fn recovers(&self, size: &Size) -> bool {
+        let expansion = "/status/allocatedResourceStatuses/storage";
+        let capacity = self.text("/status/capacity/storage");
+        let capacity = capacity.and_then(|capacity| capacity.parse::<parts::Quantity>().ok());
+        self.text(expansion).is_some()
+            && size.bytes() < self.size().bytes()
+            && capacity.is_some_and(|capacity| size.bytes() > capacity.bytes())
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.object.pointer(pointer)?.as_str()
+    }
+}
+
+/// A volume over the claim that may exist: a bound claim grows where its StorageClass allows it, and keeps its class. Where no class is
+/// desired, every class is right: the API server sets the default one. A claim without a class may get one until it is bound.
 ///
 /// # Errors
 /// The claim, or the StorageClass of one that is to grow, can't be read. The message says why, and the claim must stay as it is.
@@ -77,26 +164,21 @@ pub fn kept_volume(
     claim: &Key,
     mut desired: Storage,
 ) -> Result<Kept<Storage>, String> {
-    let object = match observed.object(claim) {
-        Lookup::Found(object) => object,
-        Lookup::Missing => return Ok(Kept::nothing(desired)),
-        Lookup::Unknown(why) => return Err(why),
+    let Some(claimed) = Claimed::find(observed, claim)? else {
+        return Ok(Kept::nothing(desired));
     };
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let size = text("/spec/resources/requests/storage").unwrap_or_default();
-    let size: Size = size
-        .parse()
-        .map_err(|error: SizeError| format!("{claim}: {error}"))?;
-    let existing = Storage {
-        size,
-        class: text("/spec/storageClassName").map(str::to_owned),
-    };
+    let mut existing = claimed.storage.clone();
     if desired.class.is_none() {
         desired.class.clone_from(&existing.class);
+    } else if existing.class.is_none() && !claimed.is_bound() {
+        existing.class.clone_from(&desired.class);
+    }
+    if claimed.recovers(&desired.size) {
+        existing.size.clone_from(&desired.size);
     }
     let mut kept = desired.kept(&existing);
     if kept.value.size.bytes() > existing.size.bytes()
-        && let Some(why) = fixed(observed, existing.class.as_deref())?
+        && let Some(why) = claimed.fixed(observed)?
     {
         let (running, desired) = (&existing.size, &kept.value.size);
         let field = format!("size: {running} instead of {desired}, since {why}");
@@ -104,21 +186,6 @@ pub fn kept_volume(
         kept.value.size = existing.size;
     }
     Ok(kept)
-}
-
-/// Says why volumes of a StorageClass can't grow; none where they can.
-fn fixed(observed: &ObservedState<'_>, class: Option<&str>) -> Result<Option<String>, String> {
-    let Some(name) = class.filter(|name| !name.is_empty()) else {
-        return Ok(Some("it has no StorageClass".to_owned()));
-    };
-    match observed.get::<StorageClass>("", name) {
-        Lookup::Found(class) if class.body.allow_volume_expansion == Some(true) => Ok(None),
-        Lookup::Found(_) => Ok(Some(format!(
-            "allowVolumeExpansion of StorageClass {name} isn't true"
-        ))),
-        Lookup::Missing => Ok(Some(format!("there is no StorageClass {name}"))),
-        Lookup::Unknown(why) => Err(why),
-    }
 }
 
 #[cfg(test)]
@@ -135,7 +202,7 @@ mod tests {
         Key::of::<PersistentVolumeClaim>("openstack", CLAIM)
     }
 
-    /// A cluster with the claim of a volume of 50Gi, and a class that lets volumes grow as well as one that doesn't.
+    /// A cluster with the bound claim of a volume of 50Gi, and a class that lets volumes grow as well as one that doesn't.
     fn cluster(class: Option<&str>) -> Cluster {
         let mut cluster = Cluster::default();
         let requests = json!({ "requests": { "storage": "50Gi" } });
@@ -144,6 +211,8 @@ mod tests {
             spec["storageClassName"] = json!(class);
         }
         cluster.put(&key(), &json!({ "spec": spec }));
+        let status = json!({ "phase": "Bound", "capacity": { "storage": "50Gi" } });
+        cluster.set_status(&key(), status);
         for (name, grows) in [("fast", true), ("local", false)] {
             let class = Key::of::<StorageClass>("", name);
             let body = json!({ "provisioner": "test", "allowVolumeExpansion": grows });
@@ -209,13 +278,58 @@ mod tests {
         );
     }
 
+    /// A bound one has a volume without a class. One that isn't bound may get a class, as the API server itself gives it one.
     #[test]
-    fn volume_without_a_class_stays_without() {
-        let message = "size: 50Gi instead of 60Gi, since it has no StorageClass".to_owned();
-        assert_eq!(
-            kept(&cluster(None), "60Gi", None),
-            Ok(("50Gi".to_owned(), None, message))
-        );
+    fn volume_without_a_class_gets_one_until_it_is_bound() {
+        let mut cluster = cluster(None);
+        let since = "since PersistentVolumeClaim backups has no StorageClass";
+        let message = format!("size: 50Gi instead of 60Gi, {since}");
+        let fixed = Ok(("50Gi".to_owned(), None, message));
+        assert_eq!(kept(&cluster, "60Gi", None), fixed);
+        let message = "storageClass: the cluster's default instead of fast".to_owned();
+        let moved = Ok(("50Gi".to_owned(), None, message));
+        assert_eq!(kept(&cluster, "50Gi", Some("fast")), moved);
+
+        cluster.set_status(&key(), json!({ "phase": "Pending" }));
+        let given = Ok(("50Gi".to_owned(), Some("fast".to_owned()), String::new()));
+        assert_eq!(kept(&cluster, "50Gi", Some("fast")), given);
+    }
+
+    /// With WaitForFirstConsumer that is when the first Job runs.
+    #[test]
+    fn volume_does_not_grow_before_it_is_bound() {
+        let mut cluster = cluster(Some("fast"));
+        for status in [json!({ "phase": "Pending" }), json!({})] {
+            cluster.set_status(&key(), status);
+            let (size, _, fields) = kept(&cluster, "60Gi", None).unwrap();
+            assert_eq!(size, "50Gi");
+            let since = "since PersistentVolumeClaim backups can't grow before it is bound, when its first pod starts";
+            assert_eq!(fields, format!("size: 50Gi instead of 60Gi, {since}"));
+        }
+        cluster.set_status(&key(), json!({ "phase": "Bound" }));
+        let (size, _, fields) = kept(&cluster, "60Gi", None).unwrap();
+        assert_eq!((&*size, &*fields), ("60Gi", ""));
+    }
+
+    #[rstest]
+    #[case::to_what_it_has("20Gi", "50Gi", "size: 50Gi instead of 20Gi")]
+    #[case::to_more_than_it_has("21Gi", "21Gi", "")]
+    fn volume_that_could_not_grow_gets_less(
+        #[case] size: &str,
+        #[case] applied: &str,
+        #[case] fields: &str,
+    ) {
+        let mut cluster = cluster(Some("fast"));
+        let mut status = json!({ "phase": "Bound", "capacity": { "storage": "20Gi" } });
+        cluster.set_status(&key(), status.clone());
+        let (kept_size, _, kept_fields) = kept(&cluster, size, None).unwrap();
+        let message = format!("size: 50Gi instead of {size}");
+        assert_eq!((kept_size, kept_fields), ("50Gi".to_owned(), message));
+
+        status["allocatedResourceStatuses"] = json!({ "storage": "ControllerResizeInfeasible" });
+        cluster.set_status(&key(), status);
+        let (kept_size, _, kept_fields) = kept(&cluster, size, None).unwrap();
+        assert_eq!((&*kept_size, &*kept_fields), (applied, fields));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod conformance;
 pub mod dump;
 pub mod killed;
 mod objects;
+mod refused;
 pub mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::reconcile::memory;
 use provider_composer::reconcile::{Controller, Event, Existing, Management, Reconcile};
 use provider_composer::{
@@ -285,7 +289,11 @@ impl Cluster {
         let live = self.get(key);
         let is_new = live.is_none();
         let object = match live {
-            Some(live) => stored::changed(key, live, wanted),
+            Some(live) => {
+                let refusal = refused::refused(key, live, &wanted, self.around(key, live));
+                assert_eq!(refusal, None, "{key} can't be changed");
+                stored::changed(key, live, wanted)
+            }
             None => stored::new(key, wanted, self.created + 1, self.now),
         };
         if live == Some(&object) || self.writes >= self.last {
@@ -296,6 +304,21 @@ impl Cluster {
         self.objects.insert(key.clone(), Arc::new(object));
         self.remove_if_released(key);
         true
+    }
+
+    /// What decides, beside an object, whether it can be changed.
+    fn around(&self, key: &Key, object: &Value) -> refused::Around<'_> {
+        let class = object["spec"]["storageClassName"].as_str();
+        let class = class.and_then(|class| self.get(&Key::of::<StorageClass>("", class)));
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        let servers = format!("{}-server", key.name);
+        let claim = format!("persistence-{servers}-0");
+        let claim = self.get(&Key::of::<PersistentVolumeClaim>(namespace, &claim));
+        let servers = self.get(&Key::of::<StatefulSet>(namespace, &servers));
+        refused::Around {
+            expands: class.is_some_and(|class| class["allowVolumeExpansion"] == true),
+            claim: claim.filter(|_| servers.is_none()),
+        }
     }
 
     /// Removes an object that is being deleted, if it has no finalizer any more.

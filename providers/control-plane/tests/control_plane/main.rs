@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod answers;
+mod any_size;
 mod anything;
 mod backup;
 mod bootstrap;
