@@ -123,8 +123,8 @@ impl Mariadb {
     /// no pod could be replaced; and its webhook refuses smaller volumes and other classes (mariadb-operator 0.38).
     #[must_use]
     pub fn kept(self, existing: &Members) -> Kept<Self> {
-        let is_galera = |replicas| replicas >= GALERA;
-        let scales = |running, desired| is_galera(running) == is_galera(desired);
+        let is_galera = |replicas: u32| replicas >= GALERA;
+        let scales = |running: u32, desired: u32| is_galera(running) == is_galera(desired);
         let members = self.members().kept(existing, scales);
         members.map(|members| Self {
             replicas: members.replicas,
@@ -226,7 +226,7 @@ impl Rabbitmq {
     /// change the class of volumes (cluster-operator 2.16).
     #[must_use]
     pub fn kept(self, existing: &Members) -> Kept<Self> {
-        let scales = |running, desired| desired > running;
+        let scales = |running: u32, desired: u32| desired > running;
         let members = self.members().kept(existing, scales);
         members.map(|members| Self {
             replicas: members.replicas,
@@ -315,4 +315,49 @@ pub struct ExternalCache {
     /// Its members, each host:port.
     #[schemars(length(min = 1, max = 16))]
     pub servers: Vec<HostPort>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn kept(desired: Value, running: Value) -> (Infrastructure, String) {
+        let read = |value| serde_json::from_value::<Infrastructure>(value).unwrap();
+        let kept = read(desired).kept(&read(running));
+        (kept.value, kept.fields.join("; "))
+    }
+
+    #[test]
+    fn infrastructure_keeps_members_of_both_and_changes_the_rest() {
+        let members = |replicas: u32| json!({ "replicas": replicas, "storageSize": "20Gi" });
+        let running = json!({ "mariadb": members(5), "rabbitmq": members(3) });
+        let desired = json!({ "mariadb": members(1), "rabbitmq": members(1), "memcached": { "replicas": 1 } });
+        let (value, fields) = kept(desired, running);
+        let replicas = [
+            value.mariadb.replicas,
+            value.rabbitmq.replicas,
+            value.memcached.replicas,
+        ];
+        assert_eq!(replicas, [5, 3, 1]);
+        let said =
+            "MariaDB keeps replicas: 5 instead of 1; RabbitMQ keeps replicas: 3 instead of 1";
+        assert_eq!(fields, said);
+    }
+
+    #[test]
+    fn infrastructure_that_is_external_is_not_compared() {
+        let external = json!({
+            "mariadb": { "external": { "host": "db.example.com" } },
+            "rabbitmq": { "external": { "hosts": ["bus.example.com:5672"] } },
+        });
+        let single = json!({ "mariadb": { "replicas": 1 }, "rabbitmq": { "replicas": 1 } });
+        for (desired, running) in [(&external, &single), (&single, &external)] {
+            let (value, fields) = kept(desired.clone(), running.clone());
+            assert_eq!(fields, "");
+            let unchanged: Infrastructure = serde_json::from_value(desired.clone()).unwrap();
+            assert_eq!(value, unchanged);
+        }
+    }
 }

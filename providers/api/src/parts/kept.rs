@@ -178,7 +178,7 @@ mod tests {
             storage: storage(size, None),
         };
         let existing = members(3, "20Gi");
-        let grows = |running, desired| desired > running;
+        let grows = |running: u32, desired: u32| desired > running;
         let kept = members(1, "10Gi").kept(&existing, grows);
         assert_eq!(kept.value, existing);
         assert_eq!(
