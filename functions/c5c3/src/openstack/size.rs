@@ -49,9 +49,9 @@ impl Recipe<'_> {
         let kept = &self.infrastructure.fields;
         if !kept.is_empty() {
             let message = format!(
-                "{}: while a control plane runs, volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, and a \
-                 MariaDB of one member doesn't become a Galera cluster or the reverse; everything else follows the size. Choose the \
-                 former size, or restore a backup into a new claim",
+                "{}: while a control plane runs, volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a \
+                 MariaDB of one member doesn't become a Galera cluster or the reverse, and MaxScale stays; everything else follows \
+                 the size. Choose the former size, or restore a backup into a new claim",
                 kept.join("; ")
             );
             transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);

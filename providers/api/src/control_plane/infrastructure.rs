@@ -41,7 +41,10 @@ impl Infrastructure {
     pub fn kept(self, running: &Self) -> Kept<Self> {
         let is_run = self.mariadb.external.is_none() && running.mariadb.external.is_none();
         let mariadb = match is_run {
-            true => self.mariadb.kept(&running.mariadb.members()),
+            true => {
+                let running = &running.mariadb;
+                self.mariadb.kept(&running.members(), running.max_scale())
+            }
             false => Kept::nothing(self.mariadb),
         };
         let is_run = self.rabbitmq.external.is_none() && running.rabbitmq.external.is_none();
@@ -116,22 +119,29 @@ impl Mariadb {
         )
     }
 
-    /// This MariaDB over members that exist: a Galera cluster gets and loses members, but a single member never becomes one, or the
-    /// reverse.
+    /// This MariaDB over members that exist and the MaxScale before them: a Galera cluster gets and loses members, but a single member
+    /// never becomes one, or the reverse; and MaxScale stays.
     ///
     /// mariadb-operator would add what members of a Galera cluster mount to the pods and not to the volumes of a StatefulSet, so that
-    /// no pod could be replaced; and its webhook refuses smaller volumes and other classes (mariadb-operator 0.38).
+    /// no pod could be replaced. Its webhook refuses smaller volumes and other classes. It doesn't remove a MaxScale, and `maxScaleRef`,
+    /// which it sets itself, still names it (mariadb-operator 0.38).
     #[must_use]
-    pub fn kept(self, existing: &Members) -> Kept<Self> {
+    pub fn kept(self, existing: &Members, max_scale: Option<&MaxScale>) -> Kept<Self> {
         let is_galera = |replicas: u32| replicas >= GALERA;
         let scales = |running: u32, desired: u32| is_galera(running) == is_galera(desired);
         let members = self.members().kept(existing, scales);
-        members.map(|members| Self {
+        let mut kept = members.map(|members| Self {
             replicas: members.replicas,
             storage_size: members.storage.size,
             storage_class: members.storage.class,
             ..self
-        })
+        });
+        if max_scale.is_some() && kept.value.max_scale().is_none() {
+            let field = "maxScale: enabled instead of disabled";
+            kept.fields.push(field.to_owned());
+            kept.value.max_scale = max_scale.cloned();
+        }
+        kept
     }
 
     /// MaxScale, if there is one.
@@ -344,6 +354,21 @@ mod tests {
         let said =
             "MariaDB keeps replicas: 5 instead of 1; RabbitMQ keeps replicas: 3 instead of 1";
         assert_eq!(fields, said);
+    }
+
+    #[test]
+    fn infrastructure_keeps_a_max_scale() {
+        let with = |max_scale: Value| json!({ "mariadb": { "maxScale": max_scale } });
+        let running = with(json!({ "replicas": 3 }));
+        for desired in [Value::Null, json!({ "enabled": false, "replicas": 1 })] {
+            let (value, fields) = kept(with(desired), running.clone());
+            assert_eq!(value.mariadb.max_scale().unwrap().replicas, 3);
+            let said = "MariaDB keeps maxScale: enabled instead of disabled";
+            assert_eq!(fields, said);
+        }
+        let (value, fields) = kept(running, with(Value::Null));
+        assert_eq!(value.mariadb.max_scale().unwrap().replicas, 3);
+        assert_eq!(fields, "", "it is added");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod bootstrap;
 mod certificates;
 mod deletion;
 mod graph;
+mod growth;
 mod hypervisor_access;
 mod mistakes;
 mod network;

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 use crate::stage::{NAMESPACE, Stage};
 
-fn running(mut spec: Value) -> Stage {
+pub(crate) fn running(mut spec: Value) -> Stage {
     spec["openStackRelease"] = json!("2025.2");
     Stage::running(spec)
 }
 
-fn with(piece: &str, value: &Value) -> Value {
+pub(crate) fn with(piece: &str, value: &Value) -> Value {
     json!({ "infrastructure": { piece: value } })
 }
 
 /// Replicas, size and class of a MariaDB or a RabbitmqCluster.
-fn size(stage: &Stage, node: Node) -> (u64, String, Option<String>) {
+pub(crate) fn size(stage: &Stage, node: Node) -> (u64, String, Option<String>) {
     let spec = &stage.object(node).unwrap()["spec"];
     let volumes = match node {
         Node::MariaDb => &spec["storage"],
@@ -40,7 +40,7 @@ fn is_galera(stage: &Stage) -> bool {
 }
 
 /// What SizeAccepted says while it is False; the control plane is Ready all the same.
-fn kept(stage: &Stage) -> String {
+pub(crate) fn kept(stage: &Stage) -> String {
     let (status, reason, message) = stage.condition("SizeAccepted");
     assert_eq!((&*status, &*reason), ("False", "Unsupported"));
     assert_eq!(stage.condition("Ready").0, "True");
@@ -51,7 +51,7 @@ fn kept(stage: &Stage) -> String {
     message
 }
 
-fn is_accepted(stage: &Stage) -> bool {
+pub(crate) fn is_accepted(stage: &Stage) -> bool {
     let conditions = stage.status()["conditions"].as_array().unwrap();
     let mut types = conditions.iter().map(|condition| &condition["type"]);
     types.all(|type_| type_ != "SizeAccepted")
@@ -127,6 +127,21 @@ fn mariadb_gets_and_loses_members_of_a_galera_cluster() {
         assert_eq!(size(&stage, Node::MariaDb), applied);
         assert!(is_galera(&stage) && is_accepted(&stage));
     }
+}
+
+/// mariadb-operator doesn't remove a MaxScale, through which services connect.
+#[test]
+fn mariadb_keeps_its_max_scale() {
+    let mut stage = running(with("mariadb", &json!({ "maxScale": { "replicas": 3 } })));
+    stage.want(|spec| spec["infrastructure"] = json!({}));
+    stage.play();
+    let mariadb = stage.object(Node::MariaDb).unwrap();
+    let max_scale = json!({ "enabled": true, "replicas": 3 });
+    assert_eq!(mariadb["spec"]["maxScale"], max_scale);
+    assert_eq!(mariadb["spec"]["tls"]["required"], true);
+    let said = kept(&stage);
+    let message = "MariaDB keeps maxScale: enabled instead of disabled: ";
+    assert!(said.starts_with(message), "{said}");
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! Volumes of members that are to grow.
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use k8s_openapi::api::storage::v1::StorageClass;
+use provider_composer::Key;
+use provider_control_plane::graph::Node;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::sizes::{is_accepted, kept, running, size, with};
+use crate::stage::{NAMESPACE, Stage};
+
+const CLAIMS: [(Node, &str, &str); 2] = [
+    (Node::MariaDb, "mariadb", "storage-openstack-db"),
+    (
+        Node::RabbitMq,
+        "rabbitmq",
+        "persistence-openstack-rabbitmq-server",
+    ),
+];
+
+/// The claim of a member's volume of 10Gi, as a foreign operator makes it.
+fn claim(stage: &mut Stage, name: &str, class: &str) {
+    let spec = json!({
+        "resources": { "requests": { "storage": "10Gi" } },
+        "storageClassName": class,
+    });
+    let key = Key::of::<PersistentVolumeClaim>(NAMESPACE, name);
+    stage.cluster.put(&key, &json!({ "spec": spec }));
+}
+
+fn classes(stage: &mut Stage) {
+    for (name, expands) in [("fast", true), ("local", false)] {
+        let body = json!({ "provisioner": "test", "allowVolumeExpansion": expands });
+        let class = Key::of::<StorageClass>("", name);
+        stage.cluster.put(&class, &body);
+    }
+}
+
+fn volumes(stage: &Stage, node: Node) -> String {
+    size(stage, node).1
+}
+
+/// mariadb-operator stops at a claim that can't grow, and can't return. RabbitMQ's loses its StatefulSet.
+#[test]
+fn members_grow_only_where_the_class_of_each_volume_allows_it() {
+    for (node, piece, claims) in CLAIMS {
+        let members = |size: &str| json!({ "replicas": 3, "storageSize": size });
+        let mut stage = running(with(piece, &members("10Gi")));
+        classes(&mut stage);
+        claim(&mut stage, &format!("{claims}-0"), "fast");
+        // One of a former member.
+        claim(&mut stage, &format!("{claims}-4"), "local");
+        stage.want(|spec| spec["infrastructure"] = json!({ piece: members("20Gi") }));
+        stage.play();
+        assert_eq!(volumes(&stage, node), "10Gi");
+        let said = kept(&stage);
+        let why = "keeps storageSize: 10Gi instead of 20Gi, since allowVolumeExpansion of StorageClass local isn't true: ";
+        assert!(said.contains(why), "{said}");
+
+        let local = Key::of::<StorageClass>("", "local");
+        stage
+            .cluster
+            .edit(&local, |class| class["allowVolumeExpansion"] = json!(true));
+        stage.play();
+        assert_eq!(volumes(&stage, node), "20Gi");
+        assert!(is_accepted(&stage));
+    }
+}
+
+#[test]
+fn members_grow_once_their_volumes_are_bound_and_can_be_read() {
+    for (node, piece, claims) in CLAIMS {
+        let members = |size: &str| json!({ "replicas": 1, "storageSize": size });
+        let mut stage = running(with(piece, &members("10Gi")));
+        classes(&mut stage);
+        let name = format!("{claims}-0");
+        claim(&mut stage, &name, "fast");
+        stage.want(|spec| spec["infrastructure"] = json!({ piece: members("20Gi") }));
+        stage.settle();
+        assert_eq!(volumes(&stage, node), "10Gi");
+        let said = kept(&stage);
+        assert!(said.contains("can't grow before it is bound"), "{said}");
+
+        let key = Key::of::<PersistentVolumeClaim>(NAMESPACE, &name);
+        stage.cluster.set_readable(&key, false);
+        stage.play();
+        assert_eq!(volumes(&stage, node), "10Gi");
+        assert_eq!(stage.condition("SizeAccepted").1, "LookupFailed");
+
+        stage.cluster.set_readable(&key, true);
+        stage.play();
+        assert_eq!(volumes(&stage, node), "20Gi");
+        assert!(is_accepted(&stage));
+    }
+}
+
+/// Its operator has deleted the StatefulSet to let volumes grow, and the API server refused to change the claims.
+#[rstest]
+#[case::which_is_still_desired("20Gi")]
+#[case::which_is_no_longer_desired("10Gi")]
+fn rabbitmq_without_a_stateful_set_returns_from_a_size_to_that_of_its_claims(
+    #[case] desired: &str,
+) {
+    let members = |size: &str| json!({ "replicas": 3, "storageSize": size });
+    let mut stage = running(with("rabbitmq", &members("10Gi")));
+    classes(&mut stage);
+    for member in 0..3 {
+        let name = format!("persistence-openstack-rabbitmq-server-{member}");
+        claim(&mut stage, &name, "local");
+    }
+    let cluster = Node::RabbitMq.step().keys(NAMESPACE).next().unwrap();
+    stage.cluster.edit(&cluster, |cluster| {
+        cluster["spec"]["persistence"]["storage"] = json!("20Gi");
+    });
+    stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": members(desired) }));
+    stage.play();
+    assert_eq!(volumes(&stage, Node::RabbitMq), "10Gi");
+    assert_eq!(is_accepted(&stage), desired == "10Gi");
+    assert_eq!(size(&stage, Node::RabbitMq).0, 3);
+}
