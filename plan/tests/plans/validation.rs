@@ -85,6 +85,11 @@ fn fields_that_the_api_server_refuses_are_all_named_with_what_must_be() {
         control_plane("infrastructure: {mariadb: {replicas: 2}}"),
         control_plane("services: {}, openstack: {}"),
         claim("name: a", &spec("network: {mtu: 1}")),
+        format!("{{apiVersion: c5c3.io/v1alpha1, kind: OpenStackCluster, spec: {{{SPEC}}}}}\n"),
+        control_plane(
+            "backup: {schedule: 0 2 * * 7}, services: {keystone: {fernet: {rotationSchedule: 0 0 31 2 *}}}",
+        ),
+        control_plane("backup: {schedule: 0 2 31 2 *}"),
     ];
     insta::assert_snapshot!(said(&[("all.yaml", &documents.join("---\n"))]));
 }

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 pub fn object(mut schema: Value) -> Value {
     let mut metadata = json!({
         "type": "object",
+        // What is missing is the name, not the rules about names.
+        "default": {},
         "required": ["name"],
         "x-kubernetes-preserve-unknown-fields": true,
         "properties": {

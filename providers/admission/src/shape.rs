@@ -102,6 +102,10 @@ impl Validator {
             0..=LONGEST_SHOWN => format!("{text:?}"),
             count => format!("a text of {count} characters"),
         };
+        if let Some(form) = schema["title"].as_str() {
+            let message = || format!("{shown} is not valid: write {form}");
+            return (!compiled.is_match(text)).then(|| problem(path, message()));
+        }
         // The first sentence of a description says in words what a pattern can't, often with an example.
         let meant = schema["description"].as_str().unwrap_or_default();
         let meant = match meant.split(". ").next().unwrap_or_default() {

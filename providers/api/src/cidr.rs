@@ -5,6 +5,9 @@ use std::{fmt, net::Ipv4Addr, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What a range is written as.
+const FORM: &str = "its first address and the length of its prefix, for instance 10.180.0.0/16";
+
 /// A range of IPv4 addresses, for instance 10.180.0.0/16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -15,10 +18,7 @@ pub struct Cidr {
 
 /// Why a text is not a range of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a range of IPv4 addresses: write its first address and the length of its prefix, for instance \
-     10.180.0.0/16"
-)]
+#[error("{0:?} is not a range of IPv4 addresses: write {form}", form = FORM)]
 pub struct CidrError(String);
 
 impl Cidr {
@@ -114,6 +114,7 @@ impl JsonSchema for Cidr {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
+            "title": FORM,
             "type": "string",
             "pattern": r"^((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])/([0-9]|[12][0-9]|3[0-2])$",
             "maxLength": 18,

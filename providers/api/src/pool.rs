@@ -15,11 +15,13 @@ pub struct PoolName {
     name: String,
 }
 
+/// What a pool is named as.
+const POOL_FORM: &str =
+    "its name, or namespace/name, in lower-case letters, digits and dashes, for instance hv-pool-a";
+
 /// Why a text is no pool reference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid pool: write its name, or namespace/name, in lower-case letters, digits and dashes"
-)]
+#[error("{0:?} is not a valid pool: write {form}", form = POOL_FORM)]
 pub struct PoolNameError(String);
 
 impl PoolName {
@@ -82,6 +84,7 @@ impl JsonSchema for PoolName {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
+            "title": POOL_FORM,
             "type": "string",
             "pattern": "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
             "minLength": 1,
@@ -196,11 +199,12 @@ pub struct VlanRange {
     last: u16,
 }
 
+/// What a range of VLANs is written as.
+const VLAN_FORM: &str = "first-last, between 1 and 4094, for instance 1000-1999";
+
 /// Why a text is not a valid range of VLANs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid range of VLANs: write first-last, between 1 and 4094, for instance 1000-1999"
-)]
+#[error("{0:?} is not a valid range of VLANs: write {form}", form = VLAN_FORM)]
 pub struct VlanRangeError(String);
 
 impl VlanRange {
@@ -278,6 +282,7 @@ impl JsonSchema for VlanRange {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         const ID: &str = "([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])";
         schemars::json_schema!({
+            "title": VLAN_FORM,
             "type": "string",
             "pattern": format!("^{ID}-{ID}$"),
             "maxLength": 9,

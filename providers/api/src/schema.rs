@@ -23,6 +23,10 @@ fn described<T: JsonSchema>() -> Value {
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value();
+    if let Value::Object(schema) = &mut schema {
+        // That of the root is the Rust type's name.
+        schema.remove("title");
+    }
     tidy(&mut schema);
     schema
 }
@@ -38,7 +42,6 @@ fn tidy(schema: &mut Value) {
     let Value::Object(schema) = schema else {
         return;
     };
-    schema.remove("title");
     unwrap_option(schema);
     flatten_enum(schema);
     name_integer(schema);
@@ -53,7 +56,7 @@ pub(crate) const LINES: &str = r"^[^\x00-\x09\x0b-\x1f\x7f]*$";
 
 /// Puts what a reader looks for first, and what is long last.
 fn sort(schema: &mut Map<String, Value>) {
-    const FIRST: [&str; 5] = ["description", "type", "format", "enum", "default"];
+    const FIRST: [&str; 6] = ["title", "description", "type", "format", "enum", "default"];
     const LAST: [&str; 4] = [
         "x-kubernetes-validations",
         "items",

@@ -18,7 +18,7 @@ const CREDENTIAL_KEYS: usize = 3;
 /// where `maxActiveKeys` is too small for that, the next rotation is postponed.
 ///
 /// # Errors
-/// The schedule isn't valid, or maxActiveKeys is less than three.
+/// The schedule is never due, or maxActiveKeys is less than three.
 pub fn tokens(
     service: &Service<'_>,
     fernet: &Fernet,
@@ -26,17 +26,7 @@ pub fn tokens(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<Progress, Failure> {
-    let schedule = Cron::of(&fernet.rotation_schedule);
-    let schedule = schedule.filter(|schedule| schedule.after(observed.now()).is_some()).ok_or_else(|| {
-        Failure::new(
-            Reason::Invalid,
-            format!(
-                "fernet.rotationSchedule {:?} is never due: write minute, hour, day of the month, month and day of the week, \
-                 for instance \"0 0 * * 0\"",
-                fernet.rotation_schedule.as_str()
-            ),
-        )
-    })?;
+    let schedule = Cron::of_field("fernet.rotationSchedule", &fernet.rotation_schedule)?;
     if fernet.max_active_keys < 3 {
         return Err(Failure::new(
             Reason::Invalid,

@@ -22,7 +22,7 @@ use provider_composer::{
     Retention, Subject, Use,
 };
 use provider_openstack::{
-    Awaited, Component, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
+    Awaited, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
     NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress, uses,
 };
 
@@ -63,6 +63,7 @@ impl Composer for Nova {
     ) -> Result<NovaStatus, Failure> {
         let (spec, status) = (&subject.spec, &subject.status);
         cells::check(spec, status)?;
+        Cron::of_field("deletedRows.schedule", &spec.deleted_rows.schedule)?;
         let installed = status.service.release.as_deref();
         let service = Service::of(
             &NOVA,

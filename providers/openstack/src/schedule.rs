@@ -4,6 +4,7 @@ use c5c3_api::parts::{Schedule, schedule::Fields};
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
+use provider_composer::{Failure, Reason};
 
 /// A cron schedule in UTC. If both the day of the month and the day of the week are restricted, one of them must match, as for a
 /// CronJob (`dayMatches` of github.com/robfig/cron/v3).
@@ -17,6 +18,25 @@ impl Cron {
     /// Parses the schedule of a resource. A validated schedule always parses.
     pub fn of(schedule: &Schedule) -> Option<Self> {
         schedule.fields().map(Self)
+    }
+
+    /// Parses the schedule of a field, which must be due at some time.
+    ///
+    /// # Errors
+    /// The schedule is never due, as on the 30th of February, or has a range that no CronJob may have.
+    pub fn of_field(field: &str, schedule: &Schedule) -> Result<Self, Failure> {
+        let problem = match schedule.fields() {
+            Some(fields) if fields.has_reversed_range() => "has a range that ends before it starts",
+            Some(fields) if fields.is_ever_due() => return Ok(Self(fields)),
+            _ => "is never due",
+        };
+        Err(Failure::new(
+            Reason::Invalid,
+            format!(
+                "{field} {:?} {problem}: write minute, hour, day of the month, month and day of the week, for instance \"0 2 * * *\"",
+                schedule.as_str()
+            ),
+        ))
     }
 
     /// Parses a schedule.
@@ -96,5 +116,41 @@ mod tests {
     fn a_day_that_never_comes_is_never_due() {
         assert_eq!(next("0 0 30 2 *", "2026-01-01T00:00:00Z"), None);
         assert_eq!(next("9-3 0 * * *", "2026-01-01T00:00:00Z"), None);
+    }
+
+    #[rstest::rstest]
+    #[case("0 0 30 2 *", "is never due")]
+    #[case("0 0 30-31 feb *", "is never due")]
+    #[case("0 0 31 2,4,6,9,11 *", "is never due")]
+    #[case("9-3 0 * * *", "has a range that ends before it starts")]
+    #[case("0 23-1 * * *", "has a range that ends before it starts")]
+    #[case("0 0 20-10 * *", "has a range that ends before it starts")]
+    #[case("0 0 * 12-1 *", "has a range that ends before it starts")]
+    #[case("0 0 * * fri-mon", "has a range that ends before it starts")]
+    #[case("9-3,5 * * * *", "has a range that ends before it starts")]
+    #[case("0 0,23-1/2 * * *", "has a range that ends before it starts")]
+    #[case("0 0 20-10 * 1", "has a range that ends before it starts")]
+    #[case("0 0 1 * fri-mon", "has a range that ends before it starts")]
+    fn schedule_of_a_field_that_no_cron_job_may_have_or_is_never_due_is_refused(
+        #[case] schedule: &str,
+        #[case] problem: &str,
+    ) {
+        let schedule: Schedule = schedule.parse().unwrap();
+        let failure = Cron::of_field("backup.schedule", &schedule).unwrap_err();
+        let says = format!("backup.schedule {:?} {problem}: write", schedule.as_str());
+        assert!(failure.to_string().starts_with(&says), "{failure}");
+    }
+
+    #[rstest::rstest]
+    #[case("0 0 29 2 *")]
+    #[case("0 0 31 1,2 *")]
+    #[case("0 0 30 2 1")]
+    #[case("5-5 0 * * *")]
+    #[case("55/30 * * * *")]
+    #[case("* * * * *")]
+    fn schedule_of_a_field_that_is_due_at_some_time_is_taken(#[case] schedule: &str) {
+        let schedule: Schedule = schedule.parse().unwrap();
+        assert!(Cron::of_field("backup.schedule", &schedule).is_ok());
+        assert!(next(schedule.as_str(), "2026-01-01T00:00:00Z").is_some());
     }
 }

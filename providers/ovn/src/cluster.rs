@@ -19,7 +19,7 @@ use provider_composer::{
     Subject, Use,
 };
 use provider_openstack::manifest::{Manifest, cert_manager};
-use provider_openstack::progress;
+use provider_openstack::{Cron, progress};
 
 use crate::encryption::Encryption;
 use crate::member::Members;
@@ -66,6 +66,9 @@ impl Composer for OvnCluster {
             let message = "metadata.name has a dot, and a Service of this name would be another host: create the \
                            OVNCluster under a name of letters, digits and dashes";
             return Err(Failure::new(Reason::Invalid, message));
+        }
+        if let Some(backup) = &subject.spec.backup {
+            Cron::of_field("backup.schedule", &backup.schedule)?;
         }
         let network = Network::new(subject.name(), subject.namespace(), &subject.spec);
         let encryption = network.encryption(observed, desired);

@@ -8,9 +8,7 @@ use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access};
 use c5c3_api::tempest::{TempestSpec, TempestStatus};
 use k8s_openapi::api::batch::v1::CronJob;
 use k8s_openapi::api::core::v1::Pod;
-use provider_composer::{
-    Composer, DesiredState, Failure, ObservedState, Reason, Resource, Subject, Use,
-};
+use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
 use provider_openstack::{
     Cron, Files, KeystoneAccess, Program, Service, Source, TEMPEST, dependencies, uses_of_jobs,
 };
@@ -43,7 +41,7 @@ impl Composer for Tempest {
         let spec = &subject.spec;
         let common = common(spec);
         let service = Service::of(&TEMPEST, &config::OWNED, subject, observed, None, &common)?;
-        check(spec, observed)?;
+        Cron::of_field("schedule", &spec.schedule)?;
         let waits = dependencies(&service, Subject::<TempestSpec>::KIND, observed)?;
         if !spec.depends_on.is_empty() {
             desired.conditions.set("DependenciesReady", &waits);
@@ -92,22 +90,6 @@ fn keystone(spec: &TempestSpec) -> Access {
             },
         }),
     }
-}
-
-/// Checks what the schema can't.
-fn check(spec: &TempestSpec, observed: &ObservedState<'_>) -> Result<(), Failure> {
-    let schedule = Cron::of(&spec.schedule);
-    if schedule.is_some_and(|schedule| schedule.after(observed.now()).is_some()) {
-        return Ok(());
-    }
-    Err(Failure::new(
-        Reason::Invalid,
-        format!(
-            "schedule {:?} is never due: write minute, hour, day of the month, month and day of the week, for instance \
-             \"0 2 * * *\"",
-            spec.schedule.as_str()
-        ),
-    ))
 }
 
 /// The program of a run, with its files. The application credential is mounted as it is, so that each run has the present one.

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) const HOST: &str =
     r"^([a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$";
 
+/// What a server is written as.
+const FORM: &str = "host:port, for instance rabbitmq-0.rabbitmq:5672 or [2001:db8::1]:5672";
+
 /// A server and its port, `host:port`; an IPv6 address stands in brackets. Without a port the protocol's own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -19,9 +22,7 @@ pub struct HostPort {
 
 /// Why a text is no server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid server: write host:port, for instance rabbitmq-0.rabbitmq:5672 or [2001:db8::1]:5672"
-)]
+#[error("{0:?} is not a valid server: write {form}", form = FORM)]
 pub struct HostPortError(String);
 
 impl HostPort {
@@ -119,6 +120,7 @@ impl JsonSchema for HostPort {
         const NAME: &str = "[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?";
         const ADDRESS: &str = r"\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]";
         schemars::json_schema!({
+            "title": FORM,
             "type": "string",
             "pattern": format!("^({NAME}|{ADDRESS})(:{PORT})?$"),
             "minLength": 1,

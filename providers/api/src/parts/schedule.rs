@@ -5,6 +5,20 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::rule::Rule;
+
+/// What a schedule is written as.
+const FORM: &str = "minute, hour, day of the month, month and day of the week (0 to 6, from Sunday) as cron takes them, for instance \
+                    0 2 * * *";
+
+/// The dates that are in no month. Other schedules that are never due, such as those of a range that ends before it starts, are for the
+/// operators to find. What was stored before the rule existed stays writable.
+const NEVER_DUE: Rule = Rule::with_optional_old(
+    "oldSelf.orValue('') == self || !self.matches('^[^ ]+ [^ ]+ (3[01](,3[01])* (0?2|feb)|\
+     31(,31)* (0?[2469]|11|feb|apr|jun|sep|nov)(,(0?[2469]|11|feb|apr|jun|sep|nov))*) [*]$')",
+    "the schedule is never due, since none of its months has the day: set another day or month, for instance 0 2 1 * *",
+);
+
 /// A schedule in cron's form, as a CronJob takes it: minute, hour, day of the month, month, day of the week, or `@daily`
 /// and its like (<https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-syntax>).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -13,10 +27,7 @@ pub struct Schedule(String);
 
 /// Why a text is not a valid schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid schedule: write minute, hour, day of the month, month and day of the week as cron takes them, for \
-     instance \"0 2 * * *\""
-)]
+#[error("{0:?} is not a valid schedule: write {form}", form = FORM)]
 pub struct ScheduleError(String);
 
 /// Names of schedules, and what they stand for.
@@ -53,6 +64,7 @@ pub struct Numbers {
     bits: u64,
     /// Whether one of the ranges is `*`, which Kubernetes doesn't count as a restriction. `*/2` is one.
     pub is_any: bool,
+    is_reversed: bool,
 }
 
 impl Numbers {
@@ -77,6 +89,41 @@ pub struct Fields {
     pub weekdays: Numbers,
 }
 
+impl Fields {
+    /// Whether one of the ranges ends before it starts, which a CronJob can't have, whatever the others are (`getRange` of
+    /// github.com/robfig/cron/v3).
+    pub fn has_reversed_range(self) -> bool {
+        let fields = [
+            self.minutes,
+            self.hours,
+            self.days,
+            self.months,
+            self.weekdays,
+        ];
+        fields.iter().any(|numbers| numbers.is_reversed)
+    }
+
+    /// Whether there is a time at which the schedule is due. There is none on the 30th of February, or where each range of a field ends
+    /// before it starts.
+    pub fn is_ever_due(self) -> bool {
+        const LENGTHS: [i8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        let is_weekday = (0..7).any(|day| self.weekdays.has(day));
+        let has_day = |length| (1..=length).any(|day| self.days.has(day));
+        let is_either = !self.days.is_any && !self.weekdays.is_any;
+        let mut months = (1..).zip(LENGTHS);
+        let has_date = months.any(|(month, length)| {
+            self.months.has(month)
+                && match is_either {
+                    true => is_weekday || has_day(length),
+                    false => is_weekday && has_day(length),
+                }
+        });
+        let has_time = (0..24).any(|hour| self.hours.has(hour))
+            && (0..60).any(|minute| self.minutes.has(minute));
+        has_date && has_time
+    }
+}
+
 impl Field {
     /// Parses a list of ranges, each with a step or without. A range whose end is before its start has no numbers.
     fn parse(&self, text: &str) -> Option<Numbers> {
@@ -95,6 +142,7 @@ impl Field {
                 None => (self.number(range)?, self.number(range)?),
             };
             let step = step.unwrap_or(1);
+            numbers.is_reversed |= first > last;
             numbers.is_any |= range == "*" && step == 1;
             for number in (first..=last).step_by(step.into()) {
                 numbers.bits |= 1 << number;
@@ -206,9 +254,11 @@ impl JsonSchema for Schedule {
         let macros = MACROS.map(|(name, _)| name).join("|");
         let fields = FIELDS.map(|field| field.pattern()).join(" ");
         schemars::json_schema!({
+            "title": FORM,
             "type": "string",
             "pattern": format!("^({macros}|{fields})$"),
             "maxLength": 128,
+            "x-kubernetes-validations": [NEVER_DUE],
         })
     }
 }

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::NAME;
 
+/// What a size is written as.
+const FORM: &str = "a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi";
+
 /// A size in bytes: a whole number and its unit, for instance 512Mi, 100Gi or 2T.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -53,9 +56,7 @@ impl Unit {
 
 /// Why a text is no size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid size: write a whole number and Mi, Gi, Ti, M, G or T, for instance 100Gi"
-)]
+#[error("{0:?} is not a valid size: write {form}", form = FORM)]
 pub struct SizeError(String);
 
 impl Size {
@@ -120,6 +121,7 @@ impl JsonSchema for Size {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
+            "title": FORM,
             "type": "string",
             "pattern": "^[1-9][0-9]{0,5}(Mi|Gi|Ti|M|G|T)$",
             "maxLength": 8,

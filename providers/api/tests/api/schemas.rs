@@ -60,7 +60,7 @@ fn every_field_is_described() {
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
 #[test]
 fn schemas_are_structural() {
-    const KNOWN: [&str; 21] = [
+    const KNOWN: [&str; 22] = [
         "additionalProperties",
         "default",
         "description",
@@ -77,6 +77,7 @@ fn schemas_are_structural() {
         "pattern",
         "properties",
         "required",
+        "title",
         "type",
         "x-kubernetes-int-or-string",
         "x-kubernetes-list-map-keys",

@@ -106,6 +106,10 @@ impl Recipe<'_> {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Progress {
+        let cron = match Cron::of_field("backup.schedule", schedule) {
+            Ok(cron) => cron,
+            Err(failure) => return Progress::failing(failure.reason(), failure.to_string()),
+        };
         let job = match observed.get::<CronJob>(self.namespace(), name) {
             Lookup::Found(job) => job,
             Lookup::Missing => {
@@ -118,7 +122,7 @@ impl Recipe<'_> {
         let last = status.last_successful_time.map(|time| time.0);
         let created = job.metadata.creation_timestamp;
         let since = last.or_else(|| created?.parse().ok());
-        let next = |moment| Cron::of(schedule)?.after(moment);
+        let next = |moment| cron.after(moment);
         let overdue = since.and_then(next).and_then(next);
         if let Some(overdue) = overdue
             && overdue <= observed.now()

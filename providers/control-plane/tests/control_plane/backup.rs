@@ -131,6 +131,16 @@ fn backup_that_does_not_succeed_for_an_interval_is_reported() {
 }
 
 #[test]
+fn backup_that_is_never_due_is_reported() {
+    let stage = running(json!({ "schedule": "0 2 31 2 *" }));
+    let (status, reason, message) = stage.condition("BackedUp");
+    assert_eq!([&*status, &*reason], ["False", "Invalid"]);
+    let says = "backup.schedule \"0 2 31 2 *\" is never due: write";
+    assert!(message.starts_with(says), "{message}");
+    assert_eq!(stage.condition("Ready").0, "True", "the cloud serves");
+}
+
+#[test]
 fn backup_of_an_external_database_is_not_composed() {
     let stage = Stage::new(json!({
         "backup": {},

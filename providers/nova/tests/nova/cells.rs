@@ -126,6 +126,18 @@ fn changed_password_of_a_cell_changes_its_mapping_and_the_pods_that_read_it() {
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
 }
 
+#[test]
+fn archive_schedule_that_is_never_due_is_refused() {
+    let mut cluster = running();
+    change(&mut cluster, |spec| {
+        spec["deletedRows"] = json!({ "schedule": "0 2 31 2 *" });
+    });
+    let refused = cluster.compose(&NOVA, "nova").err().unwrap();
+    assert_eq!(refused.reason().name(), "Invalid");
+    let says = "deletedRows.schedule \"0 2 31 2 *\" is never due: write";
+    assert!(refused.to_string().starts_with(says), "{refused}");
+}
+
 #[rstest::rstest]
 #[case(json!([{ "name": "cell0" }]), "cells has cell0, which Nova has in any case: remove it from cells")]
 #[case(

@@ -204,6 +204,19 @@ fn hypervisor() -> Value {
 }
 
 #[test]
+fn backup_schedule_that_is_never_due_is_refused() {
+    let mut stage = Stage::new(json!({ "backup": { "schedule": "0 2 31 2 *" } }));
+    let refused = stage
+        .cluster
+        .reconcile(&OvnCluster, &subject())
+        .err()
+        .unwrap();
+    assert_eq!(refused.reason().name(), "Invalid");
+    let says = "backup.schedule \"0 2 31 2 *\" is never due: write";
+    assert!(refused.to_string().starts_with(says), "{refused}");
+}
+
+#[test]
 fn ovn_cluster_is_composed() {
     let mut stage = Stage::new(json!({
         "relay": { "replicas": 2 },
