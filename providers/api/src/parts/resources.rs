@@ -21,16 +21,17 @@ pub struct Resources {
     pub limits: BTreeMap<String, Quantity>,
 }
 
-/// An amount as Kubernetes writes it: a number that isn't negative, with or without a suffix.
+/// What a quantity is written as.
+const FORM: &str = "a number and a suffix, for instance 250m, 1 or 512Mi";
+
+/// An amount as Kubernetes writes it: a number that isn't negative, with or without a suffix or an exponent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Quantity(String);
 
 /// Why a text is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a valid quantity: write a number and a suffix, for instance 250m, 1 or 512Mi"
-)]
+#[error("{0:?} is not a valid quantity: write {form}", form = FORM)]
 pub struct QuantityError(String);
 
 /// Kubernetes takes a number without quotes too.
@@ -69,8 +70,12 @@ impl Quantity {
     pub fn amount(&self) -> f64 {
         let (number, suffix) = split(&self.0);
         let number: f64 = number.parse().unwrap_or_default();
-        let mut factors = SUFFIXES.iter().filter(|(other, _)| *other == suffix);
-        factors.next().map_or(number, |(_, factor)| number * factor)
+        number * factor(suffix).unwrap_or(1.0)
+    }
+
+    /// The number of bytes of memory that the quantity stands for, rounded.
+    pub fn bytes(&self) -> u64 {
+        self.amount().round() as u64
     }
 }
 
@@ -78,6 +83,21 @@ impl Quantity {
 fn split(text: &str) -> (&str, &str) {
     let is_suffix = |character: char| !character.is_ascii_digit() && character != '.';
     text.split_at(text.find(is_suffix).unwrap_or(text.len()))
+}
+
+/// What a suffix or an exponent multiplies by.
+fn factor(suffix: &str) -> Option<f64> {
+    if let Some((_, factor)) = SUFFIXES.iter().find(|(other, _)| *other == suffix) {
+        return Some(*factor);
+    }
+    let exponent = suffix.strip_prefix(['e', 'E'])?;
+    let is_exponent = matches!(exponent.len(), 1 | 2);
+    let is_exponent = is_exponent && exponent.bytes().all(|byte| byte.is_ascii_digit());
+    exponent
+        .parse()
+        .ok()
+        .filter(|_| is_exponent)
+        .map(|exponent| 10_f64.powi(exponent))
 }
 
 impl FromStr for Quantity {
@@ -94,7 +114,7 @@ impl FromStr for Quantity {
         };
         let holds = is_number(whole, 18)
             && fraction.is_none_or(|fraction| is_number(fraction, 9))
-            && SUFFIXES.iter().any(|(other, _)| *other == suffix);
+            && factor(suffix).is_some();
         match holds {
             true => Ok(Self(text.to_owned())),
             false => Err(QuantityError(text.to_owned())),
@@ -132,8 +152,9 @@ impl JsonSchema for Quantity {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
+            "title": FORM,
             "x-kubernetes-int-or-string": true,
-            "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$",
+            "pattern": r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][0-9]{1,2})?$",
             "maxLength": 32,
         })
     }

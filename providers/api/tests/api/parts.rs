@@ -114,10 +114,11 @@ fn sizes() {
 fn quantities() {
     assert_reads::<Quantity>(
         &[
-            "0", "1", "250m", "0.5", "1.25Gi", "512Mi", "1k", "1E", "2Ei",
+            "0", "1", "250m", "0.5", "1.25Gi", "512Mi", "1k", "1E", "2Ei", "1e9", "1.5E09",
         ],
         &[
-            "", "-1", "+1", ".5", "1.", "1..5", "1mi", "1K", "1e3", "1 Gi", "m",
+            "", "-1", "+1", ".5", "1.", "1..5", "1mi", "1K", "1e", "1e123", "1e-3", "1e3Mi",
+            "1 Gi", "m",
         ],
     );
     let number: Quantity = serde_json::from_value(json!(2)).unwrap();
@@ -129,6 +130,21 @@ fn quantities() {
     assert_eq!(amount("1.5T"), 1.5e12);
     assert_eq!(amount("7"), 7.0);
     assert_eq!(amount("250m"), 0.25);
+    assert_eq!(amount("1.5e3"), 1500.0);
+    assert_eq!(amount("1E"), 1e18);
+    let bytes = |text: &str| text.parse::<Quantity>().unwrap().bytes();
+    for text in [
+        "8Gi",
+        "8192Mi",
+        "8388608Ki",
+        "8589934592",
+        "8589934592000m",
+        "8.589934592G",
+        "8.589934592e9",
+    ] {
+        assert_eq!(bytes(text), 8 << 30, "{text}");
+    }
+    assert_eq!(bytes("7.5Gi"), 15 << 29);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::parts::Size;
+use c5c3_api::parts::Quantity;
 use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
 use provider_composer::{DesiredState, Generated, GeneratedValue, Key, ObservedState, Retention};
 use provider_openstack::{default_profile, unescalated};
@@ -105,7 +105,7 @@ impl Recipe<'_> {
 fn my_cnf(resources: &ResourceRequirements) -> String {
     let memory = [&resources.limits, &resources.requests];
     let memory = memory.into_iter().flatten().find_map(|amounts| {
-        let amount: Size = amounts.get("memory")?.0.parse().ok()?;
+        let amount: Quantity = amounts.get("memory")?.0.parse().ok()?;
         Some(amount.bytes())
     });
     let buffer = (memory.unwrap_or(256 << 20) / 2) >> 20;
@@ -138,5 +138,24 @@ fn unprivileged() -> PodSecurityContext {
         fs_group: Some(USER),
         seccomp_profile: Some(default_profile()),
         ..PodSecurityContext::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("8Gi", 4096)]
+    #[case("7.5Gi", 3840)]
+    #[case("8589934592", 4096)]
+    #[case("8388608Ki", 4096)]
+    #[case("4096M", 1953)]
+    #[case("1e9", 476)]
+    #[case("2147483648000m", 1024)]
+    fn mariadb_buffers_data_in_half_of_its_memory(#[case] memory: &str, #[case] mebibytes: u32) {
+        let config = my_cnf(&bounds("250m", "4", "512Mi", memory));
+        let line = format!("\ninnodb_buffer_pool_size = {mebibytes}M\n");
+        assert!(config.contains(&line), "{config}");
     }
 }
