@@ -80,7 +80,7 @@ impl<'a> Owned<'a> {
 }
 
 impl Extra {
-    /// What a resource gives. A value with several lines is an option with several values. An option that is called by a name
+    /// What a resource gives. A value with several lines is an option with several values; blank lines count for nothing. An option that is called by a name
     /// of before counts as the one that it is now; where both are given, its name of now wins. `secrets` are options whose values are
     /// in Secrets.
     ///
@@ -245,10 +245,7 @@ impl Checks<'_> {
                 let given = Given {
                     section: (*section).to_owned(),
                     name: name.clone(),
-                    lines: value
-                        .split('\n')
-                        .map(|line| line.trim().to_owned())
-                        .collect(),
+                    lines: lines(value),
                     secret: is_secret(self.service, section, name),
                     is_plain: false,
                 };
@@ -346,6 +343,17 @@ impl Checks<'_> {
     }
 }
 
+/// The values of an option. A block of YAML ends with a line break, and so do many values of Secrets, but services refuse an empty
+/// value beside others.
+fn lines(value: &str) -> Vec<String> {
+    let lines = value.split('\n').map(|line| line.trim().to_owned());
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    match lines.is_empty() {
+        true => vec![String::new()],
+        false => lines,
+    }
+}
+
 fn invalid(message: String) -> Failure {
     Failure::new(Reason::InvalidConfiguration, message)
 }
@@ -380,5 +388,37 @@ mod tests {
         config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
         assert_eq!(config.is_secret(), secret);
         assert_eq!(config.masked().contains(value), !secret);
+    }
+
+    #[rstest::rstest]
+    #[case("pci", "alias", "{\"name\":\"a\"}\n{\"name\":\"b\"}\n", &["{\"name\":\"a\"}", "{\"name\":\"b\"}"])]
+    #[case("pci", "alias", "\n a \n\n  \nb\n\n", &["a", "b"])]
+    #[case("pci", "alias", "", &[""])]
+    #[case("filter_scheduler", "enabled_filters", "ComputeFilter,PciPassthroughFilter\n", &["ComputeFilter,PciPassthroughFilter"])]
+    #[case("api", "max_limit", "10\n", &["10"])]
+    fn extra_option_has_a_line_for_each_value_and_no_empty_one(
+        #[case] section: &str,
+        #[case] option: &str,
+        #[case] value: &str,
+        #[case] lines: &[&str],
+    ) {
+        let options = BTreeMap::from([(option.to_owned(), value.to_owned())]);
+        let sections = BTreeMap::from([(section.to_owned(), options)]);
+        let release = Release::new(2026, 1);
+        let written = |common: &Common, secrets: Secrets| {
+            let extra = Extra::of("nova", &[], release, common, Ok(secrets));
+            let mut config = Config::default();
+            config.merge(&extra.unwrap_or_else(|failure| panic!("{failure}")));
+            config.text().unwrap_or_else(|failure| panic!("{failure}"))
+        };
+        let lines = lines.iter().map(|line| format!("{option} = {line}"));
+        let lines: Vec<_> = lines.map(|line| line.trim_end().to_owned()).collect();
+        let expected = format!("[{section}]\n{}\n", lines.join("\n"));
+        let common = Common {
+            extra_config: ExtraConfig(sections.clone()),
+            ..Common::default()
+        };
+        assert_eq!(written(&common, Secrets::new()), expected);
+        assert_eq!(written(&Common::default(), sections), expected);
     }
 }
