@@ -1,7 +1,7 @@
 //! Composers as their authors write them, and as a runtime runs them.
 
-use c5c3_api::Reason;
-use c5c3_api::{Condition, CustomResource};
+use c5c3_api::parts::Resources;
+use c5c3_api::{Condition, CustomResource, Reason};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::Serialize;
@@ -157,6 +157,11 @@ impl<C: Composer + Send + Sync> Operator for C {
                 format!("the resource can't be understood: {error}"),
             )
         })?;
+        if !subject.is_deleted()
+            && let Some(problem) = Resources::problem_within(&resource["spec"], "spec")
+        {
+            return Err(Failure::new(Reason::Invalid, problem));
+        }
         let mut desired = DesiredState::default();
         let status = self.compose(&subject, observed, &mut desired)?;
         let mut status = desired.json("the status", &status);

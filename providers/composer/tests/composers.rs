@@ -238,6 +238,26 @@ fn a_resource_that_cannot_be_composed_keeps_its_status_but_for_ready() {
 }
 
 #[test]
+fn requests_above_limits_are_refused_with_their_field_unless_the_resource_is_being_deleted() {
+    let source = secret(Lookup::Missing);
+    let observed = ObservedState::new(&source, NOW);
+    let mut resource = subject("sum");
+    resource["spec"]["agents"] = json!([
+        { "resources": { "requests": { "cpu": 1 }, "limits": { "cpu": "1000m" } } },
+        { "resources": { "requests": { "cpu": 2, "memory": "1Gi" }, "limits": { "cpu": "1500m" } } },
+    ]);
+    let failure = Small.composed(&resource, &observed).err().unwrap();
+    assert_eq!(failure.reason(), Reason::Invalid);
+    assert_eq!(
+        failure.to_string(),
+        "spec.agents[1].resources: requests.cpu 2 is above limits.cpu 1500m: raise the limit or lower the request"
+    );
+
+    resource["metadata"]["deletionTimestamp"] = json!("2026-02-01T00:00:00Z");
+    assert!(Small.composed(&resource, &observed).is_ok());
+}
+
+#[test]
 fn a_condition_of_an_older_generation_says_nothing() {
     let object = json!({
         "metadata": { "name": "waited-for", "generation": 3 },

@@ -41,6 +41,12 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let preset = cluster.presets.ceph.as_ref().ok_or_else(|| {
         Fatal::new("the Composition's input has no field ceph; StorageClusters need its image, storageClass and diskGib")
     })?;
+    // A pool that has Ceph already may have amounts of daemons that Rook doesn't run in it.
+    if !request.observed().contains_key(CEPH)
+        && let Some(refused) = ceph_cluster::refused(preset)
+    {
+        return Err(Fatal::new(refused));
+    }
     let consumers = cluster.consumers(spec, &claim.status.consumers, request, response)?;
 
     let size = size::accepted(&cluster, spec, &consumers, request, response)?;
@@ -192,11 +198,14 @@ fn conditions(
                 Reason::HealthError,
                 "Ceph reports HEALTH_ERR".to_owned(),
             ),
-            (None, _) if ceph.status.phase != "Ready" => (
-                false,
-                Reason::Waiting,
-                "Rook hasn't created the CephCluster yet".to_owned(),
-            ),
+            (None, _) if ceph.status.phase != "Ready" => match ceph_cluster::refused(preset) {
+                Some(refused) => (false, Reason::Invalid, refused),
+                None => (
+                    false,
+                    Reason::Waiting,
+                    "Rook hasn't created the CephCluster yet".to_owned(),
+                ),
+            },
             (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
             (None, health) => (true, Reason::Ready, format!("Ceph reports {health}")),
         };

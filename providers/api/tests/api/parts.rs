@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use c5c3_api::{
-    parts::{HostPort, Quantity, Schedule, Size},
+    parts::{HostPort, Quantity, Resources, Schedule, Size},
     schema,
 };
 use regex::Regex;
@@ -108,6 +108,35 @@ fn sizes() {
     assert_eq!(bytes("1Gi"), 1_073_741_824);
     assert_eq!(bytes("1G"), 1_000_000_000);
     assert_eq!(bytes("999999Ti"), 999_999 * 1_099_511_627_776);
+}
+
+#[test]
+fn requests_above_limits_are_found_with_their_field() {
+    let problem = |spec| Resources::problem_within(&spec, "spec");
+    let database =
+        json!({ "requests": { "memory": "8Gi", "cpu": 2 }, "limits": { "memory": "4Gi" } });
+    assert_eq!(
+        problem(json!({ "infrastructure": { "mariadb": { "resources": database } } })).as_deref(),
+        Some(
+            "spec.infrastructure.mariadb.resources: requests.memory 8Gi is above limits.memory 4Gi: raise the limit or lower the request"
+        )
+    );
+    let cell = json!({ "requests": { "cpu": 4 }, "limits": { "cpu": "500m" } });
+    assert_eq!(
+        problem(json!({ "cells": [{}, { "conductor": { "resources": cell } }] })).as_deref(),
+        Some(
+            "spec.cells[1].conductor.resources: requests.cpu 4 is above limits.cpu 500m: raise the limit or lower the request"
+        )
+    );
+    for taken in [
+        json!({ "requests": { "cpu": 2 } }),
+        json!({ "limits": { "cpu": 2 } }),
+        json!({ "requests": { "cpu": 2, "memory": "1.1G" }, "limits": { "cpu": "2000m", "memory": "1100M" } }),
+        json!({ "requests": "many", "limits": "few" }),
+        json!(null),
+    ] {
+        assert_eq!(problem(json!({ "resources": taken })), None, "{taken}");
+    }
 }
 
 #[test]

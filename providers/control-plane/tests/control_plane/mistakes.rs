@@ -17,6 +17,23 @@ fn nothing_can_be_without_keystone() {
 }
 
 #[test]
+fn requests_of_the_database_above_its_limits_are_refused_with_their_field() {
+    let resources =
+        json!({ "requests": { "memory": "8Gi", "cpu": 2 }, "limits": { "memory": "4Gi" } });
+    let mut stage = Stage::running(json!({}));
+    let before = stage.object(Node::MariaDb).cloned();
+    stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": { "resources": resources } }));
+    stage.play();
+    let (status, reason, message) = stage.condition("Ready");
+    assert_eq!([&*status, &*reason], ["False", "Invalid"]);
+    assert_eq!(
+        message,
+        "spec.infrastructure.mariadb.resources: requests.memory 8Gi is above limits.memory 4Gi: raise the limit or lower the request"
+    );
+    assert_eq!(stage.object(Node::MariaDb).cloned(), before);
+}
+
+#[test]
 fn a_control_plane_without_services_has_no_infrastructure() {
     let off = json!({ "enabled": false });
     let services = [

@@ -92,6 +92,11 @@ use crate::stage::{KEYSTONE, MANAGED, running};
 )]
 #[case(json!({ "fernet": { "rotationSchedule": "weekly" } }), "Invalid", "\"weekly\" is not a valid schedule")]
 #[case(json!({ "fernet": { "maxActiveKeys": 2 } }), "Invalid", "give at least 3")]
+#[case(
+    json!({ "resources": { "requests": { "cpu": 4 }, "limits": { "cpu": "500m" } } }),
+    "Invalid",
+    "spec.resources: requests.cpu 4 is above limits.cpu 500m: raise the limit or lower the request"
+)]
 fn a_mistake_changes_nothing_and_says_what_to_do(
     #[case] mistake: Value,
     #[case] reason: &str,

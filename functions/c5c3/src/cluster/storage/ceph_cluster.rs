@@ -100,6 +100,17 @@ pub fn wanted(
     })
 }
 
+/// What Kubernetes refuses of the daemons' requests and limits, if anything. No API server checks the Composition's input.
+pub fn refused(preset: &CephPreset) -> Option<String> {
+    let mut daemons = preset.resources.iter();
+    daemons.find_map(|(daemon, resources)| {
+        let problem = resources.problem()?;
+        Some(format!(
+            "ceph.resources.{daemon} of the Composition's input: {problem}"
+        ))
+    })
+}
+
 /// Why the pool's disks don't reach its target capacity, if they don't.
 pub fn shortfall(spec: &StorageClusterSpec, preset: &CephPreset) -> Option<String> {
     let target = spec.target_capacity()?;

@@ -76,6 +76,44 @@ fn storage_over_two_zones_alone_is_refused(
     assert_eq!(call.run().fatal.as_deref(), Some(sentence));
 }
 
+/// The input with requests of OSDs above their limits.
+fn with_wrong_amounts(mut call: Call) -> Call {
+    let osd = json!({"requests": {"memory": "16Gi"}, "limits": {"memory": "8192Mi"}});
+    if let Some(input) = &mut call.input {
+        input["ceph"]["resources"]["osd"] = osd;
+    }
+    call
+}
+
+const WRONG_AMOUNTS: &str = "ceph.resources.osd of the Composition's input: requests.memory 16Gi is above limits.memory 8192Mi: raise \
+                             the limit or lower the request";
+
+#[test]
+fn requests_of_ceph_above_its_limits_are_refused_of_a_new_pool() {
+    let call = with_wrong_amounts(pool("st-pool-a"));
+    assert_eq!(call.run().fatal.as_deref(), Some(WRONG_AMOUNTS));
+}
+
+#[test]
+fn requests_of_ceph_above_its_limits_are_said_where_rook_does_not_run_it() {
+    let (call, before) = running("st-pool-a");
+    let call = with_wrong_amounts(call);
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    assert_eq!(
+        outcome.conditions["CephReady"],
+        before.conditions["CephReady"]
+    );
+
+    let call = call.applied(&outcome, |name, manifest| match name {
+        "ceph" => json!({"phase": "Progressing"}),
+        _ => well(name, manifest),
+    });
+    let (status, reason, message) = &call.run().conditions["CephReady"];
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "Invalid"));
+    assert_eq!(message, WRONG_AMOUNTS);
+}
+
 #[rstest]
 #[case(false)]
 #[case(true)]
