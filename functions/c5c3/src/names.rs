@@ -12,6 +12,14 @@ pub const ACCESS: &str = "access";
 /// Longest name of a namespace, which is a DNS label.
 const LABEL: usize = 63;
 
+/// Longest name of an object store: Rook has a volume `rook-ceph-rgw-<name>-mime-types` in pods (rook, pkg/apis/ceph.rook.io/v1/object.go,
+/// `ValidateObjectSpec`).
+const OBJECT_STORE: usize = 38;
+
+/// Longest name of a filesystem: Rook has a volume `rook-ceph-mds-<name>-a-keyring` in pods (rook, pkg/operator/ceph/config/keyring,
+/// `VolumeBuilder`).
+const FILESYSTEM: usize = 39;
+
 /// What everything of one control plane is called.
 #[derive(Clone, Debug)]
 pub struct Names<'a> {
@@ -74,12 +82,12 @@ impl<'a> Names<'a> {
 
     /// Filesystem of Manila's shares.
     pub fn filesystem(&self) -> String {
-        self.with("cephfs")
+        fitted(&self.with("cephfs"), FILESYSTEM)
     }
 
     /// Object store.
     pub fn object_store(&self) -> String {
-        self.with("objects")
+        fitted(&self.with("objects"), OBJECT_STORE)
     }
 
     /// The claim's name and what a thing is for.

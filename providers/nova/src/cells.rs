@@ -21,6 +21,9 @@ use crate::compute;
 use crate::config::{Facts, path};
 use crate::pods::daemon;
 
+/// The longest name of a Service.
+const LONGEST: usize = 63;
+
 /// What a cell's conductor is, besides the super conductor.
 const CONDUCTOR: ComponentDefinition = ComponentDefinition {
     condition: "CellsReady",
@@ -53,7 +56,7 @@ pub struct State {
 ///
 /// # Errors
 /// Two cells have one name, a name is reserved, or the first cell is another one than before.
-pub fn check(spec: &NovaSpec, status: &NovaStatus) -> Result<(), Failure> {
+pub fn check(nova: &str, spec: &NovaSpec, status: &NovaStatus) -> Result<(), Failure> {
     let invalid = |message| Err(Failure::new(Reason::Invalid, message));
     let mut names = BTreeSet::new();
     for cell in &spec.cells {
@@ -61,6 +64,14 @@ pub fn check(spec: &NovaSpec, status: &NovaStatus) -> Result<(), Failure> {
         if ["cell0", "api"].contains(&name.as_str()) {
             return invalid(format!(
                 "cells has {name}, which Nova has in any case: remove it from cells"
+            ));
+        }
+        let service = format!("{nova}-{name}-{}", NOVA_NOVNCPROXY.name);
+        if service.len() > LONGEST {
+            return invalid(format!(
+                "the Service {service} of cell {name} would have {} characters, and Kubernetes allows {LONGEST}: give the cell a \
+                 shorter name, or create the Nova under one",
+                service.len()
             ));
         }
         if !names.insert(name) {
@@ -363,4 +374,22 @@ pub fn manage(words: &[&str]) -> Vec<String> {
 fn script(verb: &str, cell: &str) -> Vec<String> {
     let file = format!("{}/cell.py", NOVA.folder);
     ["python3", &file, verb, cell].map(str::to_owned).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cell_whose_service_would_have_too_long_a_name_is_refused() {
+        let cells = serde_json::json!({ "cells": [{ "name": "c".repeat(20) }] });
+        let spec: NovaSpec = serde_json::from_value(cells).unwrap();
+        let checked = |length: usize| check(&"n".repeat(length), &spec, &NovaStatus::default());
+        assert!(checked(31).is_ok());
+        let refused = checked(32).unwrap_err().to_string();
+        assert!(
+            refused.contains("would have 64 characters, and Kubernetes allows 63"),
+            "{refused}"
+        );
+    }
 }

@@ -62,7 +62,7 @@ impl Composer for Nova {
         desired: &mut DesiredState,
     ) -> Result<NovaStatus, Failure> {
         let (spec, status) = (&subject.spec, &subject.status);
-        cells::check(spec, status)?;
+        cells::check(subject.name(), spec, status)?;
         Cron::of_field("deletedRows.schedule", &spec.deleted_rows.schedule)?;
         let installed = status.service.release.as_deref();
         let service = Service::of(

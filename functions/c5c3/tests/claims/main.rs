@@ -3,6 +3,7 @@
 mod activity;
 mod admission;
 mod clusters;
+mod names;
 mod openstack;
 mod ownership;
 mod properties;

@@ -55,7 +55,7 @@ prop_compose! {
 }
 
 /// The pools that a claim names, all ready.
-fn world(claim: &Value) -> Vec<Value> {
+pub(crate) fn world(claim: &Value) -> Vec<Value> {
     let pool = |kind: &str, name: &str| {
         let pool = json!({
             "apiVersion": "crossplane.c5c3.io/v1alpha1", "kind": kind,

@@ -1,0 +1,133 @@
+//! Names of composed objects, where claims and pools have the longest names that they may have.
+
+use std::collections::BTreeMap;
+
+use function_c5c3_fixtures::{Call, Outcome, examples, text};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::properties::world;
+
+/// The longest name that the API server or the operator of a kind takes.
+fn longest(kind: &str) -> usize {
+    match kind {
+        // Rook has a volume rook-ceph-rgw-<name>-mime-types.
+        "CephObjectStore" => 38,
+        // Rook has a volume rook-ceph-mds-<name>-a-keyring.
+        "CephFilesystem" => 39,
+        "StatefulSet" | "CronJob" => 52,
+        "HypervisorShare" => 56,
+        "ControlPlane" | "Job" | "Namespace" | "Service" => 63,
+        _ => 253,
+    }
+}
+
+/// The objects that others apply, by the name of the composed resource.
+fn manifests(outcome: &Outcome) -> BTreeMap<&str, &Value> {
+    let desired = outcome.desired.iter();
+    let manifests = desired.map(|(name, object)| {
+        let manifest = object.pointer("/spec/forProvider/manifest");
+        (name.as_str(), manifest.unwrap_or(object))
+    });
+    manifests.collect()
+}
+
+fn assert_fit(outcome: &Outcome) {
+    assert_eq!(outcome.fatal, None);
+    for (resource, manifest) in manifests(outcome) {
+        let (kind, name) = (text(manifest, "/kind"), text(manifest, "/metadata/name"));
+        let most = longest(&kind);
+        assert!(
+            name.len() <= most,
+            "{resource}: {kind} {name} has more than {most} characters"
+        );
+        let labels = manifest["metadata"]["labels"].as_object();
+        for (label, value) in labels.into_iter().flatten() {
+            let length = value.as_str().unwrap_or_default().len();
+            assert!(length <= 63, "{resource}: {label} has {length} characters");
+        }
+    }
+}
+
+/// A claim with a name of 53 characters.
+fn claim() -> Value {
+    let pool = |number: u8| "a".repeat(62) + &number.to_string();
+    json!({
+        "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
+        "metadata": {"name": "a".repeat(53), "namespace": "tenant"},
+        "spec": {
+            "region": "eu-de-1", "size": "medium",
+            "hypervisorClusters": [pool(1), pool(2)], "storageClusters": [pool(3), pool(4)],
+            "services": {"nova": true, "neutron": true, "cinder": true, "glance": true, "manila": true},
+            "storage": {"ceph": {"filesystem": {"enabled": true}, "objectStore": {"enabled": true}}},
+        },
+    })
+}
+
+fn composed(claim: &Value) -> Outcome {
+    let call = Call::of(claim.clone(), "openstack-production").with(world(claim));
+    call.running().1
+}
+
+#[test]
+fn objects_of_claims_with_the_longest_names_are_taken() {
+    let outcome = composed(&claim());
+    assert_fit(&outcome);
+    let kinds: Vec<String> = manifests(&outcome)
+        .values()
+        .map(|manifest| text(manifest, "/kind"))
+        .collect();
+    for kind in ["CephObjectStore", "CephFilesystem", "HypervisorShare"] {
+        assert!(kinds.iter().any(|other| other == kind), "no {kind}");
+    }
+}
+
+#[test]
+fn object_store_of_a_claim_has_a_name_that_rook_takes_and_no_other_claim_has() {
+    let name = |claim: &Value| {
+        let outcome = composed(claim);
+        let named = |kind: &str| {
+            let manifests = manifests(&outcome);
+            let mut found = manifests
+                .values()
+                .filter(|manifest| manifest["kind"] == kind);
+            text(found.next().unwrap(), "/metadata/name")
+        };
+        let (store, filesystem) = (named("CephObjectStore"), named("CephFilesystem"));
+        let plane = manifests(&outcome)["control-plane"].clone();
+        let ceph = &plane["spec"]["storage"]["ceph"];
+        assert_eq!(ceph["objectStore"]["name"], json!(store));
+        assert_eq!(ceph["filesystem"]["name"], json!(filesystem));
+        (store, filesystem)
+    };
+    let called = |name: &str| {
+        let mut claim = claim();
+        claim["metadata"]["name"] = json!(name);
+        claim
+    };
+    let (store, filesystem) = name(&called("research-computing-frankfurt-1"));
+    assert_eq!(store, "research-computing-frankfurt-1-objects");
+    assert_eq!(filesystem, "research-computing-frankfurt-1-cephfs");
+
+    let (one, _) = name(&called("research-computing-frankfurt-p1"));
+    let (other, _) = name(&called("research-computing-frankfurt-p2"));
+    assert!(one.starts_with("research-computing-frankf-"), "{one}");
+    assert_eq!(one.len(), 38);
+    assert_ne!(one, other);
+}
+
+#[rstest]
+#[case("hv-pool-a", "hypervisor-pool")]
+#[case("st-pool-a", "storage-pool")]
+fn objects_of_pools_with_the_longest_names_are_taken(#[case] name: &str, #[case] input: &str) {
+    let mut pool = examples::pool(name);
+    let name = json!("a".repeat(63));
+    pool["metadata"]["name"] = name.clone();
+    pool["spec"]["name"] = name;
+    let (_, outcome) = Call::of(pool, input).running();
+    assert_fit(&outcome);
+    let shoot = manifests(&outcome)["shoot"];
+    let project = text(shoot, "/metadata/namespace");
+    let project = project.strip_prefix("garden-").unwrap_or(&project).len();
+    assert!(project + text(shoot, "/metadata/name").len() <= 21);
+}
