@@ -40,6 +40,7 @@ pub struct CortexSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub database: Database,
     /// How Cortex authenticates to Keystone.
+    #[schemars(transform = crate::parts::keystone_access::of_client)]
     pub keystone: KeystoneAccess<NamedRef>,
     /// What Cortex schedules, by service, for instance nova and cinder.
     #[serde(skip_serializing_if = "is_default")]

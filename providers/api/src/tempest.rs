@@ -31,6 +31,7 @@ pub struct TempestSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub image: Image,
     /// How Tempest authenticates to Keystone.
+    #[schemars(transform = crate::parts::keystone_access::of_client)]
     pub keystone: KeystoneAccess<NamedRef>,
     /// Which tests are run.
     pub tests: Tests,

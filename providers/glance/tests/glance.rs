@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::glance::GlanceSpec;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use provider_composer::Custom;
@@ -415,4 +415,26 @@ fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls(
     );
     let authority = cluster.value(config, "database-ca.crt");
     assert_eq!(authority.as_deref(), Some("authority"));
+}
+
+#[test]
+fn glance_caches_tokens_in_an_external_memcached() {
+    let mut cluster = given(RBD);
+    cluster.delete::<StatefulSet>("openstack-memcached");
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["keystone"]["memcachedServers"] =
+            json!(["cache-0.example.com:11211", "[2001:db8::21]"]);
+    });
+    cluster.settle(&GLANCE, "glance");
+    let secrets = cluster.all::<Secret>().into_keys();
+    let files: Vec<String> = secrets
+        .filter_map(|secret| cluster.value(secret, "glance-api.conf"))
+        .collect();
+    let servers = "\nmemcached_servers = cache-0.example.com:11211,inet6:[2001:db8::21]:11211\n";
+    assert!(!files.is_empty());
+    for file in files {
+        assert!(file.contains(servers), "{file}");
+        let encrypted = "\nmemcache_security_strategy = ENCRYPT\n";
+        assert!(file.contains(encrypted), "{file}");
+    }
 }

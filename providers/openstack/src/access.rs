@@ -12,7 +12,7 @@ use provider_composer::{
 use serde_json::{Value, json};
 
 use crate::awaited::Awaited;
-use crate::cache::{MEMCACHED, cache};
+use crate::cache::{MEMCACHED, cache, for_python_memcached};
 use crate::config::{Config, Section};
 use crate::files::Files;
 use crate::secret::Values;
@@ -36,7 +36,7 @@ pub struct KeystoneAccess {
     secret: String,
     /// CA certificate of Keystone's endpoint, if the image may not trust it.
     authority: Option<String>,
-    /// Where validated tokens are cached. `None` if the control plane has no Memcached.
+    /// Where validated tokens are cached. `None` if neither the service nor the control plane has a Memcached.
     tokens: Option<TokenCache>,
 }
 
@@ -48,8 +48,8 @@ struct TokenCache {
 }
 
 impl KeystoneAccess {
-    /// Resolves a service's access to Keystone. If the control plane has a Memcached, validated tokens are cached there, encrypted
-    /// with a key that only this service has.
+    /// Resolves a service's access to Keystone. If the service names a Memcached, or the control plane has one, validated tokens are
+    /// cached there, encrypted with a key that only this service has.
     ///
     /// # Errors
     /// Keystone's address, the application credential or the key doesn't exist yet.
@@ -60,7 +60,7 @@ impl KeystoneAccess {
         desired: &mut DesiredState,
     ) -> Awaited<Self> {
         // Comes first, so that the key isn't pruned while something else is waited for.
-        let tokens = TokenCache::resolve(service, observed, desired);
+        let tokens = TokenCache::resolve(service, access, observed, desired);
         Ok(Self {
             tokens: tokens?,
             ..Self::of_client(service, access, observed)?
@@ -142,8 +142,12 @@ impl KeystoneAccess {
             .set("service_token_roles", "service")
             .set("service_token_roles_required", true);
         if let Some(tokens) = &self.tokens {
+            let servers = tokens.servers.iter();
             section
-                .list("memcached_servers", &tokens.servers)
+                .list(
+                    "memcached_servers",
+                    servers.map(|server| for_python_memcached(server)),
+                )
                 .set("memcache_security_strategy", "ENCRYPT")
                 .secret("memcache_secret_key", &tokens.key);
         }
@@ -217,6 +221,7 @@ fn authority(
 impl TokenCache {
     fn resolve(
         service: &Service<'_>,
+        access: &parts::KeystoneAccess,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Awaited<Option<Self>> {
@@ -227,11 +232,16 @@ impl TokenCache {
             retention: Retention::WhileWanted,
         };
         desired.generate(service.namespace, &secret, generated);
+        let external = &access.memcached_servers;
         let memcached = observed.get::<StatefulSet>(service.namespace, MEMCACHED);
-        if memcached.is_missing() {
+        if external.is_empty() && memcached.is_missing() {
             return Ok(None);
         }
-        let servers = cache(service, &parts::Cache::default(), observed)?;
+        let wanted = parts::Cache {
+            servers: external.clone(),
+            ..parts::Cache::default()
+        };
+        let servers = cache(service, &wanted, observed)?;
         let values = Values::read(
             observed,
             service.namespace,

@@ -59,6 +59,10 @@ pub fn cache(
 /// Configures a service's cache
 /// (<https://docs.openstack.org/oslo.cache/latest/configuration/>).
 pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]) {
+    let servers = servers.iter().map(|server| match wanted {
+        CacheBackend::Memcached | CacheBackend::Pool => for_python_memcached(server),
+        CacheBackend::Pymemcache | CacheBackend::Bmemcached => server.clone(),
+    });
     section
         .set("enabled", true)
         .set("backend", backend(wanted))
@@ -73,11 +77,43 @@ pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]
     }
 }
 
+/// A server as python-memcached takes it, which keystonemiddleware uses too. It needs `inet6:` before an IPv6 address in brackets
+/// (python-memcached 1.62, memcache.py, `_Host`); pymemcache and python-binary-memcached take the brackets alone.
+pub(crate) fn for_python_memcached(server: &str) -> String {
+    match server.starts_with('[') {
+        true => format!("inet6:{server}"),
+        false => server.to_owned(),
+    }
+}
+
 fn backend(backend: CacheBackend) -> &'static str {
     match backend {
         CacheBackend::Pymemcache => "dogpile.cache.pymemcache",
         CacheBackend::Memcached => "dogpile.cache.memcached",
         CacheBackend::Bmemcached => "dogpile.cache.bmemcached",
         CacheBackend::Pool => "oslo_cache.memcache_pool",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[rstest::rstest]
+    #[case(CacheBackend::Pymemcache, "[2001:db8::1]:11211,cache-0:11211")]
+    #[case(CacheBackend::Bmemcached, "[2001:db8::1]:11211,cache-0:11211")]
+    #[case(CacheBackend::Memcached, "inet6:[2001:db8::1]:11211,cache-0:11211")]
+    #[case(CacheBackend::Pool, "inet6:[2001:db8::1]:11211,cache-0:11211")]
+    fn cache_servers_are_written_as_the_client_takes_them(
+        #[case] backend: CacheBackend,
+        #[case] servers: &str,
+    ) {
+        let given = ["[2001:db8::1]:11211", "cache-0:11211"].map(str::to_owned);
+        let mut config = Config::default();
+        configure(config.section("cache"), backend, &given);
+        let line = format!("\nmemcache_servers = {servers}\n");
+        let file = config.masked();
+        assert!(file.contains(&line), "{file}");
     }
 }

@@ -89,6 +89,7 @@ fn keystone(spec: &TempestSpec) -> Access {
                 None => TEMPEST.keystone_credentials(),
             },
         }),
+        ..Access::default()
     }
 }
 

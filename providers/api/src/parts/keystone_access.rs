@@ -1,9 +1,10 @@
 //! How a service authenticates to Keystone.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::reference::NAME;
+use super::{host::HostPort, is_default, reference::NAME};
 
 /// How a service authenticates to Keystone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,18 @@ pub struct KeystoneAccess<Credential = AppCredentialRef> {
     /// The application credential, from K-ORC. Without it `<service>-keystone-credentials`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_credential_ref: Option<Credential>,
+    /// Members of an external Memcached that caches validated tokens, each host:port. Without it the Memcached of the same control
+    /// plane.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = 16))]
+    pub memcached_servers: Vec<HostPort>,
+}
+
+/// Removes what only a service that validates tokens uses.
+pub(crate) fn of_client(schema: &mut Schema) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.shift_remove("memcachedServers");
+    }
 }
 
 impl<Credential> Default for KeystoneAccess<Credential> {
@@ -32,6 +45,7 @@ impl<Credential> Default for KeystoneAccess<Credential> {
             auth_url: None,
             region: default_region(),
             app_credential_ref: None,
+            memcached_servers: Vec::new(),
         }
     }
 }

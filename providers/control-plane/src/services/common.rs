@@ -134,9 +134,13 @@ impl Recipe<'_> {
 
     /// How a service authenticates to Keystone.
     pub(crate) fn keystone_access(&self, step: &Step) -> KeystoneAccess {
-        self.access(AppCredentialRef {
-            secret_name: keystone_credentials(step.name),
-        })
+        let external = self.spec().infrastructure.memcached.external.as_ref();
+        KeystoneAccess {
+            memcached_servers: external.map_or_else(Vec::new, |cache| cache.servers.clone()),
+            ..self.access(AppCredentialRef {
+                secret_name: keystone_credentials(step.name),
+            })
+        }
     }
 
     /// How whatever refers to its credential by `Credential` authenticates to Keystone.
@@ -145,6 +149,7 @@ impl Recipe<'_> {
             auth_url: Some(self.endpoint(&KEYSTONE)),
             region: self.region().to_owned(),
             app_credential_ref: Some(credential),
+            ..KeystoneAccess::default()
         }
     }
 
