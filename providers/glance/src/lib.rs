@@ -128,6 +128,8 @@ fn workload(
             // An image is uploaded and downloaded in one request.
             workers: Workers {
                 request_timeout: None,
+                // As long as nginx waits for a client. A client that vanishes occupies one of the few threads for so long.
+                transfer_timeout: Some(60),
                 ..Workers::default()
             },
             periodic: cache.map(|_| cache::prune(&file)).into_iter().collect(),

@@ -6,6 +6,7 @@ use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
 use provider_openstack::manifest::{Manifest, mariadb};
@@ -131,6 +132,34 @@ fn upload_of_an_image_may_take_hours() {
     let command = &api["spec"]["template"]["spec"]["containers"][0]["command"];
     assert_eq!(command[0], "uwsgi");
     assert!(!command.to_string().contains("harakiri"), "{command}");
+}
+
+#[test]
+fn upload_of_an_image_through_an_ingress_has_no_limit_but_the_users() {
+    let mut cluster = given(RBD);
+    let body_size = "nginx.ingress.kubernetes.io/proxy-body-size";
+    let mut annotations = |given: serde_json::Value| {
+        cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+            glance["spec"]["expose"] = json!({
+                "hostname": "image.example.com",
+                "ingress": { "className": "nginx", "annotations": given },
+            });
+        });
+        cluster.settle(&GLANCE, "glance");
+        cluster.get::<Ingress>("glance").unwrap()["metadata"]["annotations"].clone()
+    };
+    let protocol = "nginx.ingress.kubernetes.io/backend-protocol";
+    assert_eq!(
+        annotations(json!({ protocol: "HTTPS" })),
+        json!({
+            protocol: "HTTPS",
+            body_size: "0",
+            "nginx.ingress.kubernetes.io/proxy-read-timeout": "900",
+            "nginx.ingress.kubernetes.io/proxy-request-buffering": "off",
+            "nginx.ingress.kubernetes.io/proxy-send-timeout": "900",
+        })
+    );
+    assert_eq!(annotations(json!({ body_size: "50g" }))[body_size], "50g");
 }
 
 #[test]

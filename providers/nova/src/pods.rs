@@ -29,5 +29,6 @@ pub fn workers(release: Release) -> Workers {
         threads,
         // Attaching a volume waits for a compute, for up to `long_rpc_timeout`: half an hour.
         request_timeout: Some(1860),
+        ..Workers::default()
     }
 }

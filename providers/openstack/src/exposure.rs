@@ -13,6 +13,7 @@ use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reas
 
 use crate::awaited::{Awaited, progress};
 use crate::component::Component;
+use crate::definition::{ComponentKind, GLANCE};
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
     Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
@@ -42,6 +43,22 @@ const ANNOTATIONS: [&str; 19] = [
     "nginx.ingress.kubernetes.io/ssl-redirect",
     "nginx.ingress.kubernetes.io/whitelist-source-range",
     "traefik.ingress.kubernetes.io/router.entrypoints",
+];
+
+/// Annotations for image uploads and downloads, which ingress-nginx otherwise limits to 1 MiB, keeps on its disk, and ends where Glance is
+/// silent for a minute while it stores an image (<https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/>).
+/// How long clients may pause, a minute, is for all Ingresses of a controller alike.
+const IMAGES: [(&str, &str); 4] = [
+    ("nginx.ingress.kubernetes.io/proxy-body-size", "0"),
+    ("nginx.ingress.kubernetes.io/proxy-read-timeout", "900"),
+    ("nginx.ingress.kubernetes.io/proxy-request-buffering", "off"),
+    ("nginx.ingress.kubernetes.io/proxy-send-timeout", "900"),
+];
+
+/// Annotations for connections on which nothing is sent for a while, such as those of consoles.
+const IDLE: [(&str, &str); 2] = [
+    ("nginx.ingress.kubernetes.io/proxy-read-timeout", "3600"),
+    ("nginx.ingress.kubernetes.io/proxy-send-timeout", "3600"),
 ];
 
 /// Why an Ingress can't have some annotations.
@@ -121,6 +138,18 @@ impl Component<'_> {
         Some(accepted(self, gateway, observed))
     }
 
+    /// The annotations of the Ingress: what requests need, unless the user says otherwise, and those of the user.
+    fn annotations(&self, said: &parts::Ingress) -> BTreeMap<String, String> {
+        let needed: &[(&str, &str)] = match self.definition.kind {
+            ComponentKind::Proxy { .. } => &IDLE,
+            ComponentKind::Wsgi { .. } if self.service.definition.name == GLANCE.name => &IMAGES,
+            _ => &[],
+        };
+        let needed = needed.iter();
+        let needed = needed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        needed.chain(said.annotations.clone()).collect()
+    }
+
     fn ingress(&self, exposure: &Exposure, said: &parts::Ingress) -> Ingress {
         let backend = IngressBackend {
             service: Some(IngressServiceBackend {
@@ -136,7 +165,7 @@ impl Component<'_> {
         let certificate = said.tls_secret_name.clone();
         Ingress {
             metadata: ObjectMeta {
-                annotations: Some(said.annotations.clone())
+                annotations: Some(self.annotations(said))
                     .filter(|annotations| !annotations.is_empty()),
                 ..self.metadata()
             },

@@ -12,6 +12,10 @@ pub const READY: &str = "/ready";
 /// resource requests, which a HorizontalPodAutoscaler would include.
 const PERIOD: &str = "-2 -1 -1 -1 -1";
 
+/// The largest part of a chunked upload, in bytes. uwsgi keeps one in memory, and refuses those of more than 1 MiB unless it is told
+/// otherwise.
+const LARGEST_CHUNK: u32 = 16 << 20;
+
 /// How many requests each replica serves at once, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
@@ -22,6 +26,9 @@ pub struct Workers {
     /// Seconds after which a request counts as stuck, and uwsgi replaces the process that serves it, with the requests of its other
     /// threads. It must exceed what the service itself waits for. None where requests may take hours.
     pub request_timeout: Option<u16>,
+    /// Seconds that a client may pause while it sends or receives data, in which it occupies a thread: headers and the start of TLS too.
+    /// None where data is so little that uwsgi's own 4 seconds are enough.
+    pub transfer_timeout: Option<u16>,
 }
 
 impl Default for Workers {
@@ -31,6 +38,7 @@ impl Default for Workers {
             threads: 4,
             // More than the longest timeout in Neutron, Cinder and Placement: 180 seconds for OVN's databases.
             request_timeout: Some(300),
+            transfer_timeout: None,
         }
     }
 }
@@ -60,6 +68,14 @@ pub fn command(
     let (processes, threads) = (workers.processes.to_string(), workers.threads.to_string());
     let timeout = workers.request_timeout;
     let timeout = timeout.map(|seconds| ["--harakiri".to_owned(), seconds.to_string()]);
+    let transfer = workers.transfer_timeout.map(|seconds| {
+        [
+            "--socket-timeout".to_owned(),
+            seconds.to_string(),
+            "--chunked-input-limit".to_owned(),
+            LARGEST_CHUNK.to_string(),
+        ]
+    });
     let rest = [
         "--module",
         &module,
@@ -98,6 +114,7 @@ pub fn command(
         .chain(socket)
         .chain(rest.map(str::to_owned))
         .chain(timeout.into_iter().flatten())
+        .chain(transfer.into_iter().flatten())
         .chain(metrics::options(component))
         .collect()
 }
