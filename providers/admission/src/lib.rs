@@ -3,6 +3,7 @@
 //! (<https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/>).
 
 mod defaults;
+mod form;
 mod near;
 mod object;
 mod rules;

@@ -3,6 +3,7 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::form::form;
 use crate::{Problem, Validator, near, within};
 
 /// A longer pattern isn't shown: it helps nobody.
@@ -102,19 +103,26 @@ impl Validator {
             0..=LONGEST_SHOWN => format!("{text:?}"),
             count => format!("a text of {count} characters"),
         };
-        if let Some(form) = schema["title"].as_str() {
-            let message = || format!("{shown} is not valid: write {form}");
-            return (!compiled.is_match(text)).then(|| problem(path, message()));
-        }
         // The first sentence of a description says in words what a pattern can't, often with an example.
         let meant = schema["description"].as_str().unwrap_or_default();
-        let meant = match meant.split(". ").next().unwrap_or_default() {
-            "" => String::new(),
-            meant => format!(" ({})", meant.trim_end_matches('.')),
-        };
-        let message = || match pattern.len() > LONGEST_PATTERN {
-            true => format!("{shown} is not valid{meant}"),
-            false => format!("must match {pattern}, not {shown}{meant}"),
+        let meant = meant.split(". ").next().unwrap_or_default();
+        let meant = meant.trim_end_matches('.');
+        let title = schema["title"].as_str();
+        let message = || match (title, meant.contains("for instance"), form(pattern)) {
+            (Some(form), ..) | (None, false, Some(form)) => {
+                format!("{shown} is not valid: write {form}")
+            }
+            (None, true, _) => format!("{shown} is not valid ({meant})"),
+            (None, false, None) => {
+                let meant = match meant {
+                    "" => String::new(),
+                    meant => format!(" ({meant})"),
+                };
+                match pattern.len() > LONGEST_PATTERN {
+                    true => format!("{shown} is not valid{meant}"),
+                    false => format!("must match {pattern}, not {shown}{meant}"),
+                }
+            }
         };
         (!compiled.is_match(text)).then(|| problem(path, message()))
     }
