@@ -80,9 +80,9 @@ impl<'a> Owned<'a> {
 }
 
 impl Extra {
-    /// What a resource gives. A value with several lines is an option with several values; blank lines count for nothing. An option that is called by a name
-    /// of before counts as the one that it is now; where both are given, its name of now wins. `secrets` are options whose values are
-    /// in Secrets.
+    /// What a resource gives. A value with several lines is an option with several values; blank lines count for nothing. An option that
+    /// is called by a name of before counts as the one that it is now; where both are given, its name of now wins. `secrets` are options
+    /// whose values are in Secrets.
     ///
     /// # Errors
     /// An option can't be written, isn't one of the service's, doesn't take the value, or is the operator's own: the failure

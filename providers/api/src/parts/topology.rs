@@ -39,7 +39,11 @@ const EVICTION: Rule = Rule::new(
 pub struct Topology {
     /// Labels that a node must have.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(extend("maxProperties" = 32, "additionalProperties" = crate::pool::label_value(), "x-kubernetes-validations" = [NODE_LABELS]))]
+    #[schemars(extend(
+        "maxProperties" = 32,
+        "additionalProperties" = crate::pool::label_value(),
+        "x-kubernetes-validations" = [NODE_LABELS]
+    ))]
     pub node_selector: BTreeMap<String, String>,
     /// Taints of nodes that are put up with.
     #[serde(skip_serializing_if = "is_default")]
