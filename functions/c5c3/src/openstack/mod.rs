@@ -63,7 +63,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::survey(&cluster, &presets, &parts, request, response)?;
-    let storages = Storages::of(&cluster, &site)?;
+    let storages = Storages::of(&cluster, &site, request)?;
     let recipe = Recipe {
         cluster: &cluster,
         presets: &presets,

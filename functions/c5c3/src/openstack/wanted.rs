@@ -1,12 +1,16 @@
 //! What a claim wants in each storage cluster.
 
 use c5c3_api::{OpenStackClusterSpec, StorageClusterSpec};
-use function_protocol::Fatal;
+use function_protocol::{Fatal, Request};
 
 use super::OpenStackCluster;
 use super::site::Site;
 use crate::composed::{Composed, Creation};
 use crate::names::Names;
+
+/// Longest name of a storage pool with volumes: the names of `cinder` and of its backend have 44 characters together (`LONGEST` of
+/// provider-cinder).
+const LONGEST_BACKEND: usize = 38;
 
 /// Fewest copies of what a new claim stores: with one copy, its disk takes the data with it. Claims of earlier versions keep one copy
 /// until they ask for more.
@@ -117,8 +121,12 @@ impl Storages {
     /// What the claim wants in the storage clusters it names.
     ///
     /// # Errors
-    /// A pool has fewer hosts than the claim wants copies.
-    pub fn of(cluster: &OpenStackCluster, site: &Site) -> Result<Storages, Fatal> {
+    /// A pool has fewer hosts than the claim wants copies, or too long a name for Cinder.
+    pub fn of(
+        cluster: &OpenStackCluster,
+        site: &Site,
+        request: &Request,
+    ) -> Result<Storages, Fatal> {
         let spec = &cluster.spec;
         let mut each = Vec::with_capacity(site.storages.len());
         for (position, pool) in site.storages.iter().enumerate() {
@@ -138,6 +146,10 @@ impl Storages {
                 filesystem: position == 0 && wants_filesystem(spec),
                 object_store: position == 0 && spec.storage.ceph.object_store.enabled,
             };
+            let volumes = Rbd::Volumes.resource(&storage.cluster);
+            if spec.services.cinder && !request.observed().contains_key(&volumes) {
+                storage.check_name()?;
+            }
             storage.check(spec, if site.was_served() { 1 } else { LEAST_COPIES })?;
             each.push(storage);
         }
@@ -167,6 +179,19 @@ impl Storage {
         self.spec
             .as_ref()
             .is_some_and(|spec| spec.arbiter_cluster.is_some())
+    }
+
+    /// Refuses a name that Cinder's operator refuses of a backend. Volumes that are there already are kept.
+    fn check_name(&self) -> Result<(), Fatal> {
+        let length = self.cluster.len();
+        match length <= LONGEST_BACKEND {
+            true => Ok(()),
+            false => Err(Fatal::new(format!(
+                "the name of storage pool {} has {length} characters, and at most {LONGEST_BACKEND} fit into the names of Cinder's pods; \
+                 name another one",
+                self.cluster
+            ))),
+        }
     }
 
     /// Refuses fewer copies than `least`, or more than the pool has room for.

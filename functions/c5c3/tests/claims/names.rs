@@ -51,13 +51,14 @@ fn assert_fit(outcome: &Outcome) {
 
 /// A claim with a name of 53 characters.
 fn claim() -> Value {
-    let pool = |number: u8| "a".repeat(62) + &number.to_string();
+    let pool = |length: usize, number: u8| "a".repeat(length - 1) + &number.to_string();
     json!({
         "apiVersion": "c5c3.io/v1alpha1", "kind": "OpenStackCluster",
         "metadata": {"name": "a".repeat(53), "namespace": "tenant"},
         "spec": {
             "region": "eu-de-1", "size": "medium",
-            "hypervisorClusters": [pool(1), pool(2)], "storageClusters": [pool(3), pool(4)],
+            "hypervisorClusters": [pool(63, 1), pool(63, 2)],
+            "storageClusters": [pool(38, 3), pool(38, 4)],
             "services": {"nova": true, "neutron": true, "cinder": true, "glance": true, "manila": true},
             "storage": {"ceph": {"filesystem": {"enabled": true}, "objectStore": {"enabled": true}}},
         },
@@ -114,6 +115,40 @@ fn object_store_of_a_claim_has_a_name_that_rook_takes_and_no_other_claim_has() {
     assert!(one.starts_with("research-computing-frankf-"), "{one}");
     assert_eq!(one.len(), 38);
     assert_ne!(one, other);
+}
+
+const TOO_LONG: &str =
+    "has 39 characters, and at most 38 fit into the names of Cinder's pods; name another one";
+
+#[test]
+fn storage_pool_with_too_long_a_name_for_cinder_is_refused() {
+    let mut claim = claim();
+    claim["spec"]["storageClusters"] = json!(["s".repeat(39)]);
+    let call = Call::of(claim.clone(), "openstack-production").with(world(&claim));
+    let fatal = call.run().fatal.unwrap();
+    assert!(fatal.ends_with(TOO_LONG), "{fatal}");
+
+    claim["spec"]["services"]["cinder"] = json!(false);
+    assert_fit(&composed(&claim));
+}
+
+#[test]
+fn claim_that_is_served_gets_no_volumes_in_a_storage_pool_with_too_long_a_name() {
+    let mut claim = claim();
+    claim["spec"]["storageClusters"] = json!(["s".repeat(39)]);
+    claim["spec"]["services"]["cinder"] = json!(false);
+    let call = Call::of(claim.clone(), "openstack-production").with(world(&claim));
+    let (mut call, _) = call.running();
+    call.composite["spec"]["services"]["cinder"] = json!(true);
+    let fatal = call.run().fatal.unwrap();
+    assert!(fatal.ends_with(TOO_LONG), "{fatal}");
+
+    // An earlier version made volumes in such a pool.
+    let volumes = format!("volumes-{}", "s".repeat(39));
+    let object = json!({"apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object"});
+    call.observed.insert(volumes, object);
+    let fatal = call.run().fatal;
+    assert!(!fatal.is_some_and(|fatal| fatal.ends_with(TOO_LONG)));
 }
 
 #[rstest]
