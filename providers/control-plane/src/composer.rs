@@ -91,6 +91,7 @@ impl Composer for ControlPlaneComposer {
             recipe.backup(observed, desired);
         }
         recipe.size_accepted(&survey, observed, &mut desired.conditions);
+        let infrastructure = recipe.running(&survey, observed);
         if let Some(moment) = rollout.wake {
             desired.requeue_at(moment);
         }
@@ -100,6 +101,7 @@ impl Composer for ControlPlaneComposer {
         let agent_endpoints = recipe.hypervisor_access(observed, desired);
         let verified = recipe.verified(&survey, observed, &mut desired.conditions);
         Ok(ControlPlaneStatus {
+            infrastructure,
             connection,
             agent_endpoints,
             verified,

@@ -59,6 +59,7 @@ pub fn write(
         update_phase: Some(rollout.phase),
         release: rollout.good.map(|release| release.to_string()),
         update: rollout.update.clone(),
+        infrastructure: None,
         services: services(recipe, survey),
         endpoints: endpoints(recipe, survey),
         connection: None,

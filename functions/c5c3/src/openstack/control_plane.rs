@@ -27,6 +27,9 @@ use crate::pools::Named;
 /// Name of the composed namespace.
 pub const NAMESPACE: &str = "namespace";
 
+/// The label of the Pod Security that a namespace enforces.
+pub const ENFORCED: &str = "pod-security.kubernetes.io/enforce";
+
 impl Kind for ControlPlaneSpec {
     const API_VERSION: &'static str = "c5c3.io/v1alpha1";
     const KIND: &'static str = "ControlPlane";
@@ -70,26 +73,20 @@ impl Recipe<'_> {
     /// The control plane's namespace, which is called the same in every cluster.
     pub fn namespace_manifest(&self) -> Namespace {
         let claim_namespace = self.cluster.metadata.claim_namespace().to_owned();
-        let mariadb = &self.infrastructure.value.mariadb;
+        let mariadb = &self.running.infrastructure.value.mariadb;
         // mariadb-operator's init container of Galera and its MaxScale can't be given what `restricted` asks for.
         let has_helpers = mariadb.is_galera() || mariadb.max_scale().is_some();
         let needs_baseline = mariadb.external.is_none() && has_helpers;
+        let enforced = match needs_baseline || self.running.is_baseline {
+            true => "baseline",
+            false => "restricted",
+        };
         let levels = [
-            (
-                "enforce",
-                if needs_baseline {
-                    "baseline"
-                } else {
-                    "restricted"
-                },
-            ),
-            ("audit", "restricted"),
-            ("warn", "restricted"),
+            (ENFORCED, enforced),
+            ("pod-security.kubernetes.io/audit", "restricted"),
+            ("pod-security.kubernetes.io/warn", "restricted"),
         ];
-        let pod_security = levels.map(|(mode, level)| {
-            let label = format!("pod-security.kubernetes.io/{mode}");
-            (label, level.to_owned())
-        });
+        let pod_security = levels.map(|(label, level)| (label.to_owned(), level.to_owned()));
         let labels = [
             ("c5c3.io/claim-namespace".to_owned(), claim_namespace),
             ("c5c3.io/openstack-cluster".to_owned(), "true".to_owned()),
@@ -118,7 +115,7 @@ impl Recipe<'_> {
                 hypervisor_clusters: self.served_hypervisors(composed),
             }),
             storage: Some(self.storage(storages, composed)),
-            infrastructure: self.infrastructure.value.clone(),
+            infrastructure: preset.infrastructure.clone(),
             backup: self.presets.backup.clone(),
             services: Some(self.services(&preset.services)?),
             cortex: cortex.map(|cortex| CortexComponent {

@@ -22,8 +22,6 @@ mod wanted;
 
 use std::fmt::Display;
 
-use c5c3_api::control_plane::Infrastructure;
-use c5c3_api::parts::Kept;
 use c5c3_api::{OpenStackClusterSpec, OpenStackClusterStatus};
 use function_protocol::{Fatal, Request, Response};
 
@@ -33,6 +31,7 @@ use crate::input::{self, OpenStackPresets};
 use crate::names::Names;
 use part::Part;
 use site::Site;
+use size::Running;
 use wanted::Storages;
 
 /// The composite resource behind an OpenStackCluster.
@@ -43,8 +42,8 @@ struct Recipe<'a> {
     cluster: &'a OpenStackCluster,
     presets: &'a OpenStackPresets,
     names: Names<'a>,
-    /// The databases, message bus and caches of the claim's size, with what a running control plane keeps.
-    infrastructure: Kept<Infrastructure>,
+    /// What the control plane runs with.
+    running: Running,
     /// The part of each hypervisor pool, in the order of the spec.
     parts: Vec<Part>,
     site: Site,
@@ -59,7 +58,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     let presets: OpenStackPresets = input::read(request)?;
     let names = Names::of(cluster.metadata.claim_name())?;
     let preset = presets.size(cluster.spec.size)?;
-    let infrastructure = size::infrastructure(&preset.infrastructure, request)?;
+    let running = Running::of(&preset.infrastructure, request)?;
     let parts = Part::all(&cluster.spec, &preset.share);
     let exceeded = part::exceeded(&cluster.spec, &preset.share);
     let site = Site::survey(&cluster, &presets, &parts, request, response)?;
@@ -68,7 +67,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         cluster: &cluster,
         presets: &presets,
         names,
-        infrastructure,
+        running,
         parts,
         site,
     };

@@ -79,7 +79,7 @@ impl Recipe<'_> {
         let quota = ResourceQuotaSpec {
             hard: hard(
                 self.presets.size(self.cluster.spec.size)?,
-                &self.infrastructure.value,
+                &self.running.infrastructure.value,
                 self.presets.backup.as_ref(),
                 &Before::of(request)?,
             ),

@@ -1,52 +1,72 @@
 //! What stays of a control plane that runs when the claim's size, or what the Composition's input means by it, changes.
 
+use std::collections::BTreeMap;
+
 use c5c3_api::Reason;
-use c5c3_api::control_plane::Infrastructure;
+use c5c3_api::control_plane::{ControlPlaneStatus, Infrastructure};
 use c5c3_api::parts::Kept;
 use function_protocol::{Fatal, Request, Response};
 use serde::Deserialize;
 
 use super::Recipe;
+use super::control_plane::{ENFORCED, NAMESPACE};
 use super::site::CONTROL_PLANE;
-use crate::observed::last_composed;
+use crate::observed::{Observation, condition, last_composed};
 use crate::transitions;
 
 /// Whether the control plane has the claim's size. It isn't set before it has been False.
 const SIZE_ACCEPTED: &str = "SizeAccepted";
 
-/// A ControlPlane as it was last composed.
+/// What a control plane runs with, as far as its namespace has to have room for it.
+pub struct Running {
+    /// The infrastructure of the claim's size over what runs.
+    pub infrastructure: Kept<Infrastructure>,
+    /// Whether the namespace keeps Pod Security `baseline`, since the ControlPlane doesn't say yet what runs in it.
+    pub is_baseline: bool,
+}
+
+/// A Namespace as it was last composed.
 #[derive(Deserialize)]
 struct Composed {
-    spec: Option<Spec>,
+    metadata: Option<Metadata>,
 }
 
 #[derive(Deserialize)]
-struct Spec {
-    infrastructure: Option<Infrastructure>,
+struct Metadata {
+    labels: Option<BTreeMap<String, String>>,
 }
 
-/// The infrastructure of a size over the one that the ControlPlane was last composed with, which may run. What the ControlPlane
-/// says, what its namespace may have and what its pods may do all follow from this one.
-///
-/// # Errors
-/// The observed ControlPlane isn't one.
-pub fn infrastructure(
-    wanted: &Infrastructure,
-    request: &Request,
-) -> Result<Kept<Infrastructure>, Fatal> {
-    let wanted = wanted.clone();
-    let composed: Option<Composed> = last_composed(request, CONTROL_PLANE)?;
-    let running = composed.and_then(|composed| composed.spec?.infrastructure);
-    Ok(match running {
-        Some(running) => wanted.kept(&running),
-        None => Kept::nothing(wanted),
-    })
+impl Running {
+    /// The infrastructure of a size over what runs, as the ControlPlane's status says. The ControlPlane itself gets the size that is
+    /// wanted, and its operator keeps what can't be changed: what the namespace may have and what its pods may do follow from this one.
+    ///
+    /// # Errors
+    /// The observed Namespace isn't one.
+    pub fn of(wanted: &Infrastructure, request: &Request) -> Result<Self, Fatal> {
+        let wanted = wanted.clone();
+        let control_plane = request.observed().get(CONTROL_PLANE);
+        let control_plane = Observation::<ControlPlaneStatus>::of(control_plane);
+        if let Some(running) = &control_plane.status.infrastructure {
+            return Ok(Self {
+                infrastructure: wanted.kept(running),
+                is_baseline: false,
+            });
+        }
+        let namespace: Option<Composed> = last_composed(request, NAMESPACE)?;
+        let labels = namespace.and_then(|namespace| namespace.metadata?.labels);
+        let enforced = labels.and_then(|labels| labels.get(ENFORCED).cloned());
+        Ok(Self {
+            infrastructure: Kept::nothing(wanted),
+            is_baseline: enforced.as_deref() == Some("baseline"),
+        })
+    }
 }
 
 impl Recipe<'_> {
     /// Says what the control plane keeps of its former size, and what to do.
-    pub fn size_accepted(&self, response: &mut Response) {
-        let kept = &self.infrastructure.fields;
+    pub fn size_accepted(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+        let kept = &self.running.infrastructure.fields;
+        let said = condition(&control_plane.conditions, SIZE_ACCEPTED);
         if !kept.is_empty() {
             let message = format!(
                 "{}: while a control plane runs, volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a \
@@ -55,6 +75,9 @@ impl Recipe<'_> {
                 kept.join("; ")
             );
             transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);
+        } else if let Some(said) = said.filter(|said| said.status != "True") {
+            // Only the c5c3-operator sees whether volumes can grow.
+            transitions::repeat(response, SIZE_ACCEPTED, false, said, false);
         } else if response.had_condition(SIZE_ACCEPTED) {
             let reason = Reason::SizeAccepted;
             transitions::set(response, SIZE_ACCEPTED, true, reason, String::new());

@@ -58,7 +58,7 @@ impl Recipe<'_> {
         self.conditions(findings, &problems, response);
         self.tests_passed(control_plane, response);
         self.flavors_allowed(response);
-        self.size_accepted(response);
+        self.size_accepted(control_plane, response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);
         response.status(&OpenStackClusterStatus {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RunningInfrastructure;
 use crate::{
     parts::{
         HostPort, Kept, Members, Resources, Size, Storage, Switch, host::HOST, is_default,
@@ -36,21 +37,21 @@ pub struct Infrastructure {
 }
 
 impl Infrastructure {
-    /// This infrastructure over one that may run. What is external runs elsewhere, and isn't compared.
+    /// This infrastructure over what runs. Nothing is kept where nothing runs, and external pieces run elsewhere.
     #[must_use]
-    pub fn kept(self, running: &Self) -> Kept<Self> {
-        let is_run = self.mariadb.external.is_none() && running.mariadb.external.is_none();
-        let mariadb = match is_run {
-            true => {
-                let running = &running.mariadb;
-                self.mariadb.kept(&running.members(), running.max_scale())
+    pub fn kept(self, running: &RunningInfrastructure) -> Kept<Self> {
+        let is_external = self.mariadb.external.is_some();
+        let mariadb = match running.mariadb.clone().filter(|_| !is_external) {
+            Some(members) => {
+                let members = Members::from(members);
+                self.mariadb.kept(&members, running.max_scale.as_ref())
             }
-            false => Kept::nothing(self.mariadb),
+            None => Kept::nothing(self.mariadb),
         };
-        let is_run = self.rabbitmq.external.is_none() && running.rabbitmq.external.is_none();
-        let rabbitmq = match is_run {
-            true => self.rabbitmq.kept(&running.rabbitmq.members()),
-            false => Kept::nothing(self.rabbitmq),
+        let is_external = self.rabbitmq.external.is_some();
+        let rabbitmq = match running.rabbitmq.clone().filter(|_| !is_external) {
+            Some(members) => self.rabbitmq.kept(&Members::from(members)),
+            None => Kept::nothing(self.rabbitmq),
         };
         let sentences = [mariadb.sentence("MariaDB"), rabbitmq.sentence("RabbitMQ")];
         Kept {
@@ -333,9 +334,13 @@ mod tests {
 
     use super::*;
 
+    fn read(infrastructure: Value) -> Infrastructure {
+        serde_json::from_value(infrastructure).unwrap()
+    }
+
     fn kept(desired: Value, running: Value) -> (Infrastructure, String) {
-        let read = |value| serde_json::from_value::<Infrastructure>(value).unwrap();
-        let kept = read(desired).kept(&read(running));
+        let running: RunningInfrastructure = serde_json::from_value(running).unwrap();
+        let kept = read(desired).kept(&running);
         (kept.value, kept.fields.join("; "))
     }
 
@@ -359,14 +364,16 @@ mod tests {
     #[test]
     fn infrastructure_keeps_a_max_scale() {
         let with = |max_scale: Value| json!({ "mariadb": { "maxScale": max_scale } });
-        let running = with(json!({ "replicas": 3 }));
+        let members = json!({ "replicas": 3, "storageSize": "100Gi" });
+        let running = json!({ "mariadb": members, "maxScale": { "replicas": 3 } });
         for desired in [Value::Null, json!({ "enabled": false, "replicas": 1 })] {
             let (value, fields) = kept(with(desired), running.clone());
             assert_eq!(value.mariadb.max_scale().unwrap().replicas, 3);
             let said = "MariaDB keeps maxScale: enabled instead of disabled";
             assert_eq!(fields, said);
         }
-        let (value, fields) = kept(running, with(Value::Null));
+        let desired = with(json!({ "replicas": 3 }));
+        let (value, fields) = kept(desired, json!({ "mariadb": members }));
         assert_eq!(value.mariadb.max_scale().unwrap().replicas, 3);
         assert_eq!(fields, "", "it is added");
     }
@@ -377,12 +384,21 @@ mod tests {
             "mariadb": { "external": { "host": "db.example.com" } },
             "rabbitmq": { "external": { "hosts": ["bus.example.com:5672"] } },
         });
-        let single = json!({ "mariadb": { "replicas": 1 }, "rabbitmq": { "replicas": 1 } });
-        for (desired, running) in [(&external, &single), (&single, &external)] {
-            let (value, fields) = kept(desired.clone(), running.clone());
+        let members = json!({ "replicas": 9, "storageSize": "1Ti", "storageClass": "fast" });
+        let running = json!({ "mariadb": members, "rabbitmq": members });
+        let (value, fields) = kept(external.clone(), running);
+        assert_eq!(fields, "");
+        assert_eq!(value, read(external));
+    }
+
+    #[test]
+    fn infrastructure_that_does_not_run_is_as_desired() {
+        let desired = json!({ "mariadb": { "replicas": 1, "storageClass": "fast" } });
+        let rabbitmq = json!({ "replicas": 3, "storageSize": "20Gi" });
+        for running in [json!({}), json!({ "rabbitmq": rabbitmq })] {
+            let (value, fields) = kept(desired.clone(), running);
             assert_eq!(fields, "");
-            let unchanged: Infrastructure = serde_json::from_value(desired.clone()).unwrap();
-            assert_eq!(value, unchanged);
+            assert_eq!(value, read(desired.clone()));
         }
     }
 }

@@ -7,6 +7,7 @@ mod global;
 mod infrastructure;
 mod korc;
 mod options;
+mod running;
 mod services;
 mod status;
 mod storage;
@@ -30,6 +31,7 @@ pub use self::{
     },
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
+    running::{RunningInfrastructure, RunningMembers},
     services::{
         CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,
         NovaService, OtherService, Overrides, RotationInterval, Service, ServiceFernet,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Connection;
+use super::{Connection, RunningInfrastructure};
 use crate::{
     condition::Condition,
     list,
@@ -30,6 +30,9 @@ pub struct ControlPlaneStatus {
     /// The change of release that goes on, or that failed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update: Option<ReleaseUpdate>,
+    /// The databases and message buses that exist: where their owners can't follow a change of the spec, it differs from this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub infrastructure: Option<RunningInfrastructure>,
     /// The services, by name.
     #[serde(skip_serializing_if = "is_default")]
     pub services: BTreeMap<String, ServiceState>,

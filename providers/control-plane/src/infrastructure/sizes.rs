@@ -1,6 +1,6 @@
 //! What stays of databases, message buses and the volume of backups that exist, because their owners can't change it.
 
-use c5c3_api::control_plane::{Backup, Mariadb, MaxScale, Rabbitmq};
+use c5c3_api::control_plane::{Backup, Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
 use c5c3_api::parts::{Kept, Members, Size, SizeError, Storage};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
@@ -217,6 +217,31 @@ impl Recipe<'_> {
             Claimed::find(observed, &key).transpose()
         });
         each.collect()
+    }
+
+    /// What exists, as the status says. While something can't be read, what was said before stays.
+    pub(crate) fn running(
+        &self,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+    ) -> Option<RunningInfrastructure> {
+        let exists = |node: Node| survey.get(&node).is_some_and(Sight::may_exist);
+        let read = || -> Result<RunningInfrastructure, String> {
+            let mut running = RunningInfrastructure::default();
+            if exists(Node::MariaDb)
+                && let Some(mariadb) = self.running_mariadb(observed)?
+            {
+                running.mariadb = Some(mariadb.members.into());
+                running.max_scale = mariadb.max_scale;
+            }
+            if exists(Node::RabbitMq) {
+                running.rabbitmq = self.running_rabbitmq(observed)?.map(Into::into);
+            }
+            Ok(running)
+        };
+        read()
+            .ok()
+            .or_else(|| self.subject.status.infrastructure.clone())
     }
 
     /// The volume of the backups over one that exists; none where they are in a bucket.

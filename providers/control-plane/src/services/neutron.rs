@@ -11,7 +11,8 @@ use crate::graph::Node;
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {
-    /// The number of members of each of OVN's databases: as many as of MariaDB, since both need a majority.
+    /// The number of members of each of OVN's databases: as many as are desired of MariaDB, since both need a majority. OVN gets and
+    /// loses members also where a MariaDB that runs can't.
     pub(crate) fn ovn_members(&self) -> u32 {
         self.spec().infrastructure.mariadb.replicas.min(3)
     }

@@ -1,14 +1,15 @@
-//! Volumes of members that are to grow.
+//! Volumes of members that are to grow, and what the status says of members.
 
+use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use k8s_openapi::api::storage::v1::StorageClass;
 use provider_composer::Key;
 use provider_control_plane::graph::Node;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sizes::{is_accepted, kept, running, size, with};
-use crate::stage::{NAMESPACE, Stage};
+use crate::stage::{NAMESPACE, OPERATOR, Stage};
 
 const CLAIMS: [(Node, &str, &str); 2] = [
     (Node::MariaDb, "mariadb", "storage-openstack-db"),
@@ -118,4 +119,72 @@ fn rabbitmq_without_a_stateful_set_returns_from_a_size_to_that_of_its_claims(
     assert_eq!(volumes(&stage, Node::RabbitMq), "10Gi");
     assert_eq!(is_accepted(&stage), desired == "10Gi");
     assert_eq!(size(&stage, Node::RabbitMq).0, 3);
+}
+
+fn said(stage: &Stage, field: &str) -> Value {
+    let pointer = format!("/infrastructure/{field}");
+    let value = stage.status().pointer(&pointer);
+    value.cloned().unwrap_or_default()
+}
+
+#[test]
+fn status_says_what_runs_rather_than_what_is_desired() {
+    let small = json!({ "replicas": 1, "storageSize": "20Gi", "storageClass": "fast" });
+    let mut stage = running(json!({ "infrastructure": { "mariadb": small, "rabbitmq": small } }));
+    let large = json!({ "replicas": 3, "storageSize": "50Gi", "maxScale": {} });
+    stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": large, "rabbitmq": small }));
+    stage.play();
+    let runs = json!({ "replicas": 1, "storageSize": "50Gi", "storageClass": "fast" });
+    assert_eq!(said(&stage, "mariadb"), runs);
+    assert_eq!(said(&stage, "maxScale")["enabled"], true);
+    assert_eq!(said(&stage, "rabbitmq"), small);
+    let ovn = stage.object(Node::Ovn).unwrap();
+    assert_eq!(ovn["spec"]["northbound"]["replicas"], 3, "OVN follows");
+
+    // RabbitMQ's operator goes by its StatefulSet, and what can't be read stays as it was said.
+    let servers = Key::of::<StatefulSet>(NAMESPACE, "openstack-rabbitmq-server");
+    let requests = json!({ "requests": { "storage": "20Gi" } });
+    let volume = json!({ "spec": { "resources": requests, "storageClassName": "fast" } });
+    let spec = json!({ "replicas": 3, "volumeClaimTemplates": [volume] });
+    stage.cluster.put(&servers, &json!({ "spec": spec }));
+    stage.cluster.set_readable(&servers, false);
+    stage.play();
+    assert_eq!(said(&stage, "rabbitmq"), small);
+    assert_eq!(said(&stage, "mariadb"), runs);
+    stage.cluster.set_readable(&servers, true);
+    stage.play();
+    assert_eq!(said(&stage, "rabbitmq")["replicas"], 3);
+}
+
+#[test]
+fn mariadb_that_is_deleted_returns_as_it_is_desired() {
+    let members = |class: &str| json!({ "replicas": 1, "storageClass": class });
+    let mut stage = running(with("mariadb", &members("mistaken")));
+    stage.want(|spec| spec["infrastructure"] = json!({ "mariadb": members("fast") }));
+    stage.play();
+    assert_eq!(said(&stage, "mariadb")["storageClass"], "mistaken");
+    let said_before = kept(&stage);
+    assert!(
+        said_before.contains("mistaken instead of fast"),
+        "{said_before}"
+    );
+
+    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    stage.cluster.delete(&mariadb);
+    let key = stage.key.clone();
+    let composed = stage.cluster.reconcile(&OPERATOR, &key);
+    assert!(composed.is_ok());
+    assert_eq!(said(&stage, "mariadb"), Value::Null, "there was none");
+    stage.play();
+    assert_eq!(said(&stage, "mariadb")["storageClass"], "fast");
+    assert!(is_accepted(&stage));
+}
+
+#[test]
+fn status_says_nothing_of_what_is_external() {
+    let mariadb = json!({ "external": { "host": "db.example.com" } });
+    let mut stage = Stage::new(with("mariadb", &mariadb));
+    stage.play();
+    assert_eq!(said(&stage, "mariadb"), Value::Null);
+    assert_eq!(said(&stage, "rabbitmq")["replicas"], 3);
 }
