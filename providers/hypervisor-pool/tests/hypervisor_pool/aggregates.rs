@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::nova::{Aggregate, Service};
+use provider_hypervisor_pool::nova::Aggregate;
 use serde_json::{Value, json};
 
 use crate::drain::pod;
 use crate::fixture::*;
-use crate::nova::{Nova, later, started};
+use crate::nova::{Nova, later, service, started};
 
 fn set(cluster: &mut Cluster, field: &str, value: Value) {
     cluster.edit(&share_key("prod"), |share| share["spec"][field] = value);
@@ -387,12 +387,7 @@ fn few_hosts_of_a_large_aggregate_are_asked_about_where_they_have_servers_and_el
     for number in 10..50 {
         let node = format!("node-{number}");
         put_node(&mut cluster, &node, "10.0.1.1");
-        let service = Service {
-            id: format!("id-{node}"),
-            is_up: true,
-            disabled: None,
-        };
-        nova.change(|state| state.services.insert(node, service));
+        nova.change(|state| state.services.insert(node.clone(), service(&node, true)));
     }
     for _ in 0..3 {
         later(&mut cluster);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::drain::{cordon, has, node_key, phase, pod};
 use crate::fixture::*;
-use crate::nova::Nova;
+use crate::nova::{Nova, service};
 
 const NODES: [&str; 2] = ["node-a", "node-b"];
 /// Fields that count changes, or name objects by their order.
@@ -111,12 +111,8 @@ impl Stage {
             }
             self.nova.change(|state| match runs {
                 true => {
-                    let service = Service {
-                        id: format!("id-{node}"),
-                        is_up: true,
-                        disabled: None,
-                    };
-                    state.services.entry(node.to_owned()).or_insert(service);
+                    let services = state.services.entry(node.to_owned());
+                    services.or_insert_with(|| service(node, true));
                 }
                 false => {
                     let service = state.services.get_mut(node);

@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::Node;
 use provider_composer::Resource;
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::LEASE;
-use provider_hypervisor_pool::nova::{Aggregate, Service};
+use provider_hypervisor_pool::nova::Aggregate;
 use serde_json::json;
 
 use crate::drain::{node_key, pod};
 use crate::fixture::*;
-use crate::nova::{Nova, later, started};
+use crate::nova::{Nova, later, service, started};
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
 fn with_dead_node() -> (Cluster, Nova) {
@@ -161,11 +161,6 @@ fn nothing_is_deleted_while_something_can_not_be_read() {
 #[test]
 fn compute_services_outside_of_the_aggregate_stay() {
     let (mut cluster, nova) = with_dead_node();
-    let service = Service {
-        id: "id-other".to_owned(),
-        is_up: false,
-        disabled: None,
-    };
     let aggregate = Aggregate {
         id: 1_000,
         name: "hv-pool-b".to_owned(),
@@ -173,7 +168,9 @@ fn compute_services_outside_of_the_aggregate_stay() {
         ..Aggregate::default()
     };
     nova.change(|state| {
-        state.services.insert("other".to_owned(), service);
+        state
+            .services
+            .insert("other".to_owned(), service("other", false));
         state.aggregates.push(aggregate);
     });
     cluster.delete(&node_key("node-b"));
@@ -186,13 +183,8 @@ fn few_of_many_lost_nodes_are_asked_about_at_once_and_all_in_the_end() {
     let (mut cluster, nova) = with_dead_node();
     let lost: Vec<String> = (10..40).map(|number| format!("node-{number}")).collect();
     for node in &lost {
-        let service = Service {
-            id: format!("id-{node}"),
-            is_up: false,
-            disabled: None,
-        };
         nova.change(|state| {
-            state.services.insert(node.clone(), service);
+            state.services.insert(node.clone(), service(node, false));
             state.aggregates[0].hosts.insert(node.clone());
         });
         nova.occupy(node, 1, 0);

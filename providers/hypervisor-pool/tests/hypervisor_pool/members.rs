@@ -2,11 +2,10 @@
 
 use jiff::SignedDuration;
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::nova::Service;
 use serde_json::json;
 
 use crate::fixture::*;
-use crate::nova::{Nova, Placement, State, later, started};
+use crate::nova::{Nova, Placement, State, later, service, started};
 
 /// A share whose nodes get an availability zone, after something has happened to its Nova.
 fn joining(happens: impl FnOnce(&mut State)) -> (Cluster, Nova) {
@@ -126,13 +125,8 @@ fn host_does_not_wait_for_many_others_that_never_get_a_hypervisor() {
     for number in 10..50 {
         let node = format!("node-{number}");
         put_node(&mut cluster, &node, "10.0.1.1");
-        let service = Service {
-            id: format!("id-{node}"),
-            is_up: true,
-            disabled: None,
-        };
         nova.change(|state| {
-            state.services.insert(node.clone(), service);
+            state.services.insert(node.clone(), service(&node, true));
             state.starting.insert(node);
         });
     }

@@ -195,6 +195,15 @@ fn refuse(is_refused: bool, why: &str) -> Result<(), String> {
     }
 }
 
+/// An enabled compute service of a node.
+pub fn service(node: &str, is_up: bool) -> Service {
+    Service {
+        id: format!("id-{node}"),
+        is_up,
+        disabled: None,
+    }
+}
+
 /// A Nova.
 #[derive(Clone, Default)]
 pub struct Nova(Arc<Mutex<State>>);
@@ -205,12 +214,7 @@ impl Nova {
         let nova = Self::default();
         for node in ["node-a", "node-b"] {
             nova.change(|state| {
-                let service = Service {
-                    id: format!("id-{node}"),
-                    is_up: true,
-                    disabled: None,
-                };
-                state.services.insert(node.to_owned(), service);
+                state.services.insert(node.to_owned(), service(node, true));
             });
         }
         cluster.join(SYSTEM, nova.clone());
