@@ -17,7 +17,7 @@ use crate::transitions;
 /// Whether the control plane has the claim's size. It isn't set before it has been False.
 const SIZE_ACCEPTED: &str = "SizeAccepted";
 
-/// What a control plane runs with, as far as its namespace has to have room for it.
+/// What a control plane runs with, as far as the quota and the Pod Security of its namespace follow from it.
 pub struct Running {
     /// The infrastructure of the claim's size over what runs.
     pub infrastructure: Kept<Infrastructure>,
