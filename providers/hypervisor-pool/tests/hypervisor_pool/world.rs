@@ -1,0 +1,417 @@
+//! A pool of two control planes, a Nova of each, and machines that outlast their Nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::hypervisor::HypervisorPoolSpec;
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
+use proptest::sample::Index;
+use provider_composer::{Key, Subject};
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::nova::SYSTEM;
+use provider_hypervisor_pool::{LEASE, PHASE, SINCE};
+use serde_json::{Value, json};
+
+use crate::clouds::{Clouds, delete_service, report};
+use crate::drain::node_key;
+use crate::fixture::*;
+use crate::nova::Nova;
+
+/// The control planes, and the name of each in Base64, which its clouds.yaml has.
+pub const PLANES: [(&str, &str); 2] = [("one", "b25l"), ("two", "dHdv")];
+
+/// What is on a machine.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    /// Servers in libvirt. They are those of the files' control plane.
+    pub domains: u32,
+    /// Whose agents run.
+    pub runs: Option<String>,
+    pub files: Option<Files>,
+}
+
+/// What agents leave until the machine is wiped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Files {
+    pub plane: String,
+    /// The name of the Node when they started for the first time.
+    pub host: String,
+}
+
+/// The labels of a node's lease.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    pub lease: Option<String>,
+    pub phase: Option<String>,
+    pub since: Option<String>,
+}
+
+pub struct World {
+    pub cluster: Cluster,
+    pub novas: BTreeMap<String, Nova>,
+    /// The machines that have a Node, by its name.
+    pub machines: BTreeMap<String, Machine>,
+    /// Those whose Node was deleted, with its labels.
+    gone: BTreeMap<String, (Machine, Value)>,
+    /// The names of nodes of which a person took or changed the label of the lease, so that the pool can't know what is on them.
+    pub irregular: BTreeSet<String>,
+    renamed: usize,
+}
+
+pub fn second_pool() -> Key {
+    Key::of::<Subject<HypervisorPoolSpec>>("", "second")
+}
+
+/// What a DaemonSet's pod of a control plane on a node reports by being Ready; none without a pod.
+fn pod(cluster: &mut Cluster, plane: &str, component: &str, node: &str, is_ready: Option<bool>) {
+    let key = Key::of::<Pod>(&format!("agents-{plane}"), &format!("{component}-{node}"));
+    let Some(is_ready) = is_ready else {
+        return cluster.delete(&key);
+    };
+    let labels = json!({ "app.kubernetes.io/component": component });
+    let spec = json!({ "nodeName": node, "containers": [] });
+    cluster.put(
+        &key,
+        &json!({ "metadata": { "labels": labels }, "spec": spec }),
+    );
+    let status = if is_ready { "True" } else { "False" };
+    cluster.set_status(
+        &key,
+        json!({ "conditions": [{ "type": "Ready", "status": status }] }),
+    );
+}
+
+impl World {
+    /// Four nodes, and no share.
+    pub fn new() -> Self {
+        let mut cluster = Cluster::default();
+        put_pool(&mut cluster, json!({ "mode": "Shared" }));
+        let mut novas = BTreeMap::new();
+        for (plane, clouds) in PLANES {
+            novas.insert(plane.to_owned(), Nova::default());
+            let labels = json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" });
+            let secret =
+                json!({ "metadata": { "labels": labels }, "data": { "clouds.yaml": clouds } });
+            put::<Secret>(&mut cluster, &format!("openstack-{plane}"), "nova", &secret);
+            // It is waited for, so that no agent is composed: pods follow the labels of nodes here.
+            let owner = json!({ "uid": "earlier", "controller": true, "kind": "HypervisorShare", "name": plane });
+            let namespace = json!({ "metadata": { "ownerReferences": [owner] } });
+            put::<Namespace>(&mut cluster, "", &format!("agents-{plane}"), &namespace);
+        }
+        cluster.join(SYSTEM, Clouds(novas.clone()));
+        let mut world = Self {
+            cluster,
+            novas,
+            machines: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            irregular: BTreeSet::new(),
+            renamed: 0,
+        };
+        for number in 0..4 {
+            world.join(number);
+        }
+        world
+    }
+
+    /// The name of a node that is there.
+    pub fn name(&self, index: &Index) -> Option<String> {
+        let names: Vec<&String> = self.machines.keys().collect();
+        (!names.is_empty()).then(|| names[index.index(names.len())].clone())
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.machines.keys().cloned().collect()
+    }
+
+    pub fn labels_of(&self, name: &str) -> Labels {
+        let node = self.cluster.get(&node_key(name));
+        let labels = node.map(|node| &node["metadata"]["labels"]);
+        let label = |label: &str| Some(labels?.get(label)?.as_str()?.to_owned());
+        Labels {
+            lease: label(LEASE),
+            phase: label(PHASE),
+            since: label(SINCE),
+        }
+    }
+
+    pub fn labels(&self) -> BTreeMap<String, Labels> {
+        let names = self.machines.keys();
+        names
+            .map(|name| (name.clone(), self.labels_of(name)))
+            .collect()
+    }
+
+    pub fn is_ready(&self, name: &str) -> bool {
+        let node = self.cluster.get(&node_key(name));
+        node.is_some_and(|node| node["status"]["conditions"][0]["status"] == "True")
+    }
+
+    /// The control planes whose Nova has a compute service of a host.
+    pub fn records(&self, host: &str) -> Vec<&str> {
+        let novas = self.novas.iter();
+        let having = novas
+            .filter(|(_, nova)| nova.change(|state| state.services.contains_key(host)))
+            .map(|(plane, _)| plane.as_str());
+        having.collect()
+    }
+
+    pub fn has_share(&self, plane: &str) -> bool {
+        self.cluster.get(&share_key(plane)).is_some()
+    }
+
+    pub fn wait(&mut self, seconds: i64) {
+        self.cluster.wait(SignedDuration::from_secs(seconds));
+    }
+
+    /// A new machine joins, unless one of its name is known.
+    pub fn join(&mut self, number: u8) {
+        let name = format!("node-{number}");
+        let is_known = self.machines.contains_key(&name) || self.gone.contains_key(&name);
+        if !is_known {
+            put_node(&mut self.cluster, &name, "10.0.0.1");
+            self.machines.insert(name, Machine::default());
+        }
+    }
+
+    pub fn share(&mut self, plane: &str, weight: u32, min_hosts: u32, is_held: bool) {
+        let endpoint = json!({ "name": "nova", "hostnames": ["nova.example.org"], "addresses": ["192.0.2.1"] });
+        let mut spec = json!({
+            "controlPlane": plane, "weight": weight, "minHosts": min_hosts, "held": is_held, "endpoints": [endpoint],
+        });
+        if plane == "one" {
+            // By its aggregate, lost nodes are found.
+            spec["availabilityZone"] = json!("zone-one");
+        }
+        let share = json!({ "metadata": { "name": plane }, "spec": spec });
+        self.cluster.put(&share_key(plane), &share);
+    }
+
+    pub fn set_second_pool(&mut self, exists: bool) {
+        match exists {
+            true => {
+                let pool =
+                    json!({ "metadata": { "name": "second" }, "spec": { "mode": "Shared" } });
+                self.cluster.put(&second_pool(), &pool);
+            }
+            false => self.cluster.delete(&second_pool()),
+        }
+    }
+
+    pub fn set_ready(&mut self, name: &str, is_ready: bool) {
+        if self.is_ready(name) == is_ready {
+            return;
+        }
+        let since = self.cluster.now().to_string();
+        let status = if is_ready { "True" } else { "Unknown" };
+        let ready = json!({ "type": "Ready", "status": status, "lastTransitionTime": since });
+        let status = json!({ "conditions": [ready] });
+        self.cluster.set_status(&node_key(name), status);
+    }
+
+    /// A person deletes a Node. Its kubelet stops the pods; servers keep running.
+    pub fn delete_node(&mut self, name: &str) {
+        if let Some((machine, labels)) = self.remove(name) {
+            self.gone.insert(name.to_owned(), (machine, labels));
+        }
+    }
+
+    /// The machine of a deleted Node registers again as it was.
+    pub fn register_again(&mut self, index: &Index, with_labels: bool) {
+        let names: Vec<String> = self.gone.keys().cloned().collect();
+        if names.is_empty() {
+            return;
+        }
+        let name = names[index.index(names.len())].clone();
+        let Some((machine, labels)) = self.gone.remove(&name) else {
+            return;
+        };
+        put_node(&mut self.cluster, &name, "10.0.0.1");
+        if with_labels {
+            self.cluster.edit(&node_key(&name), |node| {
+                node["metadata"]["labels"] = labels;
+            });
+        } else if machine.files.is_some() {
+            self.irregular.insert(name.clone());
+        }
+        self.machines.insert(name, machine);
+    }
+
+    /// The machine registers by another name.
+    pub fn rename(&mut self, name: &str) {
+        if let Some((machine, _)) = self.remove(name) {
+            self.renamed += 1;
+            let renamed = format!("renamed-{}", self.renamed);
+            put_node(&mut self.cluster, &renamed, "10.0.0.1");
+            self.irregular.insert(name.to_owned());
+            self.irregular.insert(renamed.clone());
+            self.machines.insert(renamed, machine);
+        }
+    }
+
+    fn remove(&mut self, name: &str) -> Option<(Machine, Value)> {
+        let mut machine = self.machines.remove(name)?;
+        let labels = self.cluster.get(&node_key(name))?["metadata"]["labels"].clone();
+        self.cluster.delete(&node_key(name));
+        for (plane, _) in PLANES {
+            report(&self.novas[plane], name, false);
+            for component in ["nova-compute", "drain", "wipe"] {
+                pod(&mut self.cluster, plane, component, name, None);
+            }
+        }
+        machine.runs = None;
+        Some((machine, labels))
+    }
+
+    /// A person sets the label of a lease, or removes it.
+    pub fn label(&mut self, name: &str, lease: Option<&str>) {
+        let before = self.labels_of(name);
+        self.cluster.edit(&node_key(name), |node| {
+            let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+            match lease {
+                Some(plane) => drop(labels.insert(LEASE.to_owned(), json!(plane))),
+                None => drop(labels.remove(LEASE)),
+            }
+        });
+        // Without it, the date says that the node was leased.
+        if lease.is_some() || before.since.is_none() {
+            self.irregular.insert(name.to_owned());
+        }
+    }
+
+    pub fn unlabel(&mut self, name: &str) {
+        self.cluster.edit(&node_key(name), |node| {
+            let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+            for label in [LEASE, PHASE, SINCE] {
+                labels.remove(label);
+            }
+        });
+    }
+
+    pub fn set_cell(&mut self, plane: &str, is_down: bool) {
+        self.novas[plane].change(|state| state.is_unreachable = is_down);
+    }
+
+    /// A person deletes the compute services of a host.
+    pub fn delete_services(&mut self, host: &str) {
+        for nova in self.novas.values() {
+            delete_service(nova, host);
+        }
+    }
+
+    /// A server starts, if nova-compute runs; on a disabled host too, as one that was scheduled before.
+    pub fn boot(&mut self, name: &str) {
+        let Some(machine) = self.machines.get_mut(name) else {
+            return;
+        };
+        let Some(plane) = &machine.runs else { return };
+        let is_started = self.novas[plane].change(|state| {
+            let service = state.services.get(name);
+            let is_up = service.is_some_and(|service| service.is_up);
+            if is_up {
+                state.occupants.entry(name.to_owned()).or_default().servers += 1;
+            }
+            is_up
+        });
+        machine.domains += u32::from(is_started);
+    }
+
+    pub fn end_server(&mut self, name: &str) {
+        let Some(machine) = self.machines.get_mut(name) else {
+            return;
+        };
+        let Some(files) = machine.files.as_ref().filter(|_| machine.domains > 0) else {
+            return;
+        };
+        self.novas[&files.plane].change(|state| {
+            let occupants = state.occupants.entry(files.host.clone()).or_default();
+            occupants.servers = occupants.servers.saturating_sub(1);
+        });
+        machine.domains -= 1;
+    }
+
+    /// The kubelet of a node runs what the node's labels say.
+    pub fn kubelet(&mut self, name: &str) {
+        if !self.is_ready(name) {
+            return;
+        }
+        let Labels { lease, phase, .. } = self.labels_of(name);
+        let phase = phase.as_deref();
+        let Some(machine) = self.machines.get_mut(name) else {
+            return;
+        };
+        machine.runs = None;
+        for (plane, _) in PLANES {
+            let is_shared = self.cluster.get(&share_key(plane)).is_some();
+            let is_leased = is_shared && lease.as_deref() == Some(plane);
+            let is_wiping = is_leased && phase == Some("Wiping");
+            let has_agents = is_leased && !is_wiping && phase != Some("Releasing");
+            // They refuse a machine with the files of another control plane.
+            let others = machine
+                .files
+                .as_ref()
+                .is_some_and(|files| files.plane != plane);
+            let runs = has_agents && !others;
+            if runs {
+                machine.runs = Some(plane.to_owned());
+                machine.files.get_or_insert_with(|| Files {
+                    plane: plane.to_owned(),
+                    host: name.to_owned(),
+                });
+            }
+            if is_wiping && machine.domains == 0 {
+                machine.files = None;
+            }
+            // nova-compute refuses to run by another name.
+            let is_own = machine
+                .files
+                .as_ref()
+                .is_some_and(|files| files.host == name);
+            report(&self.novas[plane], name, runs && is_own);
+            let is_drained = runs && machine.domains == 0;
+            let drains = is_leased && phase == Some("Draining");
+            let is_wiped = machine.files.is_none();
+            for (component, is_ready) in [
+                ("nova-compute", has_agents.then_some(runs)),
+                ("drain", drains.then_some(is_drained)),
+                ("wipe", is_wiping.then_some(is_wiped)),
+            ] {
+                pod(&mut self.cluster, plane, component, name, is_ready);
+            }
+        }
+    }
+
+    /// People repair what is theirs: nodes and cells work, and servers and machines that have no lease are deleted.
+    pub fn repair(&mut self) {
+        self.set_second_pool(false);
+        for nova in self.novas.values() {
+            nova.change(|state| {
+                state.is_unreachable = false;
+                state.occupants.clear();
+            });
+        }
+        self.gone.clear();
+        for name in self.names() {
+            self.set_ready(&name, true);
+            let labels = self.labels_of(&name);
+            let lease = labels.lease.as_deref();
+            let is_shared = lease.is_some_and(|plane| self.has_share(plane));
+            let machine = self.machines.get_mut(&name).unwrap();
+            machine.domains = 0;
+            let is_own = machine
+                .files
+                .as_ref()
+                .is_none_or(|files| lease == Some(files.plane.as_str()) && files.host == name);
+            if is_shared && is_own {
+                continue;
+            }
+            if labels != Labels::default() || machine.files.is_some() {
+                self.irregular.insert(name.clone());
+            }
+            machine.files = None;
+            machine.runs = None;
+            if !is_shared {
+                self.unlabel(&name);
+            }
+        }
+    }
+}
