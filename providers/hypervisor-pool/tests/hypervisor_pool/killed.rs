@@ -1,10 +1,11 @@
-//! The operator of a share is killed between any two writes or calls of Nova, and ends where one ends that nothing disturbs.
+//! The operator of a share or a pool is killed between any two writes or calls of Nova, and ends where one ends that nothing disturbs.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
+use provider_composer_testing::killed::{Scene, assert_recovers};
 use provider_hypervisor_pool::nova::{Aggregate, SYSTEM, Service};
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
@@ -90,8 +91,13 @@ impl Stage {
     /// Does what the pool's operator, the kubelets and nova-compute do.
     fn others(&mut self) {
         let _ = self.cluster.reconcile(&HypervisorPool, &pool_key());
+        self.nodes();
+    }
+
+    /// Does what the kubelets and nova-compute do.
+    fn nodes(&mut self) {
         for node in NODES {
-            let leased = lease(&self.cluster, node).is_some();
+            let leased = lease(&self.cluster, node).as_deref() == Some("prod");
             let phase = phase(&self.cluster, node);
             let is_in = |name: &str| leased && phase.as_deref() == Some(name);
             let runs = has(&self.cluster, "nova-compute")
@@ -135,6 +141,14 @@ impl Stage {
         }
     }
 
+    /// Another share, without a Nova, that is due one of the nodes.
+    fn put_staging(&mut self) {
+        put_share(&mut self.cluster, "staging", json!({}));
+        self.cluster.edit(&share_key("staging"), |share| {
+            share["spec"]["minHosts"] = json!(1);
+        });
+    }
+
     /// Everything in the cluster and in Nova.
     fn end(
         &self,
@@ -154,6 +168,36 @@ impl Stage {
         aggregates.iter_mut().for_each(|aggregate| aggregate.id = 0);
         (objects.collect(), services, aggregates)
     }
+}
+
+/// The scene of the pool's operator, in which the operator of shares is one of the others.
+impl Scene for Stage {
+    fn cluster(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    fn play(&mut self) {
+        for share in ["prod", "staging"] {
+            // A failure is in the status, which is compared in the end.
+            let _ = self.cluster.reconcile(&HypervisorShare, &share_key(share));
+        }
+        self.nodes();
+    }
+}
+
+/// Checks that the pool's operator ends with the same leases, whenever it is killed. Returns these.
+fn pool_recovers(stage: impl Fn() -> Stage) -> [Option<String>; 2] {
+    assert_recovers(&HypervisorPool, &pool_key(), &stage);
+    let mut stage = stage();
+    for _ in 0..64 {
+        let before = stage.cluster.writes();
+        let _ = stage.cluster.reconcile(&HypervisorPool, &pool_key());
+        stage.play();
+        if stage.cluster.writes() == before {
+            break;
+        }
+    }
+    NODES.map(|node| lease(&stage.cluster, node))
 }
 
 fn remove_counted(value: &mut Value) {
@@ -299,4 +343,57 @@ fn killed_operator_replaces_an_aggregate() {
     });
     let hosts = NODES.map(str::to_owned).into();
     assert_eq!(aggregates(&stage), [("hv-pool-a".to_owned(), None, hosts)]);
+}
+
+#[test]
+fn killed_operator_hands_a_node_over() {
+    let stage = recovers(|| {
+        let mut stage = Stage::joined();
+        stage.put_staging();
+        stage
+    });
+    assert_eq!(lease(&stage.cluster, "node-a").as_deref(), Some("prod"));
+    assert_eq!(lease(&stage.cluster, "node-b").as_deref(), Some("staging"));
+    assert_eq!(phase(&stage.cluster, "node-b"), None);
+    assert_eq!(services(&stage), ["node-a"]);
+}
+
+#[test]
+fn killed_operator_of_a_pool_divides_its_nodes() {
+    let leases = pool_recovers(|| {
+        let mut stage = Stage::new();
+        stage.put_staging();
+        stage
+    });
+    assert_eq!(
+        leases.each_ref().map(Option::as_deref),
+        [Some("prod"), Some("staging")]
+    );
+}
+
+#[test]
+fn killed_operator_of_a_pool_hands_a_node_over() {
+    let leases = pool_recovers(|| {
+        let mut stage = Stage::joined();
+        stage.put_staging();
+        stage
+    });
+    assert_eq!(
+        leases.each_ref().map(Option::as_deref),
+        [Some("prod"), Some("staging")]
+    );
+}
+
+#[test]
+fn killed_operator_of_a_pool_hands_all_nodes_of_a_deleted_share_over() {
+    let leases = pool_recovers(|| {
+        let mut stage = Stage::joined();
+        stage.put_staging();
+        stage.cluster.delete(&share_key("prod"));
+        stage
+    });
+    assert_eq!(
+        leases.each_ref().map(Option::as_deref),
+        [Some("staging"), Some("staging")]
+    );
 }
