@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use c5c3_api::hypervisor::LeasePhase;
 use clap::ValueEnum;
-use provider_hypervisor_pool::assignment::{Domain, Lease, Node, Share, State, divide};
+use provider_hypervisor_pool::assignment::{Domain, Lease, Node, Servers, Share, State, divide};
 
 /// The number of shares.
 pub const SHARES: usize = 200;
@@ -76,6 +76,7 @@ fn free(size: usize) -> (Vec<Node>, Vec<Share>) {
             zone: format!("zone-{}", index % 3),
             rack: format!("rack-{:03}", index / 40),
         },
+        servers: Servers::Unknown,
     });
     let shares = (1..=SHARES).map(|index| Share {
         created: format!("2026-01-01T{:02}:{:02}:00Z", index / 60, index % 60),

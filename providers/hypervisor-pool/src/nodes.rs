@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1;
 use provider_composer::{Failure, Live, Lookup, ObservedState, Reason, Resource, ResourceKind};
 use serde::Deserialize;
 
-use crate::assignment::{self, Domain, Lease, State};
+use crate::assignment::{self, Domain, Lease, Servers, State};
 use crate::named;
 
 /// Label of nodes that are hypervisors.
@@ -246,6 +246,7 @@ pub fn assignable(node: &Live<Node>, now: Timestamp) -> assignment::Node {
             zone: label(ZONE),
             rack: label(RACK),
         },
+        servers: Servers::default(),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Every share is due the part of the pool that its weight stands for, between its `minHosts` and `maxHosts`. A share that has
 //! fewer nodes takes back those of its own that are being drained, then gets free ones. Of a share that has more, the surplus is
-//! drained; so are nodes that leave the pool. Dead nodes aren't counted, and keep the lease that they have. A share may be held:
-//! then it is due at most what it has.
+//! drained, first the nodes with the fewest servers; so are nodes that leave the pool. Dead nodes aren't counted, and keep the
+//! lease that they have. A share may be held: then it is due at most what it has.
 
 mod due;
 mod free;
@@ -26,6 +26,18 @@ pub struct Node {
     pub state: State,
     /// Its failure domain.
     pub domain: Domain,
+    /// What is on it.
+    pub servers: Servers,
+}
+
+/// How many servers are on a node. A share gives up first the nodes with the fewest, and last those of which it isn't known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Servers {
+    /// So many.
+    Known(u32),
+    /// Nobody has counted them, so that there may be any number.
+    #[default]
+    Unknown,
 }
 
 /// A node's lease.
@@ -96,10 +108,26 @@ pub struct Division {
     pub granted: BTreeMap<String, String>,
     /// The leased nodes to drain from now on.
     pub drained: BTreeSet<String>,
+    /// Those of them that are chosen among nodes that work, by the name of the share, which keeps others.
+    pub chosen: BTreeMap<String, BTreeSet<String>>,
     /// The nodes to drain no longer.
     pub resumed: BTreeSet<String>,
     /// Each share that counts, by its name. Of several shares for one control plane, the eldest counts.
     pub parts: BTreeMap<String, Part>,
+}
+
+impl Division {
+    /// Leaves a share the nodes that are chosen of it, so that they can be chosen anew once more is known.
+    pub fn postpone(&mut self, share: &str) {
+        let chosen = self.chosen.remove(share).unwrap_or_default();
+        for name in &chosen {
+            self.drained.remove(name);
+        }
+        if let Some(part) = self.parts.get_mut(share) {
+            part.hosts += chosen.len();
+            part.draining = part.draining.saturating_sub(chosen.len());
+        }
+    }
 }
 
 /// What one share has of a pool.
@@ -206,6 +234,12 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
             .leased
             .iter()
             .partition(|node| kept.contains(node.name.as_str()));
+        let works = |node: &&Node| node.state == State::Available;
+        if !surplus.is_empty() && stay.iter().any(works) {
+            let names = surplus.iter().map(|node| node.name.clone());
+            let share = shares[index].name.clone();
+            division.chosen.insert(share, names.collect());
+        }
         let drained = surplus.iter().chain(&held.leaving);
         division
             .drained
@@ -244,14 +278,26 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
 }
 
 /// Returns those nodes of a share that stay when it may keep `count` of them: first those that can't be drained because they
-/// aren't Ready, then the most evenly spread ones.
+/// aren't Ready, then those with the most servers, and of those with equally many the most evenly spread ones.
 fn kept<'a>(leased: &[&'a Node], count: usize) -> BTreeSet<&'a str> {
-    let (mut unready, ready): (Vec<&Node>, Vec<&Node>) =
+    let (mut stay, ready): (Vec<&Node>, Vec<&Node>) =
         leased.iter().partition(|node| node.state == State::Unready);
-    unready.sort();
-    let stuck = unready.iter().take(count);
-    let mut kept: BTreeSet<&str> = stuck.map(|node| node.name.as_str()).collect();
-    kept.extend(Free::of(ready).take(count.saturating_sub(unready.len()), &unready));
+    stay.sort();
+    stay.truncate(count);
+    let mut by_servers: BTreeMap<Servers, Vec<&Node>> = BTreeMap::new();
+    for node in ready {
+        by_servers.entry(node.servers).or_default().push(node);
+    }
+    let mut kept = BTreeSet::new();
+    for nodes in by_servers.into_values().rev() {
+        let left = count - stay.len();
+        if nodes.len() > left {
+            kept.extend(Free::of(nodes).take(left, &stay));
+            break;
+        }
+        stay.extend(nodes);
+    }
+    kept.extend(stay.iter().map(|node| node.name.as_str()));
     kept
 }
 

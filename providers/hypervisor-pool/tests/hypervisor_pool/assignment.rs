@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::LeasePhase;
 use proptest::prelude::*;
-use provider_hypervisor_pool::assignment::{Division, Lease, Node, Share, State, divide};
+use provider_hypervisor_pool::assignment::{Division, Lease, Node, Servers, Share, State, divide};
 
 use crate::pools::{
     alive, capacity, carried_out, counted, counts, free, held, in_phase, most, nodes, shares,
@@ -235,9 +235,58 @@ proptest! {
     }
 
     #[test]
-    fn the_only_share_is_spread_as_evenly_as_any_choice_of_nodes(
-        nodes in nodes(), max_hosts in 0..8_u32,
+    fn surplus_has_no_node_with_more_servers_than_one_that_stays(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
     ) {
+        let division = divide(&nodes, &shares, reserve);
+        for share in counted(&shares) {
+            let own = in_phase(&nodes, share, LeasePhase::Leased);
+            let (surplus, stay): (Vec<&Node>, Vec<&Node>) = own
+                .filter(|node| node.state == State::Available)
+                .partition(|node| division.drained.contains(&node.name));
+            let most = surplus.iter().map(|node| node.servers).max();
+            let least = stay.iter().map(|node| node.servers).min();
+            if let (Some(most), Some(least)) = (most, least) {
+                prop_assert!(most <= least, "{most:?} goes and {least:?} stays");
+            }
+            let chosen: BTreeSet<&String> = division.chosen.get(&share.name).into_iter().flatten().collect();
+            let expected = surplus.iter().map(|node| &node.name).filter(|_| !stay.is_empty());
+            prop_assert_eq!(chosen, expected.collect::<BTreeSet<_>>());
+        }
+    }
+
+    #[test]
+    fn share_keeps_what_is_postponed_and_others_are_divided_as_before(
+        nodes in nodes(), shares in shares(), reserve in 0..4_u32,
+    ) {
+        let division = divide(&nodes, &shares, reserve);
+        let mut postponed = division.clone();
+        let chosen: BTreeSet<&String> = division.chosen.values().flatten().collect();
+        for share in division.chosen.keys() {
+            postponed.postpone(share);
+        }
+        let drained = division.drained.iter().filter(|name| !chosen.contains(name));
+        prop_assert_eq!(postponed.drained.iter().collect::<Vec<_>>(), drained.collect::<Vec<_>>());
+        prop_assert!(postponed.chosen.is_empty());
+        prop_assert_eq!((&postponed.granted, &postponed.resumed), (&division.granted, &division.resumed));
+        for (share, part) in &postponed.parts {
+            let (before, count) = (division.parts[share], division.chosen.get(share).map_or(0, BTreeSet::len));
+            prop_assert_eq!((part.hosts, part.due), (before.hosts + count, before.due));
+            prop_assert_eq!(part.draining + count, before.draining);
+        }
+        // Once it is carried out, nothing is chosen otherwise.
+        let again = divide(&carried_out(&nodes, &postponed), &shares, reserve);
+        prop_assert_eq!(&again.chosen, &division.chosen);
+    }
+
+    /// Where it isn't known which nodes have servers.
+    #[test]
+    fn the_only_share_is_spread_as_evenly_as_any_choice_of_nodes(
+        mut nodes in nodes(), max_hosts in 0..8_u32,
+    ) {
+        for node in &mut nodes {
+            node.servers = Servers::Unknown;
+        }
         let share = Share {
             created: String::new(),
             name: "share".to_owned(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use c5c3_api::hypervisor::LeasePhase;
-use provider_hypervisor_pool::assignment::{Node, Part, Share, State, divide};
+use provider_hypervisor_pool::assignment::{Node, Part, Servers, Share, State, divide};
 
 use crate::pools::{carried_out, node};
 
@@ -94,6 +94,49 @@ fn held_share_gets_no_other_node_and_takes_its_own_back() {
     let division = divide(&nodes, &[shares[0].clone(), share(2, 9, 0, None)], 0);
     let dues = division.parts.values().map(|part| part.due);
     assert_eq!(dues.collect::<Vec<_>>(), [1, 7]);
+}
+
+#[test]
+fn share_gives_up_nodes_with_the_fewest_servers_and_last_those_that_nobody_counted() {
+    let mut nodes = leased(0..5, Some(1), State::Available);
+    let servers = [
+        Servers::Unknown,
+        Servers::Known(50),
+        Servers::Known(0),
+        Servers::Known(3),
+        Servers::Known(0),
+    ];
+    for (node, servers) in nodes.iter_mut().zip(servers) {
+        node.servers = servers;
+    }
+    let drained = |nodes: &[Node], most: u32| -> Vec<String> {
+        let division = divide(nodes, &[share(1, 1, 0, Some(most))], 0);
+        division.drained.into_iter().collect()
+    };
+    // Of equally empty ones the last by name, or the one that spreads worse.
+    assert_eq!(drained(&nodes, 4), ["node-04"]);
+    assert_eq!(drained(&nodes, 3), ["node-02", "node-04"]);
+    assert_eq!(drained(&nodes, 2), ["node-02", "node-03", "node-04"]);
+    assert_eq!(
+        drained(&nodes, 1),
+        ["node-01", "node-02", "node-03", "node-04"]
+    );
+    nodes[4].domain.zone = "zone-1".to_owned();
+    assert_eq!(drained(&nodes, 4), ["node-02"]);
+    // It can't be drained.
+    nodes[2].state = State::Unready;
+    nodes[4].servers = Servers::Known(9);
+    assert_eq!(drained(&nodes, 4), ["node-03"]);
+
+    // What is decided stays, whatever happens on the nodes.
+    nodes[2].state = State::Available;
+    let shares = [share(1, 1, 0, Some(4))];
+    let mut nodes = carried_out(&nodes, &divide(&nodes, &shares, 0));
+    for (node, servers) in nodes.iter_mut().zip(servers.into_iter().rev()) {
+        node.servers = servers;
+    }
+    let division = divide(&nodes, &shares, 0);
+    assert!(division.drained.is_empty() && division.resumed.is_empty());
 }
 
 #[test]

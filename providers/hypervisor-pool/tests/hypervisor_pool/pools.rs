@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::LeasePhase;
 use proptest::prelude::*;
-use provider_hypervisor_pool::assignment::{Division, Domain, Lease, Node, Share, State};
+use provider_hypervisor_pool::assignment::{Division, Domain, Lease, Node, Servers, Share, State};
 
 pub fn node(name: u8, lease: Option<(u8, LeasePhase)>, state: State, zone: u8, rack: u8) -> Node {
     Node {
@@ -18,6 +18,7 @@ pub fn node(name: u8, lease: Option<(u8, LeasePhase)>, state: State, zone: u8, r
             zone: format!("zone-{zone}"),
             rack: format!("rack-{rack}"),
         },
+        servers: Servers::Unknown,
     }
 }
 
@@ -35,8 +36,16 @@ pub fn nodes() -> impl Strategy<Value = Vec<Node>> {
         1 => Just(State::Leaving),
     ];
     let lease = prop::option::weighted(0.4, (0..4_u8, phase));
-    let node_of = |(name, (lease, state, zone, rack))| node(name, lease, state, zone, rack);
-    let nodes = prop::collection::btree_map(0..20_u8, (lease, state, 0..3_u8, 0..2_u8), 0..14);
+    let servers = prop_oneof![
+        2 => (0..3_u32).prop_map(Servers::Known),
+        1 => Just(Servers::Unknown),
+    ];
+    let node_of = |(name, (lease, state, zone, rack, servers))| Node {
+        servers,
+        ..node(name, lease, state, zone, rack)
+    };
+    let each = (lease, state, 0..3_u8, 0..2_u8, servers);
+    let nodes = prop::collection::btree_map(0..20_u8, each, 0..14);
     nodes.prop_map(move |nodes| nodes.into_iter().map(node_of).collect())
 }
 
