@@ -170,6 +170,16 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             false => (200, json!({ "hypervisors": hypervisors })),
         };
     }
+    if let Some(rest) = line.strip_prefix("GET /v2.1/os-hypervisors/detail?limit=100") {
+        // All are on the first page.
+        let hosts = state.services.keys().filter(|_| rest.is_empty());
+        let hypervisors = hosts.map(|host| {
+            let servers = state.servers.get(host).copied().unwrap_or_default();
+            json!({ "id": host, "service": { "host": host }, "running_vms": servers })
+        });
+        let hypervisors: Vec<Value> = hypervisors.collect();
+        return (200, json!({ "hypervisors": hypervisors }));
+    }
     if let Some(host) = line.strip_prefix("GET /v2.1/os-hypervisors/") {
         let status = if state.services.contains_key(host) {
             200

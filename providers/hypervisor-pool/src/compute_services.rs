@@ -65,6 +65,9 @@ pub fn reconcile(
             for node in leases.nodes() {
                 reports.add(node, None, 0);
             }
+            if leases.surplus_since().is_some() {
+                reports.count(leases.names().into_iter().map(|name| (name, 0)).collect());
+            }
             return Ok(());
         }
         Nova::Unknown(_) => desired.conditions.note(condition, &progress),
@@ -73,9 +76,12 @@ pub fn reconcile(
             report(share, condition, &progress, desired);
             api.nodes(share, leases, reports, observed, desired)?;
             api.aggregate(share, leases, observed, desired)?;
+            if leases.surplus_since().is_some() {
+                api.count(reports, observed);
+            }
         }
     }
-    let often = leases.draining() > 0 || !progress.is_ready();
+    let often = leases.draining() > 0 || leases.surplus_since().is_some() || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
     Ok(())
 }
@@ -142,6 +148,16 @@ impl Api {
             }
         }
         Ok(())
+    }
+
+    /// Counts the servers on each node at once.
+    fn count(&self, reports: &mut Reports, observed: &ObservedState<'_>) {
+        let servers = self
+            .access
+            .read::<BTreeMap<String, u32>>(Question::Servers, observed);
+        if let Lookup::Found(servers) = servers {
+            reports.count(servers);
+        }
     }
 
     /// What Placement has of those of the asked nodes whose compute service is deleted, if there are any.

@@ -58,6 +58,8 @@ pub struct Reports {
     pods: Option<BTreeMap<String, Vec<Live<Pod>>>>,
     /// Whether there is no Nova any more that could report.
     has_no_nova: bool,
+    /// The servers on each node, where the pool asks for them and Nova has answered.
+    counted: Option<BTreeMap<String, u32>>,
 }
 
 impl Reports {
@@ -96,6 +98,7 @@ impl Reports {
                 .collect(),
             pods,
             has_no_nova: share.is_deleted() && has_no_nova(&share.spec, observed),
+            counted: None,
         }
     }
 
@@ -141,12 +144,23 @@ impl Reports {
         service.map(|service| service.state)
     }
 
-    /// The number of servers that are left on a node that is drained, as Nova reports it.
+    /// Adds how many servers are on each node. One that isn't among them may have any number.
+    pub fn count(&mut self, servers: BTreeMap<String, u32>) {
+        self.counted = Some(servers);
+    }
+
+    /// Whether the servers on nodes have been counted.
+    pub fn have_counted(&self) -> bool {
+        self.counted.is_some()
+    }
+
+    /// The number of servers that are left on a node that is drained, as Nova reports it, or of those on another where they have been
+    /// counted.
     pub fn instances(&self, node: &Live<Node>) -> Option<u32> {
-        let is_drained = nodes::phase(node) != LeasePhase::Leased;
-        self.service(node)
-            .filter(|_| is_drained)
-            .map(|service| service.instances)
+        match nodes::phase(node) {
+            LeasePhase::Leased => self.counted.as_ref()?.get(&node.metadata.name).copied(),
+            _ => self.service(node).map(|service| service.instances),
+        }
     }
 
     /// Everything that is known of a node.

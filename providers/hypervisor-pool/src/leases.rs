@@ -29,6 +29,8 @@ pub struct Leases {
     due: u32,
     /// Why the share gets no other nodes than those that it has.
     held: Option<Held>,
+    /// Since when the pool asks how many servers are on the nodes.
+    surplus_since: Option<String>,
     free: u32,
     /// The settings of the pool.
     pub pool: HypervisorPoolSpec,
@@ -80,6 +82,7 @@ impl Leases {
                     true => Held::Spec,
                     false => Held::Pool,
                 }),
+            surplus_since: part.and_then(|part| part.surplus_since.clone()),
             free: pool.status.nodes.unwrap_or_default().free,
             pool: pool.spec,
         }))
@@ -90,8 +93,14 @@ impl Leases {
         &self.nodes
     }
 
+    /// Since when the pool asks how many servers are on the nodes, to choose those that are drained.
+    pub fn surplus_since(&self) -> Option<&str> {
+        self.surplus_since.as_deref()
+    }
+
     /// What is reported of the nodes, in order of their names. Of more than [`REPORTED`], those that are nearest to being free: their
-    /// reports travel in the status, and those of others follow once these are free.
+    /// reports travel in the status, and those of others follow once these are free. Then those with the fewest servers, where they are
+    /// counted.
     pub fn hosts(&self, reports: &Reports) -> Vec<ShareHost> {
         let hosts = self.nodes.iter().map(|node| ShareHost {
             name: node.metadata.name.clone(),

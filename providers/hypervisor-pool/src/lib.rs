@@ -24,6 +24,7 @@ mod pool;
 mod share;
 mod state;
 mod status;
+mod surplus;
 pub mod vlans;
 mod zone;
 
@@ -113,6 +114,10 @@ impl Composer for HypervisorShare {
             host_count: Some(leases.count()),
             draining: Some(leases.draining()),
             pending: Some(leases.pending()),
+            surplus_counted: leases
+                .surplus_since()
+                .filter(|_| reports.have_counted())
+                .map(str::to_owned),
             physical_networks,
             conditions: Vec::new(),
         })

@@ -18,7 +18,7 @@ use crate::drain::Reports;
 use crate::lifecycle::{Change, changes};
 use crate::nodes::{self, FORMER_LEASE, LEASE, Node, PHASE, ROLE, SINCE};
 use crate::state::{PoolState, only, shares};
-use crate::{named, vlans};
+use crate::{named, surplus, vlans};
 
 const GIGABYTE: f64 = 1e9;
 
@@ -49,7 +49,12 @@ impl Composer for HypervisorPool {
         only(observed)?;
         let nodes = nodes::list(observed)?;
         let owners = shares(observed)?;
-        let state = PoolState::of(subject, &owners, &nodes, observed.now());
+        let mut state = PoolState::of(subject, &owners, &nodes, observed.now());
+        let division = &mut state.division;
+        let asked = surplus::ask(division, &owners, &subject.status, observed.now());
+        for since in asked.values() {
+            desired.requeue_at(surplus::deadline(*since));
+        }
         let (shares, division) = (&state.shares, &state.division);
         let reports = reports(&owners, &nodes, observed);
         let evidence = |index: usize| {
@@ -99,7 +104,7 @@ impl Composer for HypervisorPool {
             removable: state.removable().into_iter().map(str::to_owned).collect(),
             free_vcpus: Some(sum("cpu", 1.0)),
             free_memory_gb: Some(sum("memory", GIGABYTE)),
-            shares: parts(shares, division),
+            shares: parts(shares, division, &asked),
             conditions: Vec::new(),
         })
     }
@@ -259,7 +264,11 @@ fn groups(nodes: &[Live<Node>], state: &PoolState) -> Vec<NodeGroup> {
     groups.into_values().collect()
 }
 
-fn parts(shares: &[Share], division: &Division) -> Vec<PoolShare> {
+fn parts(
+    shares: &[Share],
+    division: &Division,
+    asked: &BTreeMap<String, Timestamp>,
+) -> Vec<PoolShare> {
     let parts: BTreeMap<&str, &Share> = shares
         .iter()
         .map(|share| (share.name.as_str(), share))
@@ -273,6 +282,7 @@ fn parts(shares: &[Share], division: &Division) -> Vec<PoolShare> {
             draining: count(part.draining),
             due: count(part.due),
             held: share.is_held,
+            surplus_since: asked.get(name).map(Timestamp::to_string),
         })
     });
     parts.collect()

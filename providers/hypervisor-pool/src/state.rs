@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use provider_composer::{Failure, Live, ObservedState, Reason, Resource, ResourceKind, Subject};
 
 use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
-use crate::named;
 use crate::nodes::{self, Node, known};
+use crate::{named, surplus};
 
 /// How many removable nodes a status names.
 const REMOVABLE: usize = 50;
@@ -58,6 +58,7 @@ impl PoolState {
         let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
         let mut nodes: Vec<Assignable> = nodes.collect();
         alive_in_an_outage(&mut nodes);
+        surplus::count(&mut nodes, owners, &pool.status);
         let served = match pool.spec.mode {
             SharingMode::Shared => shares.clone(),
             SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),

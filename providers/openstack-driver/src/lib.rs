@@ -117,6 +117,7 @@ impl Nova {
             nova::Question::Hypervisor { host } => {
                 response(compute::hypervisor(&session, &host).await?)
             }
+            nova::Question::Servers => response(compute::servers(&session).await?),
             nova::Question::Members { aggregate } => {
                 response(placement::members(&session, &aggregate).await?)
             }

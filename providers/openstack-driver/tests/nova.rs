@@ -85,8 +85,30 @@ fn answer(request: &str) -> (u16, Value) {
         "GET /v2.1/os-hypervisors/detail?hypervisor_hostname_pattern=node-b" => {
             (200, json!({ "hypervisors": [] }))
         }
+        // Nova leaves hypervisors out of the first page, so that it doesn't link to another one.
+        "GET /v2.1/os-hypervisors/detail?limit=100" => (
+            200,
+            json!({ "hypervisors": [{ "id": "h1", "service": { "id": "1", "host": "node-a" }, "running_vms": 3 }] }),
+        ),
+        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h1" => (
+            200,
+            json!({ "hypervisors": [
+                { "id": "h2", "service": { "id": "2", "host": "node-b" }, "running_vms": 0 },
+                { "id": "h3", "service": { "id": "3", "host": "node-c" }, "running_vms": null },
+            ] }),
+        ),
+        "GET /v2.1/os-hypervisors/detail?limit=100&marker=h3" => {
+            (200, json!({ "hypervisors": [] }))
+        }
+        // It takes no marker.
+        "GET /same/os-hypervisors/detail?limit=100"
+        | "GET /same/os-hypervisors/detail?limit=100&marker=h1" => (
+            200,
+            json!({ "hypervisors": [{ "id": "h1", "service": { "id": "1", "host": "node-a" }, "running_vms": 3 }] }),
+        ),
         // The database of a cell is down.
         "GET /down/os-hypervisors/detail?hypervisor_hostname_pattern=node-a" => (500, json!({})),
+        "GET /down/os-hypervisors/detail?limit=100" => (500, json!({})),
         // The database of node-c's cell is down.
         "GET /down/os-services?binary=nova-compute" => (
             200,
@@ -174,12 +196,36 @@ async fn hypervisor_of_a_cell_that_does_not_answer_is_not_missing() -> Test {
     let (mut access, _) = server(answer).await?;
     access.clouds = access.clouds.replace("/v2.1", "/down");
     let host = "node-a".to_owned();
+    for question in [Question::Hypervisor { host }, Question::Servers] {
+        assert_eq!(
+            observe(&access, question).await,
+            Err(DriverError::Unavailable(format!(
+                "Nova at {HOST} answered 500 to hypervisors"
+            )))
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn servers_are_counted_on_the_hosts_of_all_pages() -> Test {
+    let (mut access, log) = server(answer).await?;
     assert_eq!(
-        observe(&access, Question::Hypervisor { host }).await,
-        Err(DriverError::Unavailable(format!(
-            "Nova at {HOST} answered 500 to hypervisors"
-        )))
+        observe(&access, Question::Servers).await?,
+        json!({ "node-a": 3, "node-b": 0 }),
+        "a host without a number isn't empty"
     );
+    let asked = ["", "&marker=h1", "&marker=h3"]
+        .map(|marker| format!("GET /v2.1/os-hypervisors/detail?limit=100{marker} compute 2.69"));
+    assert_eq!(*log.lock().unwrap(), asked);
+
+    log.lock().unwrap().clear();
+    access.clouds = access.clouds.replace("/v2.1", "/same");
+    assert_eq!(
+        observe(&access, Question::Servers).await?,
+        json!({ "node-a": 3 })
+    );
+    assert_eq!(log.lock().unwrap().len(), 2, "it ends");
     Ok(())
 }
 

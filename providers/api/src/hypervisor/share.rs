@@ -254,6 +254,9 @@ pub struct HypervisorShareStatus {
     /// Nodes that are due and not free yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<u32>,
+    /// `surplusSince` of the share in the pool's status, once `hosts` have the number of servers on nodes that aren't drained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surplus_counted: Option<String>,
     /// The part of each physical network that is this control plane's alone.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 16))]
@@ -272,7 +275,8 @@ pub struct ShareHost {
     pub name: String,
     /// How far the node's lease has come.
     pub phase: LeasePhase,
-    /// Servers on the node while it is drained, with migrations that haven't ended, as Nova reports them.
+    /// Servers on the node while it is drained, with migrations that haven't ended, as Nova reports them. In the phase Leased the
+    /// servers alone, and only while the pool chooses which nodes to drain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instances: Option<u32>,
     /// Whether Nova still has the compute service while the node is drained; none while that isn't known.

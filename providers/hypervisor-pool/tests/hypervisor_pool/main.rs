@@ -29,6 +29,7 @@ mod pools;
 mod requirements;
 mod restored;
 mod root;
+mod surplus;
 mod vlans;
 mod wipe;
 mod world;

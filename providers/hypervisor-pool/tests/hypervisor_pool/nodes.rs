@@ -151,6 +151,10 @@ fn change_of_a_share_writes_only_the_nodes_that_move() {
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["weight"] = json!(3)
     });
+    // No Nova says how many servers are on each.
+    cluster.settle(&HypervisorPool, &pool_key());
+    assert!(nodes(&cluster) == before);
+    cluster.wait(SignedDuration::from_mins(5));
     let writes = cluster.writes();
     cluster.reconcile(&HypervisorPool, &pool_key()).unwrap();
     let after = nodes(&cluster);

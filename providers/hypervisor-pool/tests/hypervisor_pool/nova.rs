@@ -43,6 +43,8 @@ pub struct State {
     pub hides_hypervisors: bool,
     /// The hosts whose hypervisors it was asked for.
     pub sought: BTreeSet<String>,
+    /// How often servers on all hosts were counted.
+    pub counted: usize,
     pub calls: usize,
 }
 
@@ -145,6 +147,14 @@ impl State {
         let has = self.services.contains_key(host) && !self.starting.contains(host);
         let name = self.named.get(host).map_or(host, String::as_str);
         (has && name.contains(host)).then(|| format!("provider-{host}"))
+    }
+
+    /// The number of servers on each host with a hypervisor.
+    fn servers(&self) -> BTreeMap<&String, u32> {
+        let hosts = self.services.keys();
+        let hosts = hosts.filter(|host| !self.starting.contains(*host));
+        let servers = |host| self.occupants.get(host).map_or(0, |found| found.servers);
+        hosts.map(|host| (host, servers(host))).collect()
     }
 
     /// The resource providers in an aggregate, by ID.
@@ -257,6 +267,10 @@ impl System for Nova {
                     let id = state.hypervisor(&host);
                     state.sought.insert(host);
                     json!(id)
+                }
+                Question::Servers => {
+                    state.counted += 1;
+                    json!(state.servers())
                 }
                 Question::Members { aggregate } => match state.placement {
                     Placement::Answering => json!(state.members(&aggregate)),
