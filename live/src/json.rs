@@ -17,6 +17,15 @@ impl Snapshot {
             shown["drains"] = drains
                 .map(|(pool, message)| json!({"pool": pool, "message": message}))
                 .collect();
+            let data = self.data(claim).into_iter();
+            shown["data"] = data
+                .map(|data| {
+                    json!({
+                        "cluster": data.cluster, "kind": data.kind, "name": data.name,
+                        "message": data.message,
+                    })
+                })
+                .collect();
             shown
         });
         let resources = self.operated(selection);

@@ -1,7 +1,8 @@
-//! What holds a claim that is being deleted: servers on its nodes. Crossplane doesn't call the function for it any more, so that the
-//! claim's own status says nothing.
+//! What holds a claim that is being deleted: servers on its nodes, and data in Ceph. Crossplane doesn't call the function for it any more
+//! (crossplane, internal/controller/apiextensions/composite/reconciler.go: `meta.WasDeleted`), so that the claim's own status says nothing.
 
 use c5c3_plan::Manifest;
+use serde_json::Value;
 
 use super::Snapshot;
 use crate::cluster::Cluster;
@@ -12,8 +13,26 @@ const OBJECTS: [&str; 2] = [
     "kubernetes.m.crossplane.io/v1alpha1",
 ];
 
+/// The kinds of Rook that have data.
+const DATA: [&str; 3] = ["CephBlockPool", "CephFilesystem", "CephObjectStore"];
+
+/// The conditions that are True while Rook doesn't delete an object because of what is in it (rook, pkg/apis/ceph.rook.io/v1/types.go).
+const BLOCKED: [&str; 2] = ["PoolDeletionIsBlocked", "DeletionIsBlocked"];
+
+/// Data in Ceph of a claim that is being deleted.
+pub(crate) struct Data<'a> {
+    /// The storage cluster.
+    pub cluster: &'a str,
+    /// The kind of the object.
+    pub kind: &'a str,
+    /// The name of the object.
+    pub name: &'a str,
+    /// What is to be done, and what Rook says.
+    pub message: String,
+}
+
 impl Snapshot {
-    /// Adds the shares of claims that are being deleted. Whoever may not list Objects sees none.
+    /// Adds shares and data of claims that are being deleted. Whoever may not list Objects sees none.
     pub(super) async fn add_drains(&mut self, cluster: &Cluster) {
         let claims = self
             .0
@@ -38,6 +57,16 @@ impl Snapshot {
         let objects = self.0.values();
         let objects = objects.filter(|object| is_of(object, claim));
         objects.filter_map(drain).collect()
+    }
+
+    /// The data in Ceph that hold a claim that is being deleted.
+    pub(crate) fn data(&self, claim: &Manifest) -> Vec<Data<'_>> {
+        if !is_deleted_claim(claim) {
+            return Vec::new();
+        }
+        let objects = self.0.values();
+        let objects = objects.filter(|object| is_of(object, claim));
+        objects.filter_map(data).collect()
     }
 }
 
@@ -82,4 +111,50 @@ fn drain(object: &Manifest) -> Option<(&str, &str)> {
         object.text("/spec/providerConfigRef/name"),
         condition["message"].as_str()?,
     ))
+}
+
+/// What is left of an object with data, and what Rook says of it.
+fn data(object: &Manifest) -> Option<Data<'_>> {
+    let kind = object.text("/spec/forProvider/manifest/kind");
+    if !DATA.contains(&kind) {
+        return None;
+    }
+    let name = object.text("/spec/forProvider/manifest/metadata/name");
+    let conditions = object
+        .status()
+        .pointer("/atProvider/manifest/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let blocked = conditions.filter(|condition| {
+        let is_blocked = BLOCKED.iter().any(|type_| condition["type"] == *type_);
+        is_blocked && condition["status"] == "True"
+    });
+    let said: Vec<&str> = blocked
+        .filter_map(|condition| condition["message"].as_str())
+        .collect();
+    let message = match said.as_slice() {
+        [] => "is being deleted, and Rook hasn't reported that anything is in it".to_owned(),
+        said => format!(
+            "isn't empty: delete {} of all projects through the APIs, which answer until then; Rook reports: {}",
+            contents(name),
+            said.join("; ")
+        ),
+    };
+    Some(Data {
+        cluster: object.text("/spec/providerConfigRef/name"),
+        kind,
+        name,
+        message,
+    })
+}
+
+/// What users have in an object, by its name.
+fn contents(name: &str) -> &'static str {
+    match name.rsplit_once('-') {
+        Some((_, "volumes")) => "volumes and their snapshots",
+        Some((_, "images")) => "images",
+        Some((_, "ephemeral")) => "servers",
+        Some((_, "cephfs")) => "shares",
+        Some((_, "objects")) => "buckets",
+        _ => "everything",
+    }
 }

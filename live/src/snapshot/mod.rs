@@ -167,10 +167,16 @@ impl Snapshot {
         }
     }
 
-    /// What the nodes of a claim that is being deleted wait for.
+    /// What a claim that is being deleted waits for.
     fn waits(&self, claim: &Manifest) -> impl Iterator<Item = Branch> {
         let drains = self.drains(claim).into_iter();
-        drains.map(|(pool, message)| Branch::new(format!("Nodes of {pool}: {message}")))
+        let drains = drains.map(|(pool, message)| format!("Nodes of {pool}: {message}"));
+        let data = self.data(claim).into_iter();
+        let data = data.map(|data| {
+            let (cluster, kind, name) = (data.cluster, data.kind, data.name);
+            format!("Data in {cluster}: {kind} {name} {}", data.message)
+        });
+        drains.chain(data).map(Branch::new)
     }
 
     /// What is shown, one line each, by object: for who follows without a terminal.

@@ -215,3 +215,100 @@ fn claim_that_is_deleted_shows_how_many_servers_hold_its_nodes() {
     assert!(!claim(cluster, of_claim("other"), true));
     assert!(!claim(namespaced, of_composite("other"), true));
 }
+
+/// What a claim that is deleted shows of an Object of Rook, with these conditions.
+fn shown_of_data(kind: &str, name: &str, conditions: Value, deleted: bool) -> (String, Value) {
+    let mut claim = object("c5c3.io/v1alpha1", "OpenStackCluster", "tenant", json!({}));
+    if deleted {
+        claim["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    }
+    let status =
+        json!({ "atProvider": { "manifest": { "status": { "conditions": conditions } } } });
+    let mut data = object(
+        "kubernetes.m.crossplane.io/v1alpha1",
+        "Object",
+        "data",
+        status,
+    );
+    data["metadata"]["labels"] = json!({ "crossplane.io/composite": "tenant" });
+    data["spec"] = json!({
+        "forProvider": { "manifest": { "kind": kind, "metadata": { "name": name } } },
+        "providerConfigRef": { "name": "st-pool-a" },
+    });
+    let mut snapshot = Snapshot::default();
+    for object in [claim, data] {
+        snapshot.insert(Manifest::try_from(object).unwrap());
+    }
+    let json = snapshot.json(&Selection::default());
+    let tree = snapshot.tree(&Selection::default(), Page::PLAIN);
+    (tree, json[0]["data"].clone())
+}
+
+#[test]
+fn claim_that_is_deleted_shows_which_data_hold_it() {
+    let says = "pool tenant-volumes contains images or snapshots";
+    let blocked = condition("PoolDeletionIsBlocked", "True", "PoolNotEmpty", says);
+    let free = condition(
+        "DeletionIsBlocked",
+        "False",
+        "ObjectHasNoDependents",
+        "none",
+    );
+    let conditions = json!([free, blocked]);
+    let (tree, data) = shown_of_data("CephBlockPool", "tenant-volumes", conditions.clone(), true);
+    let message = format!(
+        "isn't empty: delete volumes and their snapshots of all projects through the APIs, which answer until then; Rook reports: {says}"
+    );
+    let expected = json!([{
+        "cluster": "st-pool-a", "kind": "CephBlockPool", "name": "tenant-volumes", "message": message,
+    }]);
+    assert_eq!(data, expected);
+    let line = "Data in st-pool-a: CephBlockPool tenant-volumes isn't empty: delete volumes";
+    assert!(tree.contains(line), "{tree}");
+
+    let (tree, data) = shown_of_data("CephBlockPool", "tenant-volumes", conditions.clone(), false);
+    assert_eq!(data, json!([]), "it isn't deleted");
+    assert!(!tree.contains("Data in"), "{tree}");
+    let (_, data) = shown_of_data("CephClient", "tenant-cinder", conditions, true);
+    assert_eq!(data, json!([]), "it has no data");
+}
+
+#[test]
+fn data_of_which_rook_reports_nothing_are_shown_too() {
+    for conditions in [
+        Value::Null,
+        json!([condition(
+            "PoolDeletionIsBlocked",
+            "False",
+            "PoolEmpty",
+            "empty"
+        )]),
+    ] {
+        let (_, data) = shown_of_data("CephBlockPool", "tenant-images", conditions, true);
+        assert_eq!(
+            data[0]["message"],
+            "is being deleted, and Rook hasn't reported that anything is in it"
+        );
+    }
+}
+
+#[test]
+fn data_that_hold_a_claim_are_named_as_users_know_them() {
+    for (kind, name, contents) in [
+        ("CephBlockPool", "tenant-images", "images"),
+        ("CephBlockPool", "tenant-ephemeral", "servers"),
+        ("CephFilesystem", "tenant-cephfs", "shares"),
+        ("CephObjectStore", "tenant-objects", "buckets"),
+    ] {
+        let conditions = json!([condition(
+            "DeletionIsBlocked",
+            "True",
+            "ObjectHasDependents",
+            "dependents"
+        )]);
+        let (_, data) = shown_of_data(kind, name, conditions, true);
+        let message = data[0]["message"].as_str().unwrap();
+        let expected = format!("isn't empty: delete {contents} of all projects ");
+        assert!(message.starts_with(&expected), "{message}");
+    }
+}
