@@ -4,7 +4,8 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::HypervisorPool;
+use provider_hypervisor_pool::nova::Service;
+use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
 use crate::drain::phase;
@@ -13,7 +14,7 @@ use crate::nova::{later, started};
 
 /// The nodes of prod that are drained.
 fn drained(cluster: &Cluster) -> Vec<&'static str> {
-    let nodes = ["node-a", "node-b"].into_iter();
+    let nodes = ["node-a", "node-b", "node-d", "node-e"].into_iter();
     nodes
         .filter(|node| phase(cluster, node).is_some())
         .collect()
@@ -85,6 +86,35 @@ fn servers_that_come_and_go_change_no_choice_and_are_not_counted_after_it() {
     let status = &cluster.get(&share_key("prod")).unwrap()["status"];
     assert_eq!(status["surplusCounted"], Value::Null);
     assert_eq!(status["hosts"][1].get("instances"), None);
+}
+
+/// The operator is killed after each write.
+#[test]
+fn choice_goes_on_where_it_was_after_a_kill() {
+    let (mut cluster, nova) = started();
+    for node in ["node-d", "node-e"] {
+        put_node(&mut cluster, node, "10.0.1.1");
+    }
+    for (node, servers) in [("node-a", 9), ("node-b", 0), ("node-d", 9), ("node-e", 0)] {
+        nova.occupy(node, servers, 0);
+        nova.change(|state| {
+            let service = Service {
+                id: format!("id-{node}"),
+                is_up: true,
+                disabled: None,
+            };
+            state.services.insert(node.to_owned(), service);
+        });
+    }
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod"; 4]));
+    put_share(&mut cluster, "staging", json!({}));
+    for _ in 0..10 {
+        let _ = cluster.reconcile_until(&HypervisorPool, &pool_key(), 1);
+        cluster.settle(&HypervisorShare, &share_key("prod"));
+        cluster.wait(SignedDuration::from_secs(1));
+    }
+    assert_eq!(drained(&cluster), ["node-b", "node-e"]);
 }
 
 #[test]
