@@ -21,12 +21,7 @@ fn drained(cluster: &Cluster) -> Vec<&'static str> {
 }
 
 fn part(cluster: &Cluster) -> Value {
-    let shares = &cluster.get(&pool_key()).unwrap()["status"]["shares"];
-    let mut shares = shares.as_array().unwrap().iter();
-    shares
-        .find(|share| share["name"] == "prod")
-        .unwrap()
-        .clone()
+    share_of(cluster, "prod")
 }
 
 /// Adds a share that is due one of prod's two nodes. Only the pool knows of it yet.
