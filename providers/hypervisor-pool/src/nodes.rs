@@ -188,11 +188,16 @@ pub fn since(node: &Live<Node>) -> Option<&str> {
     node.metadata.labels.get(SINCE).map(String::as_str)
 }
 
-/// The moment at which a node's lease changes, as its label has it: later than the one before, however the clock jumps, so that no
-/// report of an earlier drain counts for a later one.
-pub fn moment(node: &Live<Node>, now: Timestamp) -> String {
+/// The moment that a label of a node or a report of its drain has.
+pub fn parsed(moment: &str) -> Option<DateTime> {
+    DateTime::strptime(MOMENT, moment).ok()
+}
+
+/// The moment at which a node's lease changes, as its label has it: later than the one before and than `reported`, however the clock
+/// jumps, so that no report of an earlier drain counts for a later one.
+pub fn moment(node: &Live<Node>, reported: Option<DateTime>, now: Timestamp) -> String {
     let now = TimeZone::UTC.to_datetime(now);
-    let before = since(node).and_then(|since| DateTime::strptime(MOMENT, since).ok());
+    let before = since(node).and_then(parsed).max(reported);
     let next = before.and_then(|before| before.checked_add(SignedDuration::from_secs(1)).ok());
     let moment = next.map_or(now, |next| next.max(now));
     moment.strftime(MOMENT).to_string()

@@ -7,6 +7,7 @@ use c5c3_api::hypervisor::{
 };
 use c5c3_api::nova::NovaSpec;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{
     Composer, Conditions, Custom, DesiredState, Failure, Live, ObservedState, Progress, Reason,
@@ -62,13 +63,12 @@ impl Composer for HypervisorPool {
             Some(reports.get(nodes::lease(node)?)?.evidence(node))
         };
         let changes = changes(&state.nodes, division, evidence);
+        let reported = reported(&owners, &undated(&nodes, &changes));
         for node in &nodes {
-            write(
-                node,
-                changes.get(&node.metadata.name),
-                observed.now(),
-                desired,
-            );
+            let name = node.metadata.name.as_str();
+            let reported = reported.get(name).copied();
+            let moment = || nodes::moment(node, reported, observed.now());
+            write(node, changes.get(name), moment, desired);
         }
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
@@ -131,10 +131,49 @@ fn reports<'a>(
     reports
 }
 
-/// Writes a change of the lease of a node that is as it was observed.
-fn write(node: &Live<Node>, change: Option<&Change>, now: Timestamp, desired: &mut DesiredState) {
+/// The nodes that get a date now and have none: a lease that ends takes it.
+fn undated<'a>(nodes: &'a [Live<Node>], changes: &BTreeMap<String, Change>) -> BTreeSet<&'a str> {
+    let undated = nodes.iter().filter(|node| {
+        let change = changes.get(&node.metadata.name);
+        let is_leased = nodes::lease(node).is_some() || matches!(change, Some(Change::Lease(_)));
+        is_leased && nodes::since(node).is_none()
+    });
+    undated.map(|node| node.metadata.name.as_str()).collect()
+}
+
+/// When the latest lease or drain of some nodes began that is reported of them: a share's status may still be of a lease that has ended,
+/// and a report of a person stays in its spec.
+fn reported<'a>(
+    shares: &'a [Subject<HypervisorShareSpec>],
+    nodes: &BTreeSet<&str>,
+) -> BTreeMap<&'a str, DateTime> {
+    let mut latest: BTreeMap<&str, DateTime> = BTreeMap::new();
+    if nodes.is_empty() {
+        return latest;
+    }
+    for share in shares {
+        let hosts = share.status.hosts.iter();
+        let hosts = hosts.filter_map(|host| Some((host.name.as_str(), host.since.as_deref()?)));
+        let services = share.spec.compute_services.iter();
+        let services = services.map(|service| (service.name.as_str(), service.since.as_str()));
+        for (name, since) in hosts.chain(services) {
+            if let Some(since) = nodes::parsed(since).filter(|_| nodes.contains(name)) {
+                let known = latest.entry(name).or_insert(since);
+                *known = since.max(*known);
+            }
+        }
+    }
+    latest
+}
+
+/// Writes a change of the lease of a node that is as it was observed. Its new date is `now`.
+fn write(
+    node: &Live<Node>,
+    change: Option<&Change>,
+    now: impl Fn() -> String,
+    desired: &mut DesiredState,
+) {
     let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>(&node.metadata, labels);
-    let now = || nodes::moment(node, now);
     match change {
         Some(Change::Lease(control_plane)) => label(&[
             (LEASE, Some(control_plane)),

@@ -193,6 +193,8 @@ impl World {
                     "it isn't empty: {what}"
                 );
                 prop_assert!(after.phase.is_none() && after.since.is_some(), "{what}");
+                let reported = self.reported(name);
+                prop_assert!(after.since > reported, "{reported:?} is reported: {what}");
             }
             (Some(_), None) => {
                 prop_assert_eq!(before.phase.as_deref(), Some("Wiping"));
@@ -207,6 +209,17 @@ impl World {
             (None, None) => return Err(TestCaseError::fail(what)),
         }
         Ok(())
+    }
+
+    /// The latest date of a node's lease in the status of a share.
+    fn reported(&self, name: &str) -> Option<String> {
+        let shares = PLANES
+            .iter()
+            .filter_map(|(plane, _)| self.cluster.get(&share_key(plane)));
+        let hosts = shares.filter_map(|share| share.pointer("/status/hosts")?.as_array());
+        let hosts = hosts.flatten().filter(|host| host["name"] == name);
+        let dates = hosts.filter_map(|host| host["since"].as_str());
+        dates.max().map(str::to_owned)
     }
 
     fn check_phase(

@@ -86,6 +86,35 @@ fn report_of_an_earlier_drain_never_counts_however_the_clock_jumps() {
     }
 }
 
+/// Nothing on a free node tells when it was leased before. The share hasn't been reconciled since, or a person's report is left.
+#[test]
+fn node_that_is_leased_again_is_dated_later_than_any_report_of_it() {
+    for (is_moved, is_of_person) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut cluster = cluster();
+        settle(&mut cluster, "prod");
+        if is_of_person {
+            report(&mut cluster, "node-b", "Removed", 0);
+            cluster.set_status(&share_key("prod"), json!({}));
+        }
+        let earlier = label(&cluster, "node-b", SINCE);
+        cluster.edit(&node_key("node-b"), |node| {
+            let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+            labels.remove(SINCE);
+            if !is_moved {
+                labels.remove(LEASE);
+            }
+        });
+        cluster.wait(SignedDuration::from_mins(-1));
+        cluster.reconcile(&HypervisorPool, &pool_key()).unwrap();
+        assert_eq!(lease(&cluster, "node-b").as_deref(), Some("prod"));
+        let later = label(&cluster, "node-b", SINCE);
+        assert!(
+            earlier.is_some() && later > earlier,
+            "{later:?} after {earlier:?}"
+        );
+    }
+}
+
 fn set_lease(cluster: &mut Cluster, node: &str, control_plane: &str) {
     cluster.edit(&node_key(node), |node| {
         node["metadata"]["labels"][LEASE] = json!(control_plane);
