@@ -4,6 +4,9 @@
 //! The pool knows of a node what its labels say. Where a person changes these, or deletes the Node with them, it may lease a machine that
 //! has servers of another control plane. Then agents refuse the machine, and it is neither wiped nor freed before its servers are gone.
 
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
@@ -157,6 +160,7 @@ impl World {
     fn reconcile_pool(&mut self, writes: usize) -> Result<(), TestCaseError> {
         let before = self.labels();
         let is_one = self.cluster.get(&second_pool()).is_none();
+        let choices = PLANES.map(|(plane, _)| (plane, self.may_choose(plane)));
         for key in [pool_key(), second_pool()] {
             // As above.
             let _ = self.cluster.reconcile_until(&HypervisorPool, &key, writes);
@@ -170,7 +174,47 @@ impl World {
         }
         if is_one && writes == usize::MAX {
             self.check_removable()?;
+            for (plane, _) in choices.into_iter().filter(|(_, may_choose)| !may_choose) {
+                self.check_nothing_chosen(plane, &before)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Whether the pool may choose what a share gives up: it has been asked for its servers, and has counted them or five minutes have
+    /// passed.
+    fn may_choose(&self, plane: &str) -> bool {
+        let pool = self.cluster.get(&pool_key());
+        let parts = pool.and_then(|pool| pool["status"]["shares"].as_array());
+        let mut parts = parts.into_iter().flatten();
+        let part = parts.find(|part| part["name"] == plane);
+        let Some(since) = part.and_then(|part| part["surplusSince"].as_str()) else {
+            return false;
+        };
+        let share = self.cluster.get(&share_key(plane));
+        let counted = share.and_then(|share| share.pointer("/status/surplusCounted")?.as_str());
+        let asked: Timestamp = since.parse().unwrap();
+        counted == Some(since) || asked + SignedDuration::from_mins(5) <= self.cluster.now()
+    }
+
+    /// Checks that a share gives up no node that works while it keeps another one.
+    fn check_nothing_chosen(
+        &self,
+        plane: &str,
+        before: &BTreeMap<String, Labels>,
+    ) -> Result<(), TestCaseError> {
+        let own = before.iter().filter(|(name, labels)| {
+            let is_leased = labels.lease.as_deref() == Some(plane) && labels.phase.is_none();
+            is_leased && self.is_ready(name) && !self.is_cordoned(name)
+        });
+        let (kept, chosen): (Vec<&String>, Vec<&String>) = own
+            .map(|(name, _)| name)
+            .partition(|name| self.labels_of(name).phase.is_none());
+        let is_unchosen = kept.is_empty() || chosen.is_empty();
+        prop_assert!(
+            is_unchosen,
+            "{plane} gives up {chosen:?} and keeps {kept:?}"
+        );
         Ok(())
     }
 

@@ -146,6 +146,11 @@ impl World {
         node.is_some_and(|node| node["status"]["conditions"][0]["status"] == "True")
     }
 
+    pub fn is_cordoned(&self, name: &str) -> bool {
+        let node = self.cluster.get(&node_key(name));
+        node.is_some_and(|node| node["spec"]["unschedulable"] == true)
+    }
+
     /// The control planes whose Nova has a compute service of a host.
     pub fn records(&self, host: &str) -> Vec<&str> {
         let novas = self.novas.iter();
