@@ -15,6 +15,9 @@ const MOST_RECONCILES: usize = 2_000;
 
 /// A cluster with a subject, in which others act too.
 pub trait Scene {
+    /// Fields whose values depend on how often the operator was killed. Whether they are there is compared.
+    const DATES: &[&str] = &[];
+
     /// The cluster.
     fn cluster(&mut self) -> &mut Cluster;
 
@@ -45,13 +48,13 @@ pub fn assert_recovers<T: Scene>(operator: &dyn Operator, subject: &Key, scene: 
         usize::MAX,
         Others::Soon,
     );
-    let expected = Outcome::of(undisturbed.cluster(), subject);
+    let expected = Outcome::of(&mut undisturbed, subject);
     assert!(expected.is_ready, "{subject}: {:#}", expected.status);
     let soon = (1..=most).map(|writes| (writes, Others::Soon));
     for (writes, others) in soon.chain([(1, Others::Late)]) {
         let mut scene = scene();
         run(&mut scene, operator, subject, writes, others);
-        let outcome = Outcome::of(scene.cluster(), subject);
+        let outcome = Outcome::of(&mut scene, subject);
         let run = format!("killed after {writes} writes, others {others:?}");
         outcome.assert_same(&expected, &run);
     }
@@ -91,19 +94,15 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(cluster: &Cluster, subject: &Key) -> Self {
-        let objects = cluster.objects().iter().map(|(key, object)| {
-            let mut object = Value::clone(object);
-            remove_counted(&mut object);
-            (key.clone(), object)
-        });
+    fn of<T: Scene>(scene: &mut T, subject: &Key) -> Self {
+        let cluster = scene.cluster();
         let status = cluster
             .get(subject)
             .map(|subject| subject["status"].clone());
         let status = status.unwrap_or_default();
         let mut conditions = status["conditions"].as_array().into_iter().flatten();
         Self {
-            objects: objects.collect(),
+            objects: comparable(cluster, T::DATES),
             generated: cluster.generated().clone(),
             is_ready: conditions
                 .any(|condition| condition["type"] == "Ready" && condition["status"] == "True"),
@@ -128,13 +127,33 @@ impl Outcome {
     }
 }
 
-fn remove_counted(value: &mut Value) {
+/// A cluster's objects, without what differs between two clusters with the same objects, and without the values of `dates`.
+#[must_use]
+pub fn comparable(cluster: &Cluster, dates: &[&str]) -> BTreeMap<Key, Value> {
+    let objects = cluster.objects().iter().map(|(key, object)| {
+        let mut object = Value::clone(object);
+        make_comparable(&mut object, dates);
+        (key.clone(), object)
+    });
+    objects.collect()
+}
+
+fn make_comparable(value: &mut Value, dates: &[&str]) {
     match value {
         Value::Object(fields) => {
             fields.retain(|field, _| !COUNTED.contains(&field.as_str()));
-            fields.values_mut().for_each(remove_counted);
+            for (field, value) in fields {
+                if dates.contains(&field.as_str()) {
+                    *value = Value::Null;
+                }
+                make_comparable(value, dates);
+            }
         }
-        Value::Array(items) => items.iter_mut().for_each(remove_counted),
+        Value::Array(items) => {
+            for item in items {
+                make_comparable(item, dates);
+            }
+        }
         _ => {}
     }
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::apps::v1::{DaemonSet, StatefulSet};
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
-use provider_composer_testing::killed::{Scene, assert_recovers};
+use provider_composer_testing::killed::{Scene, assert_recovers, comparable};
+
 use provider_hypervisor_pool::nova::{Aggregate, SYSTEM, Service};
-use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
+use provider_hypervisor_pool::{HypervisorPool, HypervisorShare, SINCE};
 use serde_json::{Value, json};
 
 use crate::drain::{cordon, has, node_key, phase, pod};
@@ -15,8 +16,8 @@ use crate::fixture::*;
 use crate::nova::{Nova, service};
 
 const NODES: [&str; 2] = ["node-a", "node-b"];
-/// Fields that count changes, or name objects by their order.
-const COUNTED: [&str; 4] = ["uid", "generation", "observedGeneration", "ownerReferences"];
+/// When a lease began: each is later than the one before, and than what is reported of it.
+const DATES: &[&str] = &[SINCE, "since"];
 
 /// When the operator is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,21 +158,18 @@ impl Stage {
         BTreeMap<String, Service>,
         Vec<Aggregate>,
     ) {
-        let objects = self.cluster.objects().iter().map(|(key, object)| {
-            let mut object = Value::clone(object);
-            remove_counted(&mut object);
-            (key.clone(), object)
-        });
         let (services, mut aggregates) = self
             .nova
             .change(|state| (state.services.clone(), state.aggregates.clone()));
         aggregates.iter_mut().for_each(|aggregate| aggregate.id = 0);
-        (objects.collect(), services, aggregates)
+        (comparable(&self.cluster, DATES), services, aggregates)
     }
 }
 
 /// The scene of the pool's operator, in which the operator of shares is one of the others.
 impl Scene for Stage {
+    const DATES: &[&str] = DATES;
+
     fn cluster(&mut self) -> &mut Cluster {
         &mut self.cluster
     }
@@ -198,17 +196,6 @@ fn pool_recovers(stage: impl Fn() -> Stage) -> [Option<String>; 2] {
         }
     }
     NODES.map(|node| lease(&stage.cluster, node))
-}
-
-fn remove_counted(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|field, _| !COUNTED.contains(&field.as_str()));
-            fields.values_mut().for_each(remove_counted);
-        }
-        Value::Array(items) => items.iter_mut().for_each(remove_counted),
-        _ => {}
-    }
 }
 
 /// Checks that the end is the same, whenever the operator is killed. Returns the end.
