@@ -11,7 +11,7 @@ use crate::against::composed;
 use crate::cluster::Cluster;
 use crate::error::Error;
 
-mod drains;
+mod deleted;
 
 /// What is shown.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +60,7 @@ pub async fn status(cluster: &Cluster, selection: &Selection, form: Form) -> Res
             snapshot.insert(manifest);
         }
     }
-    snapshot.add_drains(cluster).await;
+    snapshot.add_objects(cluster).await;
     if let Some(name) = &selection.name
         && !snapshot.has(selection)
     {
@@ -168,7 +168,7 @@ impl Snapshot {
     }
 
     /// What a claim that is being deleted waits for.
-    fn waits(&self, claim: &Manifest) -> impl Iterator<Item = Branch> {
+    fn waits<'a>(&'a self, claim: &'a Manifest) -> impl Iterator<Item = Branch> + use<'a> {
         let drains = self.drains(claim).into_iter();
         let drains = drains.map(|(pool, message)| format!("Nodes of {pool}: {message}"));
         let data = self.data(claim).into_iter();

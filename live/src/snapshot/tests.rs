@@ -257,13 +257,13 @@ fn claim_that_is_deleted_shows_which_data_hold_it() {
     let conditions = json!([free, blocked]);
     let (tree, data) = shown_of_data("CephBlockPool", "tenant-volumes", conditions.clone(), true);
     let message = format!(
-        "isn't empty: delete volumes and their snapshots of all projects through the APIs, which answer until then; Rook reports: {says}"
+        "isn't empty: delete the volumes and their snapshots of all projects. The APIs answer until then. Rook reports: {says}"
     );
     let expected = json!([{
         "cluster": "st-pool-a", "kind": "CephBlockPool", "name": "tenant-volumes", "message": message,
     }]);
     assert_eq!(data, expected);
-    let line = "Data in st-pool-a: CephBlockPool tenant-volumes isn't empty: delete volumes";
+    let line = "Data in st-pool-a: CephBlockPool tenant-volumes isn't empty: delete the volumes";
     assert!(tree.contains(line), "{tree}");
 
     let (tree, data) = shown_of_data("CephBlockPool", "tenant-volumes", conditions.clone(), false);
@@ -298,6 +298,8 @@ fn data_that_hold_a_claim_are_named_as_users_know_them() {
         ("CephBlockPool", "tenant-images", "images"),
         ("CephBlockPool", "tenant-ephemeral", "servers"),
         ("CephFilesystem", "tenant-cephfs", "shares"),
+        ("CephFilesystem", "a-long-name-bxtbpg6vzicd", "shares"),
+        ("CephBlockPool", "a-long-name-bxtbpg6vzicd", "data"),
         ("CephObjectStore", "tenant-objects", "buckets"),
     ] {
         let conditions = json!([condition(
@@ -308,7 +310,7 @@ fn data_that_hold_a_claim_are_named_as_users_know_them() {
         )]);
         let (_, data) = shown_of_data(kind, name, conditions, true);
         let message = data[0]["message"].as_str().unwrap();
-        let expected = format!("isn't empty: delete {contents} of all projects ");
+        let expected = format!("isn't empty: delete the {contents} of all projects. ");
         assert!(message.starts_with(&expected), "{message}");
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Data<'a> {
 
 impl Snapshot {
     /// Adds shares and data of claims that are being deleted. Whoever may not list Objects sees none.
-    pub(super) async fn add_drains(&mut self, cluster: &Cluster) {
+    pub(super) async fn add_objects(&mut self, cluster: &Cluster) {
         let claims = self
             .0
             .values()
@@ -50,23 +50,19 @@ impl Snapshot {
     }
 
     /// What the nodes of a claim that is being deleted wait for, by pool.
-    pub(crate) fn drains(&self, claim: &Manifest) -> Vec<(&str, &str)> {
-        if !is_deleted_claim(claim) {
-            return Vec::new();
-        }
-        let objects = self.0.values();
-        let objects = objects.filter(|object| is_of(object, claim));
-        objects.filter_map(drain).collect()
+    pub(crate) fn drains<'a>(&'a self, claim: &'a Manifest) -> Vec<(&'a str, &'a str)> {
+        self.objects(claim).filter_map(drain).collect()
     }
 
     /// The data in Ceph that hold a claim that is being deleted.
-    pub(crate) fn data(&self, claim: &Manifest) -> Vec<Data<'_>> {
-        if !is_deleted_claim(claim) {
-            return Vec::new();
-        }
+    pub(crate) fn data<'a>(&'a self, claim: &'a Manifest) -> Vec<Data<'a>> {
+        self.objects(claim).filter_map(data).collect()
+    }
+
+    /// The objects of a claim that is being deleted.
+    fn objects<'a>(&'a self, claim: &'a Manifest) -> impl Iterator<Item = &'a Manifest> {
         let objects = self.0.values();
-        let objects = objects.filter(|object| is_of(object, claim));
-        objects.filter_map(data).collect()
+        objects.filter(move |object| is_deleted_claim(claim) && is_of(object, claim))
     }
 }
 
@@ -100,12 +96,7 @@ fn drain(object: &Manifest) -> Option<(&str, &str)> {
     if object.text("/spec/forProvider/manifest/kind") != "HypervisorShare" {
         return None;
     }
-    let conditions = object
-        .status()
-        .pointer("/atProvider/manifest/status/conditions")?;
-    let condition = conditions
-        .as_array()?
-        .iter()
+    let condition = conditions(object)
         .find(|condition| condition["type"] == "NodesDrained" && condition["status"] != "True")?;
     Some((
         object.text("/spec/providerConfigRef/name"),
@@ -120,11 +111,7 @@ fn data(object: &Manifest) -> Option<Data<'_>> {
         return None;
     }
     let name = object.text("/spec/forProvider/manifest/metadata/name");
-    let conditions = object
-        .status()
-        .pointer("/atProvider/manifest/status/conditions");
-    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let blocked = conditions.filter(|condition| {
+    let blocked = conditions(object).filter(|condition| {
         let is_blocked = BLOCKED.iter().any(|type_| condition["type"] == *type_);
         is_blocked && condition["status"] == "True"
     });
@@ -134,8 +121,8 @@ fn data(object: &Manifest) -> Option<Data<'_>> {
     let message = match said.as_slice() {
         [] => "is being deleted, and Rook hasn't reported that anything is in it".to_owned(),
         said => format!(
-            "isn't empty: delete {} of all projects through the APIs, which answer until then; Rook reports: {}",
-            contents(name),
+            "isn't empty: delete the {} of all projects. The APIs answer until then. Rook reports: {}",
+            contents(kind, name),
             said.join("; ")
         ),
     };
@@ -147,14 +134,22 @@ fn data(object: &Manifest) -> Option<Data<'_>> {
     })
 }
 
-/// What users have in an object, by its name.
-fn contents(name: &str) -> &'static str {
-    match name.rsplit_once('-') {
-        Some((_, "volumes")) => "volumes and their snapshots",
-        Some((_, "images")) => "images",
-        Some((_, "ephemeral")) => "servers",
-        Some((_, "cephfs")) => "shares",
-        Some((_, "objects")) => "buckets",
-        _ => "everything",
+/// The conditions of an object of another cluster.
+fn conditions(object: &Manifest) -> impl Iterator<Item = &Value> {
+    let conditions = object
+        .status()
+        .pointer("/atProvider/manifest/status/conditions");
+    conditions.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// What users have in an object of Rook, whose name ends with it where the claim's name isn't too long.
+fn contents(kind: &str, name: &str) -> &'static str {
+    match (kind, name.rsplit_once('-')) {
+        ("CephFilesystem", _) => "shares",
+        ("CephObjectStore", _) => "buckets",
+        (_, Some((_, "volumes"))) => "volumes and their snapshots",
+        (_, Some((_, "images"))) => "images",
+        (_, Some((_, "ephemeral"))) => "servers",
+        _ => "data",
     }
 }
