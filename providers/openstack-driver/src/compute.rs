@@ -18,6 +18,9 @@ use crate::session::{Server, Session};
 const LATEST: u32 = 500;
 /// How many hypervisors are read at once: the details of each have several kB, and Nova looks up the compute service of each.
 const HYPERVISORS: u32 = 100;
+/// How many hosts with hypervisors one Nova may list, and how long their names may be: a tenant may administrate Nova.
+const MOST_HYPERVISORS: usize = 10_000;
+const LONGEST_HOST: usize = 255;
 /// The states of a migration that has ended (nova.objects.migration).
 const ENDED: [&str; 7] = [
     "cancelled",
@@ -334,9 +337,16 @@ pub(crate) async fn servers(session: &Session) -> Result<BTreeMap<String, u32>, 
         path = format!("{first}&marker={}", encoded(&last.id));
         let before = hosts.len();
         let found = found.into_iter();
-        hosts.extend(found.map(|found| (found.service.host, found.running_vms)));
+        for found in found.filter(|found| found.service.host.len() <= LONGEST_HOST) {
+            // Of a host that was renamed and came back, an earlier hypervisor may be left.
+            let servers = hosts.entry(found.service.host).or_default();
+            *servers = found.running_vms.max(*servers);
+        }
         if hosts.len() == before {
             break;
+        }
+        if hosts.len() > MOST_HYPERVISORS {
+            return Err(nova.strange("hypervisors"));
         }
     }
     let counted = hosts.into_iter();

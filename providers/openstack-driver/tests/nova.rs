@@ -100,7 +100,7 @@ fn answer(request: &str) -> (u16, Value) {
         "GET /v2.1/os-hypervisors/detail?limit=100&marker=h3" => {
             (200, json!({ "hypervisors": [] }))
         }
-        // It takes no marker.
+        // A Nova that ignores the marker.
         "GET /same/os-hypervisors/detail?limit=100"
         | "GET /same/os-hypervisors/detail?limit=100&marker=h1" => (
             200,
