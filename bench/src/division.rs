@@ -76,7 +76,7 @@ fn free(size: usize) -> (Vec<Node>, Vec<Share>) {
             zone: format!("zone-{}", index % 3),
             rack: format!("rack-{:03}", index / 40),
         },
-        servers: Servers::Unknown,
+        servers: Servers::Known(u32::try_from(index % 50).unwrap_or_default()),
     });
     let shares = (1..=SHARES).map(|index| Share {
         created: format!("2026-01-01T{:02}:{:02}:00Z", index / 60, index % 60),

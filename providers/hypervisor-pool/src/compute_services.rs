@@ -59,14 +59,15 @@ pub fn reconcile(
 ) -> Result<(), Failure> {
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
+    let is_asked = leases.surplus_since().is_some();
     let condition = "ComputeServicesUp";
     match &nova {
         Nova::Never => {
             for node in leases.nodes() {
                 reports.add(node, None, 0);
             }
-            if leases.surplus_since().is_some() {
-                reports.count(leases.names().into_iter().map(|name| (name, 0)).collect());
+            if is_asked {
+                reports.set_servers(leases.names().into_iter().map(|name| (name, 0)).collect());
             }
             return Ok(());
         }
@@ -76,12 +77,12 @@ pub fn reconcile(
             report(share, condition, &progress, desired);
             api.nodes(share, leases, reports, observed, desired)?;
             api.aggregate(share, leases, observed, desired)?;
-            if leases.surplus_since().is_some() {
-                api.count(reports, observed);
+            if is_asked {
+                api.count(leases, reports, observed);
             }
         }
     }
-    let often = leases.draining() > 0 || leases.surplus_since().is_some() || !progress.is_ready();
+    let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
     Ok(())
 }
@@ -150,14 +151,20 @@ impl Api {
         Ok(())
     }
 
-    /// Counts the servers on each node at once.
-    fn count(&self, reports: &mut Reports, observed: &ObservedState<'_>) {
+    /// Counts the servers on each node at once. A node without a compute service, such as a new one, has none.
+    fn count(&self, leases: &Leases, reports: &mut Reports, observed: &ObservedState<'_>) {
         let servers = self
             .access
             .read::<BTreeMap<String, u32>>(Question::Servers, observed);
-        if let Lookup::Found(servers) = servers {
-            reports.count(servers);
+        let Lookup::Found(mut servers) = servers else {
+            return;
+        };
+        for name in leases.names() {
+            if !self.services.contains_key(&name) {
+                servers.entry(name).or_insert(0);
+            }
         }
+        reports.set_servers(servers);
     }
 
     /// What Placement has of those of the asked nodes whose compute service is deleted, if there are any.

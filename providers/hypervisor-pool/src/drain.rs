@@ -1,4 +1,4 @@
-//! What is known of nodes whose lease ends: from Nova, and from pods on the nodes themselves.
+//! What is known of a share's nodes: from Nova, and from pods on the nodes themselves.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Resource for Pod {
     const KIND: ResourceKind = <v1::Pod as Resource>::KIND;
 }
 
-/// What is known of the nodes of one share whose lease ends.
+/// What is known of the nodes of one share.
 pub struct Reports {
     /// By node, with the drain that each is of.
     services: BTreeMap<String, ComputeService>,
@@ -59,7 +59,7 @@ pub struct Reports {
     /// Whether there is no Nova any more that could report.
     has_no_nova: bool,
     /// The servers on each node, where the pool asks for them and Nova has answered.
-    counted: Option<BTreeMap<String, u32>>,
+    servers: Option<BTreeMap<String, u32>>,
 }
 
 impl Reports {
@@ -98,7 +98,7 @@ impl Reports {
                 .collect(),
             pods,
             has_no_nova: share.is_deleted() && has_no_nova(&share.spec, observed),
-            counted: None,
+            servers: None,
         }
     }
 
@@ -144,21 +144,20 @@ impl Reports {
         service.map(|service| service.state)
     }
 
-    /// Adds how many servers are on each node. One that isn't among them may have any number.
-    pub fn count(&mut self, servers: BTreeMap<String, u32>) {
-        self.counted = Some(servers);
+    /// Sets how many servers are on each node. One that isn't among them may have any number.
+    pub fn set_servers(&mut self, servers: BTreeMap<String, u32>) {
+        self.servers = Some(servers);
     }
 
-    /// Whether the servers on nodes have been counted.
-    pub fn have_counted(&self) -> bool {
-        self.counted.is_some()
+    /// Whether the servers on nodes have been counted for the pool.
+    pub fn has_servers(&self) -> bool {
+        self.servers.is_some()
     }
 
-    /// The number of servers that are left on a node that is drained, as Nova reports it, or of those on another where they have been
-    /// counted.
+    /// The number of servers on a node: as Nova reports it for one that is drained, else as counted for the pool.
     pub fn instances(&self, node: &Live<Node>) -> Option<u32> {
         match nodes::phase(node) {
-            LeasePhase::Leased => self.counted.as_ref()?.get(&node.metadata.name).copied(),
+            LeasePhase::Leased => self.servers.as_ref()?.get(&node.metadata.name).copied(),
             _ => self.service(node).map(|service| service.instances),
         }
     }

@@ -116,7 +116,7 @@ impl Composer for HypervisorShare {
             pending: Some(leases.pending()),
             surplus_counted: leases
                 .surplus_since()
-                .filter(|_| reports.have_counted())
+                .filter(|_| reports.has_servers())
                 .map(str::to_owned),
             physical_networks,
             conditions: Vec::new(),

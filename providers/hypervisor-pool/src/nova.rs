@@ -51,7 +51,7 @@ pub enum Question {
         /// The host.
         host: String,
     },
-    /// The number of servers on each host that has a hypervisor, as far as Nova lists it; on another there may be any number. nova-compute
+    /// The number of servers on each host whose hypervisor Nova lists. A host that isn't listed may have any number. nova-compute
     /// counts them every minute (`update_resources_interval`), and those that are created or deleted at once.
     Servers,
     /// The resource providers in an aggregate in Placement: by ID, the name that libvirt has for the host. Null if the clouds.yaml

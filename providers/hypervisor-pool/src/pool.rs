@@ -1,5 +1,6 @@
 //! The pool of a cluster: which node is leased to which share.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{
@@ -51,10 +52,17 @@ impl Composer for HypervisorPool {
         let nodes = nodes::list(observed)?;
         let owners = shares(observed)?;
         let mut state = PoolState::of(subject, &owners, &nodes, observed.now());
-        let division = &mut state.division;
-        let asked = surplus::ask(division, &owners, &subject.status, observed.now());
-        for since in asked.values() {
-            desired.requeue_at(surplus::deadline(*since));
+        let questions = surplus::postpone_uncounted(
+            &mut state.division,
+            &owners,
+            &subject.status,
+            observed.now(),
+        );
+        if let Some(deadline) = questions.deadline() {
+            desired.requeue_at(deadline);
+        }
+        if let Some(progress) = questions.progress() {
+            desired.conditions.note("SurplusCounted", &progress);
         }
         let (shares, division) = (&state.shares, &state.division);
         let reports = reports(&owners, &nodes, observed);
@@ -63,12 +71,14 @@ impl Composer for HypervisorPool {
             Some(reports.get(nodes::lease(node)?)?.evidence(node))
         };
         let changes = changes(&state.nodes, division, evidence);
-        let reported = reported(&owners, &undated(&nodes, &changes));
+        let reported = LazyCell::new(|| reported(&owners));
         for node in &nodes {
             let name = node.metadata.name.as_str();
-            let reported = reported.get(name).copied();
-            let moment = || nodes::moment(node, reported, observed.now());
-            write(node, changes.get(name), moment, desired);
+            let date = |lease: &str| {
+                let reported = reported.get(&(lease, name)).copied();
+                nodes::moment(node, reported, observed.now())
+            };
+            write(node, changes.get(name), date, desired);
         }
         let counted = owners.iter();
         let counted = counted.filter(|share| division.parts.contains_key(share.name()));
@@ -104,7 +114,7 @@ impl Composer for HypervisorPool {
             removable: state.removable().into_iter().map(str::to_owned).collect(),
             free_vcpus: Some(sum("cpu", 1.0)),
             free_memory_gb: Some(sum("memory", GIGABYTE)),
-            shares: parts(shares, division, &asked),
+            shares: parts(shares, division, &questions.since),
             conditions: Vec::new(),
         })
     }
@@ -131,34 +141,20 @@ fn reports<'a>(
     reports
 }
 
-/// The nodes that get a date now and have none: a lease that ends takes it.
-fn undated<'a>(nodes: &'a [Live<Node>], changes: &BTreeMap<String, Change>) -> BTreeSet<&'a str> {
-    let undated = nodes.iter().filter(|node| {
-        let change = changes.get(&node.metadata.name);
-        let is_leased = nodes::lease(node).is_some() || matches!(change, Some(Change::Lease(_)));
-        is_leased && nodes::since(node).is_none()
-    });
-    undated.map(|node| node.metadata.name.as_str()).collect()
-}
-
-/// When the latest lease or drain of some nodes began that is reported of them: a share's status may still be of a lease that has ended,
-/// and a report of a person stays in its spec.
-fn reported<'a>(
-    shares: &'a [Subject<HypervisorShareSpec>],
-    nodes: &BTreeSet<&str>,
-) -> BTreeMap<&'a str, DateTime> {
-    let mut latest: BTreeMap<&str, DateTime> = BTreeMap::new();
-    if nodes.is_empty() {
-        return latest;
-    }
+/// When the latest lease or drain of each node began that the share of a control plane reports, by control plane and node: its status may
+/// still be of a lease that has ended, and a report of a person stays in its spec. Only reports of the share that leases a node count.
+fn reported(shares: &[Subject<HypervisorShareSpec>]) -> BTreeMap<(&str, &str), DateTime> {
+    let mut latest: BTreeMap<(&str, &str), DateTime> = BTreeMap::new();
     for share in shares {
         let hosts = share.status.hosts.iter();
         let hosts = hosts.filter_map(|host| Some((host.name.as_str(), host.since.as_deref()?)));
         let services = share.spec.compute_services.iter();
         let services = services.map(|service| (service.name.as_str(), service.since.as_str()));
         for (name, since) in hosts.chain(services) {
-            if let Some(since) = nodes::parsed(since).filter(|_| nodes.contains(name)) {
-                let known = latest.entry(name).or_insert(since);
+            if let Some(since) = nodes::parsed(since) {
+                let known = latest
+                    .entry((share.spec.control_plane.as_str(), name))
+                    .or_insert(since);
                 *known = since.max(*known);
             }
         }
@@ -166,23 +162,26 @@ fn reported<'a>(
     latest
 }
 
-/// Writes a change of the lease of a node that is as it was observed. Its new date is `now`.
+/// Writes a change of the lease of a node that is as it was observed. `date` is that of a new lease or drain for a control plane.
 fn write(
     node: &Live<Node>,
     change: Option<&Change>,
-    now: impl Fn() -> String,
+    date: impl Fn(&str) -> String,
     desired: &mut DesiredState,
 ) {
     let mut label = |labels: &[(&str, Option<&str>)]| desired.label::<Node>(&node.metadata, labels);
+    let lease = nodes::lease(node).unwrap_or_default();
     match change {
         Some(Change::Lease(control_plane)) => label(&[
             (LEASE, Some(control_plane)),
             (PHASE, None),
-            (SINCE, Some(&now())),
+            (SINCE, Some(&date(control_plane))),
         ]),
-        Some(Change::Enter(LeasePhase::Leased)) => label(&[(PHASE, None), (SINCE, Some(&now()))]),
+        Some(Change::Enter(LeasePhase::Leased)) => {
+            label(&[(PHASE, None), (SINCE, Some(&date(lease)))]);
+        }
         Some(Change::Enter(phase @ LeasePhase::Draining)) => {
-            label(&[(PHASE, Some(phase.name())), (SINCE, Some(&now()))]);
+            label(&[(PHASE, Some(phase.name())), (SINCE, Some(&date(lease)))]);
         }
         Some(Change::Enter(phase)) => label(&[(PHASE, Some(phase.name()))]),
         Some(Change::Free) => label(&[
@@ -194,7 +193,7 @@ fn write(
         // Someone leased the node or began the drain by hand: without a date no report would be of it, and nothing would tell that the
         // node was leased if it lost the label of its lease.
         None if nodes::lease(node).is_some() && nodes::since(node).is_none() => {
-            label(&[(SINCE, Some(&now()))]);
+            label(&[(SINCE, Some(&date(lease)))]);
         }
         None => {}
     }

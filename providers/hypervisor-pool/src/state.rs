@@ -58,7 +58,7 @@ impl PoolState {
         let nodes = nodes.iter().map(|node| nodes::assignable(node, now));
         let mut nodes: Vec<Assignable> = nodes.collect();
         alive_in_an_outage(&mut nodes);
-        surplus::count(&mut nodes, owners, &pool.status);
+        surplus::count(&mut nodes, owners, &pool.status, now);
         let served = match pool.spec.mode {
             SharingMode::Shared => shares.clone(),
             SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),

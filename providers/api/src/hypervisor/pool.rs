@@ -132,8 +132,8 @@ pub struct PoolShare {
     /// Whether it gets no other nodes than those that it has: because of `held` of the share, or since the pool is dedicated to another.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held: bool,
-    /// Since when the share has more nodes than it is due, while the pool waits to learn how many servers are on each, for instance
-    /// 2026-02-01T08:00:00Z. After five minutes it drains some without that.
+    /// Since when the pool waits for the share to count the servers on its surplus of nodes, for instance 2026-02-01T08:00:00Z. After
+    /// an hour the pool chooses which to drain without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surplus_since: Option<String>,
 }

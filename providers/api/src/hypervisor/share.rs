@@ -254,7 +254,7 @@ pub struct HypervisorShareStatus {
     /// Nodes that are due and not free yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<u32>,
-    /// `surplusSince` of the share in the pool's status, once `hosts` have the number of servers on nodes that aren't drained.
+    /// The `surplusSince` of this share, from the pool's status, for which `hosts` has the servers on leased nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surplus_counted: Option<String>,
     /// The part of each physical network that is this control plane's alone.

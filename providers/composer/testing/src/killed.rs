@@ -35,11 +35,16 @@ enum Others {
 }
 
 /// Checks that an operator that is killed ends with the same objects as one that isn't, and generates no Secret twice. It is killed
-/// after every write, in another cluster after every second one, and so on up to the most writes of a reconcile.
+/// after every write, in another cluster after every second one, and so on up to the most writes of a reconcile. Returns the scene
+/// that isn't disturbed.
 ///
 /// # Panics
 /// The end differs, or the subject isn't Ready.
-pub fn assert_recovers<T: Scene>(operator: &dyn Operator, subject: &Key, scene: impl Fn() -> T) {
+pub fn assert_recovers<T: Scene>(
+    operator: &dyn Operator,
+    subject: &Key,
+    scene: impl Fn() -> T,
+) -> T {
     let mut undisturbed = scene();
     let most = run(
         &mut undisturbed,
@@ -58,6 +63,7 @@ pub fn assert_recovers<T: Scene>(operator: &dyn Operator, subject: &Key, scene: 
         let run = format!("killed after {writes} writes, others {others:?}");
         outcome.assert_same(&expected, &run);
     }
+    undisturbed
 }
 
 /// Reconciles and is killed after a number of writes, until nothing changes. Returns the most writes of a reconcile.

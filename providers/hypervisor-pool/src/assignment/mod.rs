@@ -40,6 +40,16 @@ pub enum Servers {
     Unknown,
 }
 
+impl Servers {
+    /// The number of binary digits: a node of another zone or rack isn't given up for a few servers less.
+    fn magnitude(self) -> u32 {
+        match self {
+            Self::Known(servers) => u32::BITS - servers.leading_zeros(),
+            Self::Unknown => u32::MAX,
+        }
+    }
+}
+
 /// A node's lease.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lease {
@@ -108,7 +118,7 @@ pub struct Division {
     pub granted: BTreeMap<String, String>,
     /// The leased nodes to drain from now on.
     pub drained: BTreeSet<String>,
-    /// Those of them that are chosen among nodes that work, by the name of the share, which keeps others.
+    /// By share, the nodes of `drained` that were chosen while others that work stay.
     pub chosen: BTreeMap<String, BTreeSet<String>>,
     /// The nodes to drain no longer.
     pub resumed: BTreeSet<String>,
@@ -234,8 +244,7 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
             .leased
             .iter()
             .partition(|node| kept.contains(node.name.as_str()));
-        let works = |node: &&Node| node.state == State::Available;
-        if !surplus.is_empty() && stay.iter().any(works) {
+        if is_choice(&surplus, &stay) {
             let names = surplus.iter().map(|node| node.name.clone());
             let share = shares[index].name.clone();
             division.chosen.insert(share, names.collect());
@@ -277,16 +286,22 @@ pub fn divide(nodes: &[Node], shares: &[Share], reserve: u32) -> Division {
     division
 }
 
+/// Whether other nodes of a share could be given up as well.
+fn is_choice(surplus: &[&Node], stay: &[&Node]) -> bool {
+    !surplus.is_empty() && stay.iter().any(|node| node.state == State::Available)
+}
+
 /// Returns those nodes of a share that stay when it may keep `count` of them: first those that can't be drained because they
-/// aren't Ready, then those with the most servers, and of those with equally many the most evenly spread ones.
+/// aren't Ready, then those with the most servers, and of those with about as many the most evenly spread ones.
 fn kept<'a>(leased: &[&'a Node], count: usize) -> BTreeSet<&'a str> {
     let (mut stay, ready): (Vec<&Node>, Vec<&Node>) =
         leased.iter().partition(|node| node.state == State::Unready);
     stay.sort();
     stay.truncate(count);
-    let mut by_servers: BTreeMap<Servers, Vec<&Node>> = BTreeMap::new();
+    let mut by_servers: BTreeMap<u32, Vec<&Node>> = BTreeMap::new();
     for node in ready {
-        by_servers.entry(node.servers).or_default().push(node);
+        let nodes = by_servers.entry(node.servers.magnitude()).or_default();
+        nodes.push(node);
     }
     let mut kept = BTreeSet::new();
     for nodes in by_servers.into_values().rev() {

@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn surplus_has_no_node_with_more_servers_than_one_that_stays(
+    fn surplus_has_no_node_with_twice_the_servers_of_one_that_stays(
         nodes in nodes(), shares in shares(), reserve in 0..4_u32,
     ) {
         let division = divide(&nodes, &shares, reserve);
@@ -247,7 +247,8 @@ proptest! {
             let most = surplus.iter().map(|node| node.servers).max();
             let least = stay.iter().map(|node| node.servers).min();
             if let (Some(most), Some(least)) = (most, least) {
-                prop_assert!(most <= least, "{most:?} goes and {least:?} stays");
+                let is_similar = matches!((most, least), (Servers::Known(most), Servers::Known(least)) if most < 2 * least);
+                prop_assert!(most <= least || is_similar, "{most:?} goes and {least:?} stays");
             }
             let chosen: BTreeSet<&String> = division.chosen.get(&share.name).into_iter().flatten().collect();
             let expected = surplus.iter().map(|node| &node.name).filter(|_| !stay.is_empty());

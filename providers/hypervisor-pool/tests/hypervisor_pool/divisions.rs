@@ -1,5 +1,6 @@
 //! Divisions of small pools.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use c5c3_api::hypervisor::LeasePhase;
@@ -96,8 +97,8 @@ fn held_share_gets_no_other_node_and_takes_its_own_back() {
     assert_eq!(dues.collect::<Vec<_>>(), [1, 7]);
 }
 
-#[test]
-fn share_gives_up_nodes_with_the_fewest_servers_and_last_those_that_nobody_counted() {
+/// Five nodes of a share, in one zone and rack.
+fn counted() -> Vec<Node> {
     let mut nodes = leased(0..5, Some(1), State::Available);
     let servers = [
         Servers::Unknown,
@@ -109,30 +110,68 @@ fn share_gives_up_nodes_with_the_fewest_servers_and_last_those_that_nobody_count
     for (node, servers) in nodes.iter_mut().zip(servers) {
         node.servers = servers;
     }
-    let drained = |nodes: &[Node], most: u32| -> Vec<String> {
-        let division = divide(nodes, &[share(1, 1, 0, Some(most))], 0);
-        division.drained.into_iter().collect()
-    };
+    nodes
+}
+
+/// The nodes that a share gives up that may have so many.
+fn given_up(nodes: &[Node], most: u32) -> Vec<String> {
+    let division = divide(nodes, &[share(1, 1, 0, Some(most))], 0);
+    division.drained.into_iter().collect()
+}
+
+#[test]
+fn share_gives_up_nodes_with_the_fewest_servers_and_last_those_that_nobody_counted() {
+    let mut nodes = counted();
     // Of equally empty ones the last by name, or the one that spreads worse.
-    assert_eq!(drained(&nodes, 4), ["node-04"]);
-    assert_eq!(drained(&nodes, 3), ["node-02", "node-04"]);
-    assert_eq!(drained(&nodes, 2), ["node-02", "node-03", "node-04"]);
+    assert_eq!(given_up(&nodes, 4), ["node-04"]);
+    assert_eq!(given_up(&nodes, 3), ["node-02", "node-04"]);
+    assert_eq!(given_up(&nodes, 2), ["node-02", "node-03", "node-04"]);
     assert_eq!(
-        drained(&nodes, 1),
+        given_up(&nodes, 1),
         ["node-01", "node-02", "node-03", "node-04"]
     );
     nodes[4].domain.zone = "zone-1".to_owned();
-    assert_eq!(drained(&nodes, 4), ["node-02"]);
-    // It can't be drained.
+    assert_eq!(given_up(&nodes, 4), ["node-02"]);
+}
+
+#[test]
+fn share_stays_in_every_zone_where_numbers_of_servers_differ_little() {
+    let mut nodes = leased(0..6, Some(1), State::Available);
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let (zone, servers) = if index < 3 { ("a", 21) } else { ("b", 20) };
+        node.domain.zone = zone.to_owned();
+        node.servers = Servers::Known(servers);
+    }
+    let zones = |given_up: &[String]| {
+        let kept = nodes.iter().filter(|node| !given_up.contains(&node.name));
+        kept.map(|node| node.domain.zone.clone())
+            .collect::<BTreeSet<String>>()
+    };
+    assert_eq!(zones(&given_up(&nodes, 3)).len(), 2);
+    nodes[..3]
+        .iter_mut()
+        .for_each(|node| node.servers = Servers::Known(40));
+    assert_eq!(given_up(&nodes, 3), ["node-03", "node-04", "node-05"]);
+}
+
+/// It can't be drained.
+#[test]
+fn node_that_is_not_ready_is_given_up_after_others() {
+    let mut nodes = counted();
     nodes[2].state = State::Unready;
     nodes[4].servers = Servers::Known(9);
-    assert_eq!(drained(&nodes, 4), ["node-03"]);
+    assert_eq!(given_up(&nodes, 4), ["node-03"]);
+}
 
-    // What is decided stays, whatever happens on the nodes.
-    nodes[2].state = State::Available;
+#[test]
+fn division_stays_when_servers_come_and_go() {
+    let nodes = counted();
     let shares = [share(1, 1, 0, Some(4))];
-    let mut nodes = carried_out(&nodes, &divide(&nodes, &shares, 0));
-    for (node, servers) in nodes.iter_mut().zip(servers.into_iter().rev()) {
+    let division = divide(&nodes, &shares, 0);
+    assert_eq!(division.drained.len(), 1);
+    let mut nodes = carried_out(&nodes, &division);
+    let servers: Vec<Servers> = nodes.iter().rev().map(|node| node.servers).collect();
+    for (node, servers) in nodes.iter_mut().zip(servers) {
         node.servers = servers;
     }
     let division = divide(&nodes, &shares, 0);

@@ -45,9 +45,20 @@ pub fn report(cluster: &mut Cluster, node: &str, state: &str, instances: u32) {
     });
 }
 
-/// What a DaemonSet's pod on a node reports by being Ready; none without a pod.
+/// What a DaemonSet's pod of prod on a node reports by being Ready; none without a pod.
 pub fn pod(cluster: &mut Cluster, component: &str, node: &str, is_ready: Option<bool>) {
-    let key = Key::of::<Pod>("agents-prod", &format!("{component}-{node}"));
+    pod_of(cluster, "prod", component, node, is_ready);
+}
+
+/// What a DaemonSet's pod of a share on a node reports by being Ready; none without a pod.
+pub fn pod_of(
+    cluster: &mut Cluster,
+    share: &str,
+    component: &str,
+    node: &str,
+    is_ready: Option<bool>,
+) {
+    let key = Key::of::<Pod>(&format!("agents-{share}"), &format!("{component}-{node}"));
     let Some(is_ready) = is_ready else {
         return cluster.delete(&key);
     };

@@ -5,7 +5,6 @@
 mod agents;
 mod aggregates;
 mod assignment;
-mod clouds;
 mod compute_services;
 mod configuration;
 mod dead;
@@ -32,4 +31,3 @@ mod root;
 mod surplus;
 mod vlans;
 mod wipe;
-mod world;

@@ -247,6 +247,31 @@ impl Nova {
         };
         self.change(|state| state.occupants.insert(node.to_owned(), occupants));
     }
+
+    /// Lets nova-compute of a host report, which registers first, or stop.
+    pub fn set_up(&self, host: &str, is_up: bool) {
+        self.change(|state| match state.services.get_mut(host) {
+            Some(service) => service.is_up = is_up,
+            None if is_up => {
+                state.services.insert(host.to_owned(), service(host, true));
+            }
+            None => {}
+        });
+    }
+
+    /// Deletes a compute service, which Nova refuses while servers are there.
+    pub fn delete_service(&self, host: &str) {
+        self.change(|state| {
+            let Some(service) = state.services.get(host) else {
+                return;
+            };
+            let change = Change::Delete {
+                service: service.id.clone(),
+                host: host.to_owned(),
+            };
+            let _ = state.change(change);
+        });
+    }
 }
 
 impl System for Nova {

@@ -4,24 +4,19 @@ use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::nova::Service;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
 use crate::drain::phase;
 use crate::fixture::*;
-use crate::nova::{later, started};
+use crate::nova::{later, service, started};
 
 /// The nodes of prod that are drained.
-fn drained(cluster: &Cluster) -> Vec<&'static str> {
+fn draining(cluster: &Cluster) -> Vec<&'static str> {
     let nodes = ["node-a", "node-b", "node-d", "node-e"].into_iter();
     nodes
         .filter(|node| phase(cluster, node).is_some())
         .collect()
-}
-
-fn part(cluster: &Cluster) -> Value {
-    share_of(cluster, "prod")
 }
 
 /// Adds a share that is due one of prod's two nodes. Only the pool knows of it yet.
@@ -42,12 +37,12 @@ fn share_gives_up_the_node_with_the_fewest_servers() {
             nova.occupy(node, count, 0);
         }
         arrive(&mut cluster);
-        assert!(drained(&cluster).is_empty(), "the pool asks first");
+        assert!(draining(&cluster).is_empty(), "the pool asks first");
         let since = cluster.now().to_string();
         let expected = json!({
             "name": "prod", "controlPlane": "prod", "hosts": 2, "due": 1, "surplusSince": since,
         });
-        assert_eq!(part(&cluster), expected);
+        assert_eq!(share_of(&cluster, "prod"), expected);
 
         reconcile(&mut cluster, "prod");
         let status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
@@ -56,10 +51,10 @@ fn share_gives_up_the_node_with_the_fewest_servers() {
         assert_eq!(status["hosts"][1]["instances"], servers[1]);
 
         reconcile(&mut cluster, "prod");
-        assert_eq!(drained(&cluster), [gives]);
+        assert_eq!(draining(&cluster), [gives]);
         let expected =
             json!({ "name": "prod", "controlPlane": "prod", "hosts": 1, "draining": 1, "due": 1 });
-        assert_eq!(part(&cluster), expected);
+        assert_eq!(share_of(&cluster, "prod"), expected);
     }
 }
 
@@ -71,12 +66,12 @@ fn servers_that_come_and_go_change_no_choice_and_are_not_counted_after_it() {
     nova.occupy("node-b", 1, 0);
     arrive(&mut cluster);
     later(&mut cluster);
-    assert_eq!(drained(&cluster), ["node-a"]);
+    assert_eq!(draining(&cluster), ["node-a"]);
     let counted = nova.change(|state| state.counted);
     nova.occupy("node-a", 9, 0);
     nova.occupy("node-b", 0, 0);
     later(&mut cluster);
-    assert_eq!(drained(&cluster), ["node-a"]);
+    assert_eq!(draining(&cluster), ["node-a"]);
     assert_eq!(nova.change(|state| state.counted), counted);
     let status = &cluster.get(&share_key("prod")).unwrap()["status"];
     assert_eq!(status["surplusCounted"], Value::Null);
@@ -85,7 +80,7 @@ fn servers_that_come_and_go_change_no_choice_and_are_not_counted_after_it() {
 
 /// The operator is killed after each write.
 #[test]
-fn choice_goes_on_where_it_was_after_a_kill() {
+fn killed_pool_operator_drains_the_nodes_that_it_chose() {
     let (mut cluster, nova) = started();
     for node in ["node-d", "node-e"] {
         put_node(&mut cluster, node, "10.0.1.1");
@@ -93,12 +88,7 @@ fn choice_goes_on_where_it_was_after_a_kill() {
     for (node, servers) in [("node-a", 9), ("node-b", 0), ("node-d", 9), ("node-e", 0)] {
         nova.occupy(node, servers, 0);
         nova.change(|state| {
-            let service = Service {
-                id: format!("id-{node}"),
-                is_up: true,
-                disabled: None,
-            };
-            state.services.insert(node.to_owned(), service);
+            state.services.insert(node.to_owned(), service(node, true));
         });
     }
     settle(&mut cluster, "prod");
@@ -109,7 +99,7 @@ fn choice_goes_on_where_it_was_after_a_kill() {
         cluster.settle(&HypervisorShare, &share_key("prod"));
         cluster.wait(SignedDuration::from_secs(1));
     }
-    assert_eq!(drained(&cluster), ["node-b", "node-e"]);
+    assert_eq!(draining(&cluster), ["node-b", "node-e"]);
 }
 
 #[test]
@@ -119,53 +109,122 @@ fn node_whose_servers_nobody_counted_is_given_up_last() {
     nova.change(|state| state.starting.insert("node-b".to_owned()));
     arrive(&mut cluster);
     later(&mut cluster);
-    assert_eq!(drained(&cluster), ["node-a"]);
+    assert_eq!(draining(&cluster), ["node-a"]);
 }
 
-/// By name, as both spread equally well.
 #[test]
-fn pool_waits_five_minutes_for_a_nova_that_does_not_answer() {
+fn pool_waits_an_hour_for_a_nova_that_does_not_answer() {
     let (mut cluster, nova) = started();
     nova.occupy("node-b", 50, 0);
     nova.change(|state| state.is_unreachable = true);
     arrive(&mut cluster);
-    let deadline = cluster.now() + SignedDuration::from_mins(5);
-    cluster.wait(SignedDuration::from_secs(299));
+    let deadline = cluster.now() + SignedDuration::from_hours(1);
+    cluster.wait(SignedDuration::from_secs(3_599));
     reconcile(&mut cluster, "prod");
     let composed = cluster.reconcile(&HypervisorPool, &pool_key());
     let composed = composed.unwrap().unwrap();
     assert_eq!(composed.desired.requeue_at, Some(deadline));
-    assert!(drained(&cluster).is_empty());
+    assert!(draining(&cluster).is_empty());
+    let [status, _, message] = condition_of(&cluster, &pool_key(), "SurplusCounted");
+    assert_eq!(status, "False");
+    assert_eq!(
+        message,
+        format!(
+            "the HypervisorShares prod have more nodes than they are due, and haven't counted the servers on each of them yet: see \
+             their condition ComputeServicesUp. At {deadline} nodes are chosen without that"
+        )
+    );
     cluster.wait(SignedDuration::from_secs(1));
     reconcile(&mut cluster, "prod");
-    assert_eq!(drained(&cluster), ["node-b"]);
-    assert_eq!(part(&cluster).get("surplusSince"), None);
+    // Both spread equally well: the last by name.
+    assert_eq!(draining(&cluster), ["node-b"]);
+    assert_eq!(share_of(&cluster, "prod").get("surplusSince"), None);
 }
 
 #[test]
-fn nova_that_answers_in_time_is_heard() {
+fn pool_waits_an_hour_again_after_its_clock_is_set_back() {
+    let (mut cluster, nova) = started();
+    nova.change(|state| state.is_unreachable = true);
+    arrive(&mut cluster);
+    cluster.wait(SignedDuration::from_hours(-1));
+    reconcile(&mut cluster, "prod");
+    let since = cluster.now().to_string();
+    assert_eq!(share_of(&cluster, "prod")["surplusSince"], json!(since));
+    assert!(draining(&cluster).is_empty());
+    cluster.wait(SignedDuration::from_hours(1));
+    reconcile(&mut cluster, "prod");
+    assert_eq!(draining(&cluster), ["node-b"]);
+}
+
+#[test]
+fn nova_that_answers_within_an_hour_decides_what_is_drained() {
     let (mut cluster, nova) = started();
     nova.occupy("node-b", 50, 0);
     nova.change(|state| state.is_unreachable = true);
     arrive(&mut cluster);
     later(&mut cluster);
-    assert!(drained(&cluster).is_empty());
+    assert!(draining(&cluster).is_empty());
     nova.change(|state| state.is_unreachable = false);
     later(&mut cluster);
-    assert_eq!(drained(&cluster), ["node-a"]);
+    assert_eq!(draining(&cluster), ["node-a"]);
 }
 
 #[test]
-fn surplus_that_goes_away_is_asked_for_no_longer() {
+fn pool_stops_asking_when_the_surplus_is_gone() {
     let (mut cluster, nova) = started();
     nova.change(|state| state.is_unreachable = true);
     arrive(&mut cluster);
     cluster.delete(&share_key("staging"));
     later(&mut cluster);
-    assert_eq!(part(&cluster).get("surplusSince"), None);
-    cluster.wait(SignedDuration::from_mins(5));
+    assert_eq!(share_of(&cluster, "prod").get("surplusSince"), None);
+    cluster.wait(SignedDuration::from_hours(1));
     later(&mut cluster);
-    assert!(drained(&cluster).is_empty());
+    assert!(draining(&cluster).is_empty());
+}
+
+/// The pool's operator was down meanwhile, so that it chooses by neither: what was counted, or that nothing was.
+#[test]
+fn pool_asks_anew_after_a_pause() {
+    for counts in [false, true] {
+        let (mut cluster, nova) = started();
+        nova.occupy("node-b", 50, 0);
+        arrive(&mut cluster);
+        if counts {
+            cluster.settle(&HypervisorShare, &share_key("prod"));
+        }
+        nova.occupy("node-a", 50, 0);
+        nova.occupy("node-b", 0, 0);
+        cluster.wait(SignedDuration::from_hours(2));
+        cluster.settle(&HypervisorPool, &pool_key());
+        assert!(draining(&cluster).is_empty());
+        later(&mut cluster);
+        assert_eq!(draining(&cluster), ["node-b"]);
+    }
+}
+
+#[test]
+fn pool_whose_question_is_lost_chooses_by_the_spread() {
+    let (mut cluster, nova) = started();
+    nova.occupy("node-b", 50, 0);
+    arrive(&mut cluster);
+    // As an API server does with a CustomResourceDefinition of an earlier version.
+    let mut status = cluster.get(&pool_key()).unwrap()["status"].clone();
+    for part in status["shares"].as_array_mut().unwrap() {
+        part.as_object_mut().unwrap().remove("surplusSince");
+    }
+    cluster.set_status(&pool_key(), status);
+    cluster.settle(&HypervisorPool, &pool_key());
+    assert_eq!(draining(&cluster), ["node-b"]);
+}
+
+#[test]
+fn nodes_without_compute_services_are_given_up_first() {
+    let (mut cluster, nova) = started();
+    nova.occupy("node-a", 50, 0);
+    nova.change(|state| state.services.remove("node-b"));
+    arrive(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(draining(&cluster), ["node-b"]);
 }
 
 #[test]
@@ -175,13 +234,13 @@ fn share_that_gives_up_all_nodes_is_not_asked() {
         share["spec"]["maxHosts"] = json!(0);
     });
     cluster.settle(&HypervisorPool, &pool_key());
-    assert_eq!(drained(&cluster), ["node-a", "node-b"]);
+    assert_eq!(draining(&cluster), ["node-a", "node-b"]);
     later(&mut cluster);
     assert_eq!(nova.change(|state| state.counted), 0);
 }
 
 #[test]
-fn nodes_that_never_ran_nova_compute_are_empty() {
+fn share_without_nova_gives_up_a_node_at_once() {
     let mut cluster = cluster();
     for cell in ["cell1", "cell2"] {
         cluster.delete(&Key::of::<Secret>(
@@ -192,5 +251,5 @@ fn nodes_that_never_ran_nova_compute_are_empty() {
     settle(&mut cluster, "prod");
     arrive(&mut cluster);
     later(&mut cluster);
-    assert_eq!(drained(&cluster), ["node-b"]);
+    assert_eq!(draining(&cluster), ["node-b"]);
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::HypervisorPoolSpec;
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::{Namespace, Pod, Secret};
+use k8s_openapi::api::core::v1::{Namespace, Secret};
 use proptest::sample::Index;
 use provider_composer::{Key, Subject};
 use provider_composer_testing::Cluster;
@@ -12,31 +12,14 @@ use provider_hypervisor_pool::nova::SYSTEM;
 use provider_hypervisor_pool::{LEASE, PHASE, SINCE};
 use serde_json::{Value, json};
 
-use crate::clouds::{Clouds, delete_service, report};
-use crate::drain::node_key;
+use super::clouds::Clouds;
+use super::machines::Machine;
+use crate::drain::{label, node_key, pod_of};
 use crate::fixture::*;
 use crate::nova::Nova;
 
 /// The control planes, and the name of each in Base64, which its clouds.yaml has.
 pub const PLANES: [(&str, &str); 2] = [("one", "b25l"), ("two", "dHdv")];
-
-/// What is on a machine.
-#[derive(Clone, Debug, Default)]
-pub struct Machine {
-    /// Servers in libvirt. They are those of the files' control plane.
-    pub domains: u32,
-    /// Whose agents run.
-    pub runs: Option<String>,
-    pub files: Option<Files>,
-}
-
-/// What agents leave until the machine is wiped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Files {
-    pub plane: String,
-    /// The name of the Node when they started for the first time.
-    pub host: String,
-}
 
 /// The labels of a node's lease.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,23 +45,9 @@ pub fn second_pool() -> Key {
     Key::of::<Subject<HypervisorPoolSpec>>("", "second")
 }
 
-/// What a DaemonSet's pod of a control plane on a node reports by being Ready; none without a pod.
-fn pod(cluster: &mut Cluster, plane: &str, component: &str, node: &str, is_ready: Option<bool>) {
-    let key = Key::of::<Pod>(&format!("agents-{plane}"), &format!("{component}-{node}"));
-    let Some(is_ready) = is_ready else {
-        return cluster.delete(&key);
-    };
-    let labels = json!({ "app.kubernetes.io/component": component });
-    let spec = json!({ "nodeName": node, "containers": [] });
-    cluster.put(
-        &key,
-        &json!({ "metadata": { "labels": labels }, "spec": spec }),
-    );
-    let status = if is_ready { "True" } else { "False" };
-    cluster.set_status(
-        &key,
-        json!({ "conditions": [{ "type": "Ready", "status": status }] }),
-    );
+fn pick<'a>(index: &Index, names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let names: Vec<&String> = names.collect();
+    (!names.is_empty()).then(|| names[index.index(names.len())].clone())
 }
 
 impl World {
@@ -115,8 +84,7 @@ impl World {
 
     /// The name of a node that is there.
     pub fn name(&self, index: &Index) -> Option<String> {
-        let names: Vec<&String> = self.machines.keys().collect();
-        (!names.is_empty()).then(|| names[index.index(names.len())].clone())
+        pick(index, self.machines.keys())
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -124,9 +92,7 @@ impl World {
     }
 
     pub fn labels_of(&self, name: &str) -> Labels {
-        let node = self.cluster.get(&node_key(name));
-        let labels = node.map(|node| &node["metadata"]["labels"]);
-        let label = |label: &str| Some(labels?.get(label)?.as_str()?.to_owned());
+        let label = |key: &str| label(&self.cluster, name, key);
         Labels {
             lease: label(LEASE),
             phase: label(PHASE),
@@ -222,11 +188,9 @@ impl World {
 
     /// The machine of a deleted Node registers again as it was.
     pub fn register_again(&mut self, index: &Index, with_labels: bool) {
-        let names: Vec<String> = self.gone.keys().cloned().collect();
-        if names.is_empty() {
+        let Some(name) = pick(index, self.gone.keys()) else {
             return;
-        }
-        let name = names[index.index(names.len())].clone();
+        };
         let Some((machine, labels)) = self.gone.remove(&name) else {
             return;
         };
@@ -258,9 +222,9 @@ impl World {
         let labels = self.cluster.get(&node_key(name))?["metadata"]["labels"].clone();
         self.cluster.delete(&node_key(name));
         for (plane, _) in PLANES {
-            report(&self.novas[plane], name, false);
+            self.novas[plane].set_up(name, false);
             for component in ["nova-compute", "drain", "wipe"] {
-                pod(&mut self.cluster, plane, component, name, None);
+                pod_of(&mut self.cluster, plane, component, name, None);
             }
         }
         machine.runs = None;
@@ -283,7 +247,7 @@ impl World {
         }
     }
 
-    pub fn unlabel(&mut self, name: &str) {
+    fn unlabel(&mut self, name: &str) {
         self.cluster.edit(&node_key(name), |node| {
             let labels = node["metadata"]["labels"].as_object_mut().unwrap();
             for label in [LEASE, PHASE, SINCE] {
@@ -292,100 +256,18 @@ impl World {
         });
     }
 
-    pub fn set_cell(&mut self, plane: &str, is_down: bool) {
-        self.novas[plane].change(|state| state.is_unreachable = is_down);
+    pub fn set_unreachable(&mut self, plane: &str, is_unreachable: bool) {
+        self.novas[plane].change(|state| state.is_unreachable = is_unreachable);
     }
 
     /// A person deletes the compute services of a host.
     pub fn delete_services(&mut self, host: &str) {
         for nova in self.novas.values() {
-            delete_service(nova, host);
+            nova.delete_service(host);
         }
     }
 
-    /// A server starts, if nova-compute runs; on a disabled host too, as one that was scheduled before.
-    pub fn boot(&mut self, name: &str) {
-        let Some(machine) = self.machines.get_mut(name) else {
-            return;
-        };
-        let Some(plane) = &machine.runs else { return };
-        let is_started = self.novas[plane].change(|state| {
-            let service = state.services.get(name);
-            let is_up = service.is_some_and(|service| service.is_up);
-            if is_up {
-                state.occupants.entry(name.to_owned()).or_default().servers += 1;
-            }
-            is_up
-        });
-        machine.domains += u32::from(is_started);
-    }
-
-    pub fn end_server(&mut self, name: &str) {
-        let Some(machine) = self.machines.get_mut(name) else {
-            return;
-        };
-        let Some(files) = machine.files.as_ref().filter(|_| machine.domains > 0) else {
-            return;
-        };
-        self.novas[&files.plane].change(|state| {
-            let occupants = state.occupants.entry(files.host.clone()).or_default();
-            occupants.servers = occupants.servers.saturating_sub(1);
-        });
-        machine.domains -= 1;
-    }
-
-    /// The kubelet of a node runs what the node's labels say.
-    pub fn kubelet(&mut self, name: &str) {
-        if !self.is_ready(name) {
-            return;
-        }
-        let Labels { lease, phase, .. } = self.labels_of(name);
-        let phase = phase.as_deref();
-        let Some(machine) = self.machines.get_mut(name) else {
-            return;
-        };
-        machine.runs = None;
-        for (plane, _) in PLANES {
-            let is_shared = self.cluster.get(&share_key(plane)).is_some();
-            let is_leased = is_shared && lease.as_deref() == Some(plane);
-            let is_wiping = is_leased && phase == Some("Wiping");
-            let has_agents = is_leased && !is_wiping && phase != Some("Releasing");
-            // They refuse a machine with the files of another control plane.
-            let others = machine
-                .files
-                .as_ref()
-                .is_some_and(|files| files.plane != plane);
-            let runs = has_agents && !others;
-            if runs {
-                machine.runs = Some(plane.to_owned());
-                machine.files.get_or_insert_with(|| Files {
-                    plane: plane.to_owned(),
-                    host: name.to_owned(),
-                });
-            }
-            if is_wiping && machine.domains == 0 {
-                machine.files = None;
-            }
-            // nova-compute refuses to run by another name.
-            let is_own = machine
-                .files
-                .as_ref()
-                .is_some_and(|files| files.host == name);
-            report(&self.novas[plane], name, runs && is_own);
-            let is_drained = runs && machine.domains == 0;
-            let drains = is_leased && phase == Some("Draining");
-            let is_wiped = machine.files.is_none();
-            for (component, is_ready) in [
-                ("nova-compute", has_agents.then_some(runs)),
-                ("drain", drains.then_some(is_drained)),
-                ("wipe", is_wiping.then_some(is_wiped)),
-            ] {
-                pod(&mut self.cluster, plane, component, name, is_ready);
-            }
-        }
-    }
-
-    /// People repair what is theirs: nodes and cells work, and servers and machines that have no lease are deleted.
+    /// People repair what is theirs: nodes and Novas work, and servers and machines that have no lease are deleted.
     pub fn repair(&mut self) {
         self.set_second_pool(false);
         for nova in self.novas.values() {
