@@ -12,7 +12,8 @@ use kube::{Api, Client};
 use lab::{Result, ensure};
 use tokio::task::JoinHandle;
 
-const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
+/// Label of a leased node: the control plane.
+pub const LEASE: &str = "c5c3.node-restriction.kubernetes.io/control-plane";
 const PHASE: &str = "c5c3.node-restriction.kubernetes.io/lease-phase";
 
 /// The lease of a node.

@@ -1,6 +1,7 @@
 //! A hypervisor pool that two control planes share, with the real operator: nodes join and change hands while operator and API
 //! server are killed. Nodes, agents and both Novas are simulated.
 
+mod evictions;
 mod leases;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
-use lab::suite::{CLUSTER, Scenario};
+use lab::suite::{CLUSTER, Need, Scenario};
+use lab::tools::Tool;
 use lab::{
     Build, Cluster, Etcd, Gate, Kind, Machine, Nova, Program, Result, ensure, eventually, kind,
     minutes, never, our_program, scenario, seconds,
@@ -23,12 +25,10 @@ use serde_json::json;
 use leases::Leases;
 
 /// What there is.
-pub const SCENARIOS: &[Scenario] = &[scenario!(
-    Gate,
-    120 s,
-    node_of_a_shared_pool_never_has_two_control_planes,
-    [CLUSTER]
-)];
+pub const SCENARIOS: &[Scenario] = &[
+    scenario!(Gate, 120 s, node_of_a_shared_pool_never_has_two_control_planes, [CLUSTER]),
+    scenario!(Gate strict, 90 s, evictions::pod_on_a_leased_node_is_not_evicted, [CLUSTER, &[Need::Tool(Tool::KubeScheduler)]]),
+];
 
 const POD: Kind = kind("v1", "Pod");
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -152,7 +152,7 @@ impl Site {
                 "topology.kubernetes.io/zone": format!("zone-{}", number % 3),
             } },
             "status": {
-                "capacity": { "cpu": "64", "memory": "256Gi" },
+                "capacity": { "cpu": "64", "memory": "256Gi", "pods": "110" },
                 "conditions": [{ "type": "Ready", "status": "True" }],
             },
         }))?;
