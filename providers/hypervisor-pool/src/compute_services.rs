@@ -46,7 +46,8 @@ struct Api {
     services: BTreeMap<String, Service>,
 }
 
-/// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
+/// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases. Returns the nodes
+/// that the share has lost and that may have servers.
 ///
 /// # Errors
 /// A call can't be written.
@@ -56,7 +57,8 @@ pub fn reconcile(
     reports: &mut Reports,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<(), Failure> {
+) -> Result<BTreeSet<String>, Failure> {
+    let mut lost = lost::remembered(share, leases);
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
@@ -69,10 +71,11 @@ pub fn reconcile(
             if is_asked {
                 reports.set_servers(leases.names().into_iter().map(|name| (name, 0)).collect());
             }
-            return Ok(());
+            return Ok(BTreeSet::new());
         }
         Nova::Unknown(_) => desired.conditions.note(condition, &progress),
         Nova::Known(api) => {
+            lost.retain(|host| api.services.contains_key(host));
             // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
             report(share, condition, &progress, desired);
             api.nodes(share, leases, reports, observed, desired)?;
@@ -84,7 +87,7 @@ pub fn reconcile(
     }
     let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    Ok(())
+    Ok(lost)
 }
 
 impl Api {

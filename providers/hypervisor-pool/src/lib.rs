@@ -84,7 +84,7 @@ impl Composer for HypervisorShare {
             vlans::of(&subject.metadata, &leases.pool.physical_networks);
         desired.conditions.set("VlansAssigned", &vlans);
         let mut reports = Reports::observe(subject, observed);
-        compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
+        let lost = compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
         let drained = leases.drained(&reports);
         match subject.is_deleted() {
             true => desired.conditions.set("NodesDrained", &drained),
@@ -118,6 +118,7 @@ impl Composer for HypervisorShare {
                 .surplus_since()
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
+            lost: lost.into_iter().take(lost::REPORTED).collect(),
             physical_networks,
             conditions: Vec::new(),
         })

@@ -1,6 +1,6 @@
 //! A pool at one moment: its nodes, its shares, and how the nodes are divided.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, LeasePhase, NodeCounts};
 use c5c3_api::pool::SharingMode;
@@ -9,7 +9,7 @@ use provider_composer::{Failure, Live, ObservedState, Reason, Resource, Resource
 
 use crate::assignment::{Division, Node as Assignable, Share, State, divide, size, spread};
 use crate::nodes::{self, Node, known};
-use crate::{named, surplus};
+use crate::{lost, named, surplus};
 
 /// How many removable nodes a status names.
 const REMOVABLE: usize = 50;
@@ -27,6 +27,8 @@ pub struct PoolState {
     pub reserve: u32,
     /// How the nodes are divided.
     pub division: Division,
+    /// The nodes without a lease that came back while a share had lost them, by name.
+    pub returned: BTreeSet<String>,
 }
 
 impl PoolState {
@@ -59,6 +61,7 @@ impl PoolState {
         let mut nodes: Vec<Assignable> = nodes.collect();
         alive_in_an_outage(&mut nodes);
         surplus::count(&mut nodes, owners, &pool.status, now);
+        let returned = returned(&nodes, owners);
         let served = match pool.spec.mode {
             SharingMode::Shared => shares.clone(),
             SharingMode::Dedicated => dedicated(&mut shares, owners, &nodes),
@@ -73,6 +76,7 @@ impl PoolState {
             shares,
             reserve: pool.spec.reserve,
             division,
+            returned,
         }
     }
 
@@ -86,6 +90,7 @@ impl PoolState {
     pub fn is_in_use(&self, node: &Assignable) -> bool {
         node.lease.is_some()
             || node.state == State::MayHaveServers
+            || self.returned.contains(&node.name)
             || self.division.granted.contains_key(&node.name)
     }
 
@@ -174,6 +179,16 @@ pub fn shares(observed: &ObservedState<'_>) -> Result<Vec<Subject<HypervisorShar
     let mut shares: Vec<_> = shares.map(|share| share.body).collect();
     shares.sort_by_cached_key(claimed);
     Ok(shares)
+}
+
+/// The nodes without a lease that a share reports all the same: their Nodes or labels were deleted, and servers may be there. A share that
+/// has not been reconciled since a lease ended reports that the node is wiped.
+fn returned(nodes: &[Assignable], owners: &[Subject<HypervisorShareSpec>]) -> BTreeSet<String> {
+    let reported: BTreeSet<&str> = owners.iter().flat_map(lost::reported).collect();
+    let returned = nodes
+        .iter()
+        .filter(|node| node.lease.is_none() && reported.contains(node.name.as_str()));
+    returned.map(|node| node.name.clone()).collect()
 }
 
 /// Takes no node as dead while more than half of all aren't Ready. Then not these machines have failed but what is between them and the API

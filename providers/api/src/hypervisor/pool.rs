@@ -160,7 +160,8 @@ pub struct NodeGroup {
     pub name: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Number of nodes that have servers or may have some: those with a lease, and those of a former version's lease.
+    /// Number of nodes that have servers or may have some: those with a lease, those of a former version's lease, and those that came
+    /// back without the labels of theirs.
     pub in_use: u32,
 }
 

@@ -257,6 +257,11 @@ pub struct HypervisorShareStatus {
     /// The `surplusSince` of this share, from the pool's status, for which `hosts` has the servers on leased nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surplus_counted: Option<String>,
+    /// At most 1,000 nodes that the share leased until someone deleted their Node or its labels. Nova has something of them still, or
+    /// didn't answer since, so that they may have servers of the share.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 1000), inner(length(min = 1, max = 253)))]
+    pub lost: Vec<String>,
     /// The part of each physical network that is this control plane's alone.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 16))]
