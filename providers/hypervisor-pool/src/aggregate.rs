@@ -41,6 +41,14 @@ fn is_marked(one: &Aggregate, identity: &str) -> bool {
     one.metadata.get(SHARE).map(String::as_str) == Some(identity)
 }
 
+/// Whether another share has a host in its aggregate.
+pub fn is_of_another(host: &str, own: Option<&Aggregate>, found: &[Aggregate]) -> bool {
+    let own = own.map(|own| own.id);
+    let is_other = |one: &&Aggregate| one.metadata.contains_key(SHARE) && Some(one.id) != own;
+    let mut others = found.iter().filter(is_other);
+    others.any(|one| one.hosts.contains(host))
+}
+
 /// The name of the aggregate that a share wants, if it wants one.
 fn name(share: &Subject<HypervisorShareSpec>) -> &str {
     let aggregate = share.spec.aggregate.as_ref();

@@ -12,7 +12,7 @@ use provider_composer::{
 use provider_openstack::Awaited;
 
 use crate::aggregate;
-use crate::asked::{DRAWN, NEAREST, asked, draw};
+use crate::asked::asked;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::leases::Leases;
@@ -41,9 +41,11 @@ enum Nova {
 }
 
 /// A Nova that answers.
-struct Api {
-    access: Access,
-    services: BTreeMap<String, Service>,
+pub struct Api {
+    /// How it is reached.
+    pub access: Access,
+    /// Its compute services, by host.
+    pub services: BTreeMap<String, Service>,
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases. Returns the nodes
@@ -75,11 +77,10 @@ pub fn reconcile(
         }
         Nova::Unknown(_) => desired.conditions.note(condition, &progress),
         Nova::Known(api) => {
-            lost.retain(|host| api.services.contains_key(host));
             // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
             report(share, condition, &progress, desired);
             api.nodes(share, leases, reports, observed, desired)?;
-            api.aggregate(share, leases, observed, desired)?;
+            lost = api.aggregate(share, leases, lost, observed, desired)?;
             if is_asked {
                 api.count(leases, reports, observed);
             }
@@ -194,35 +195,35 @@ impl Api {
         Some(Leftovers::of(&hosts, self.access.read(question, observed)))
     }
 
-    /// Keeps the aggregate of the share's nodes, by which nodes are found that are lost. Nova removes a host from it when it deletes the
-    /// compute service.
+    /// Keeps the aggregate of the share's nodes, by which nodes are found that are lost, besides those that its status names. Nova removes a
+    /// host from it when it deletes the compute service. Returns the lost nodes of which something is left.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
         leases: &Leases,
+        mut lost: BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<(), Failure> {
+    ) -> Result<BTreeSet<String>, Failure> {
         let found = self
             .access
             .read::<Vec<Aggregate>>(Question::Aggregates, observed);
         let Lookup::Found(found) = found else {
-            return Ok(());
+            return Ok(lost);
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
         let nodes: BTreeSet<&String> = nodes.collect();
         let own = aggregate::own(share, &found);
         let members = own.into_iter().flat_map(|own| &own.hosts);
-        let lost = members.filter(|host| !nodes.contains(host));
-        let lost: BTreeMap<&String, &Service> = lost
-            .filter_map(|host| Some((host, self.services.get(host)?)))
-            .collect();
-        self.lost(share, &lost, observed, desired)?;
-        let hosts = nodes
-            .iter()
-            .copied()
-            .filter(|name| self.services.contains_key(*name));
-        let hosts: BTreeSet<String> = hosts.chain(lost.into_keys()).cloned().collect();
+        let members: BTreeSet<&String> = members.filter(|host| !nodes.contains(host)).collect();
+        // Where another share has a host, the machine is a node of another cluster now.
+        let is_lost = |host: &String| !aggregate::is_of_another(host, own, &found);
+        lost.retain(is_lost);
+        let left = members.iter().copied().filter(|&host| is_lost(host));
+        let lost = lost::reconcile(self, share, &left.collect(), lost, observed, desired)?;
+        let hosts = nodes.iter().copied().chain(members);
+        let hosts = hosts.filter(|name| self.services.contains_key(*name));
+        let hosts: BTreeSet<String> = hosts.cloned().collect();
         let hypervisor = |host: &str| {
             let host = host.to_owned();
             self.access
@@ -245,34 +246,7 @@ impl Api {
         for change in changes {
             self.call(change, desired)?;
         }
-        Ok(())
-    }
-
-    /// Deletes the compute services of nodes that the share leases no longer, once they are down and empty.
-    fn lost(
-        &self,
-        share: &Subject<HypervisorShareSpec>,
-        nodes: &BTreeMap<&String, &Service>,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Result<(), Failure> {
-        let mut drawn: Vec<_> = nodes
-            .iter()
-            .map(|(host, service)| (*host, *service))
-            .collect();
-        drawn.sort_by_cached_key(|(host, _)| draw(host, observed.now()));
-        drawn.truncate(NEAREST + DRAWN);
-        drawn.sort_by_key(|(host, _)| *host);
-        let occupants = |host: &str| self.occupants(host, observed);
-        let (changes, progress) = lost::changes(&drawn, &occupants);
-        if let Some(progress) = progress {
-            desired.requeue_at(after(VALID, observed));
-            report(share, "LostNodesRemoved", &progress, desired);
-        }
-        for change in changes {
-            self.call(change, desired)?;
-        }
-        Ok(())
+        Ok(lost)
     }
 
     /// The resource providers in an aggregate, unless it isn't known where Placement is.
@@ -292,12 +266,17 @@ impl Api {
         members
     }
 
-    fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {
+    /// What is on a host.
+    pub fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {
         let host = host.to_owned();
         self.access.read(Question::Occupants { host }, observed)
     }
 
-    fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
+    /// Changes something.
+    ///
+    /// # Errors
+    /// The call can't be written.
+    pub fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
         let access = self.access.clone();
         let call = request(&Call { access, change }).map_err(|error| {
             let message = format!("a call of Nova can't be written: {error}");
@@ -309,7 +288,7 @@ impl Api {
 }
 
 /// Sets a condition, which Ready waits for unless the share is being deleted. Servers run while Nova or Placement doesn't answer.
-fn report(
+pub fn report(
     share: &Subject<HypervisorShareSpec>,
     type_: &str,
     progress: &Progress,

@@ -1,19 +1,25 @@
-//! Nodes that a share leased until a person deleted their Nodes, as is done with a dead machine, or their labels: which they are, and
-//! their compute services.
+//! Nodes that a share leased until a person deleted their Nodes, as is done with a dead machine, or their labels: which they are, and what
+//! Nova and Placement have of them.
 //!
 //! A Node that is created again has no label of its former lease. Servers may be there all the same, so the share's status names it until
-//! Nova, which refuses to delete the compute service of a host with servers, has none of it.
+//! Nova, which refuses to delete the compute service of a host with servers, has none of it, and Placement no resource provider.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{Lookup, Progress, Reason, Subject};
+use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 
+use crate::asked::{DRAWN, NEAREST, draw, drawn};
+use crate::compute_services::{Api, report};
 use crate::leases::Leases;
+use crate::members::known;
 use crate::named;
 use crate::nodes::LEASE;
-use crate::nova::{Change, Service};
+use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;
+
+/// The condition that says what is left of lost nodes. It is only there while something is.
+const CONDITION: &str = "LostNodesRemoved";
 
 /// How many lost nodes a status names.
 pub const REPORTED: usize = 1000;
@@ -36,50 +42,168 @@ pub fn remembered(share: &Subject<HypervisorShareSpec>, leases: &Leases) -> BTre
     lost.map(str::to_owned).collect()
 }
 
-/// Returns which compute services Nova deletes now, and what the others wait for. Each node has its service.
-pub fn changes(
-    nodes: &[(&String, &Service)],
-    occupants: OccupantsOf<'_>,
-) -> (Vec<Change>, Option<Progress>) {
-    let (mut changes, mut occupied, mut up, mut unknown) = (vec![], vec![], vec![], None);
-    for (host, service) in nodes {
-        match occupants(host) {
-            Lookup::Found(found) if found.count() > 0 => {
-                occupied.push(format!("{host} ({})", found.count()));
-            }
-            // It may run, and would register anew.
-            Lookup::Found(_) if service.is_up => up.push(host.as_str()),
-            Lookup::Found(_) => changes.push(Change::Delete {
+/// Deletes what Nova and Placement have of lost nodes, once they are down and empty. `members` are those in the share's aggregate, and
+/// `remembered` those that its status names. Returns those of the latter of which something is left or may be.
+///
+/// # Errors
+/// A call can't be written.
+pub fn reconcile(
+    api: &Api,
+    share: &Subject<HypervisorShareSpec>,
+    members: &BTreeSet<&String>,
+    mut remembered: BTreeSet<String>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<BTreeSet<String>, Failure> {
+    let now = observed.now();
+    let occupants = |host: &str| api.occupants(host, observed);
+    let mut left = Left::default();
+    let hosts: BTreeSet<&String> = members.iter().copied().chain(&remembered).collect();
+    let hosts = hosts.into_iter();
+    let mut services: Vec<(&String, &Service)> = hosts
+        .filter_map(|host| Some((host, api.services.get(host)?)))
+        .collect();
+    services.sort_by_cached_key(|(host, _)| draw(host, now));
+    services.truncate(NEAREST + DRAWN);
+    services.sort_by_key(|(host, _)| *host);
+    for (host, service) in services {
+        left.service(host, service, &occupants);
+    }
+    let gone = remembered
+        .iter()
+        .filter(|host| !api.services.contains_key(*host));
+    let gone: BTreeSet<String> = drawn(gone, now).into_iter().cloned().collect();
+    if !gone.is_empty() {
+        let hosts = gone.clone();
+        let found = api.access.read(Question::Leftovers { hosts }, observed);
+        let kept = left.providers(&gone, found, &occupants);
+        remembered.retain(|host| kept.contains(host) || !gone.contains(host));
+    }
+    if let Some(progress) = left.progress() {
+        desired.requeue_at(after(VALID, observed));
+        report(share, CONDITION, &progress, desired);
+    } else if let Some(progress) = left.allocated() {
+        // No server waits for that.
+        desired.conditions.note(CONDITION, &progress);
+    }
+    for change in left.changes {
+        api.call(change, desired)?;
+    }
+    Ok(remembered)
+}
+
+/// What is left of lost nodes.
+#[derive(Default)]
+struct Left {
+    /// What deletes it, where nothing is there.
+    changes: Vec<Change>,
+    /// The hosts with servers, and how many.
+    occupied: Vec<String>,
+    /// The hosts without servers whose nova-compute runs.
+    up: Vec<String>,
+    /// The hosts whose resource provider has allocations, and its ID.
+    allocated: Vec<String>,
+    /// Why some answer is missing.
+    unknown: Option<Progress>,
+}
+
+impl Left {
+    /// Adds the compute service of a host.
+    fn service(&mut self, host: &str, service: &Service, occupants: OccupantsOf<'_>) {
+        if !self.is_empty(host, occupants) {
+            return;
+        }
+        match service.is_up {
+            // It would register anew.
+            true => self.up.push(host.to_owned()),
+            false => self.changes.push(Change::Delete {
                 service: service.id.clone(),
-                host: (*host).clone(),
+                host: host.to_owned(),
             }),
-            Lookup::Missing | Lookup::Unknown(_) => unknown = Some(host.as_str()),
         }
     }
-    let progress = if !occupied.is_empty() {
-        Some(Progress::failed(
-            Reason::NodeLost,
-            format!(
-                "this share leases these nodes no longer, and Nova has servers or migrations there: {}. Where a node has come back as it \
-                 was, set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then \
-                 evacuate or delete what `openstack server list --all-projects --host NODE` lists",
-                named(&occupied, ", ")
-            ),
-        ))
-    } else if !up.is_empty() {
+
+    /// Adds what Placement has of hosts without a compute service. Returns those of which it has something or may have.
+    fn providers(
+        &mut self,
+        hosts: &BTreeSet<String>,
+        found: Lookup<Option<BTreeMap<String, Leftover>>>,
+        occupants: OccupantsOf<'_>,
+    ) -> BTreeSet<String> {
+        let names = named(&Vec::from_iter(hosts), ", ");
         let message = format!(
-            "waits for Nova to report that nova-compute is down on {}, which this share leases no longer",
-            named(&up, ", ")
+            "Placement can't be asked for resource providers of {names}, which this share leases no longer"
         );
-        Some(Progress::waiting(Reason::WaitingFor("Nova"), message))
-    } else if let Some(host) = unknown {
-        let message =
-            format!("Nova can't be asked what is on {host}, which this share leases no longer");
-        Some(Progress::Unknown { message })
-    } else {
-        let waits =
-            "waits for Nova to delete compute services of nodes that this share leases no longer";
-        (!changes.is_empty()).then(|| Progress::waiting(Reason::WaitingFor("Nova"), waits))
-    };
-    (changes, progress)
+        let found = match known(found, &message) {
+            Ok(found) => found.unwrap_or_default(),
+            Err(why) => {
+                self.unknown.get_or_insert(why);
+                return hosts.clone();
+            }
+        };
+        let mut kept = BTreeSet::new();
+        for (id, Leftover { host, is_allocated }) in found {
+            kept.insert(host.clone());
+            if is_allocated {
+                self.allocated.push(format!("{host} ({id})"));
+            } else if self.is_empty(&host, occupants) {
+                self.changes.push(Change::DeleteProvider { id, host });
+            }
+        }
+        kept
+    }
+
+    /// Whether a host has neither servers nor migrations, as far as Nova answers.
+    fn is_empty(&mut self, host: &str, occupants: OccupantsOf<'_>) -> bool {
+        match occupants(host) {
+            Lookup::Found(found) if found.count() == 0 => return true,
+            Lookup::Found(found) => self.occupied.push(format!("{host} ({})", found.count())),
+            Lookup::Missing | Lookup::Unknown(_) => {
+                let message = format!(
+                    "Nova can't be asked what is on {host}, which this share leases no longer"
+                );
+                self.unknown.get_or_insert(Progress::Unknown { message });
+            }
+        }
+        false
+    }
+
+    /// What is waited for, if anything.
+    fn progress(&self) -> Option<Progress> {
+        if !self.occupied.is_empty() {
+            return Some(Progress::failed(
+                Reason::NodeLost,
+                format!(
+                    "this share leases these nodes no longer, and Nova has servers or migrations there: {}. Where a node has come back as it \
+                     was, set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then \
+                     evacuate or delete what `openstack server list --all-projects --host NODE` lists",
+                    named(&self.occupied, ", ")
+                ),
+            ));
+        }
+        if !self.up.is_empty() {
+            let message = format!(
+                "waits for Nova to report that nova-compute is down on {}, which this share leases no longer",
+                named(&self.up, ", ")
+            );
+            return Some(Progress::waiting(Reason::WaitingFor("Nova"), message));
+        }
+        let waits = "waits for Nova and Placement to delete compute services and resource providers of nodes that this share leases no \
+                     longer";
+        let is_changing = !self.changes.is_empty();
+        let waits = is_changing.then(|| Progress::waiting(Reason::WaitingFor("Nova"), waits));
+        self.unknown.clone().or(waits)
+    }
+
+    /// Which resource providers only a person can delete, if there are any.
+    fn allocated(&self) -> Option<Progress> {
+        let message = format!(
+            "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: {}. See \
+             `openstack resource provider show --allocations ID`, and remove allocations of servers that run on other hosts or don't exist \
+             any more by `openstack resource provider allocation unset --provider ID SERVER`",
+            named(&self.allocated, ", ")
+        );
+        let is_allocated = !self.allocated.is_empty();
+        is_allocated.then(|| Progress::waiting(Reason::WaitingFor("Placement"), message))
+    }
 }

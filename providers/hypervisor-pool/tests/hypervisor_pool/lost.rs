@@ -1,21 +1,21 @@
 //! Nodes whose Node or label a person deleted: what is left of them in Nova.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::Node;
 use provider_composer::Resource;
 use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::LEASE;
 use provider_hypervisor_pool::nova::Aggregate;
-use provider_hypervisor_pool::{HypervisorPool, LEASE};
 use serde_json::{Value, json};
 
-use crate::drain::{cordon, node_key, phase, pod};
+use crate::drain::{node_key, pod};
 use crate::fixture::*;
-use crate::nova::{Nova, later, service, started};
+use crate::nova::{Nova, Placement, later, service, started};
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
-fn with_dead_node() -> (Cluster, Nova) {
+pub fn with_dead_node() -> (Cluster, Nova) {
     let (mut cluster, nova) = started();
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["availabilityZone"] = json!("zone-a");
@@ -35,38 +35,16 @@ fn services(nova: &Nova) -> Vec<String> {
 }
 
 /// The condition, which is only there while something is left.
-fn removed(cluster: &Cluster) -> Option<[String; 3]> {
+pub fn removed(cluster: &Cluster) -> Option<[String; 3]> {
     find_condition(cluster, &share_key("prod"), "LostNodesRemoved")
 }
 
 /// The nodes that the share has lost.
-fn lost(cluster: &Cluster) -> Value {
+pub fn lost(cluster: &Cluster) -> Value {
     cluster.get(&share_key("prod")).unwrap()["status"]["lost"].clone()
 }
 
-/// The nodes that the pool can lose.
-fn removable(cluster: &Cluster) -> Value {
-    cluster.get(&pool_key()).unwrap()["status"]["removable"].clone()
-}
-
-/// Node-b is deleted and comes back without its labels. It stays free, because the share is due no other node.
-fn comes_back(cluster: &mut Cluster) {
-    cluster.delete(&node_key("node-b"));
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(1);
-    });
-    put_node(cluster, "node-b", "10.0.0.2");
-    cluster.edit(&node_key("node-b"), |node| {
-        node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!("zone-a");
-    });
-}
-
-/// How many nodes of its group of machines may have servers.
-fn in_use(cluster: &Cluster) -> Value {
-    cluster.get(&pool_key()).unwrap()["status"]["groups"][0]["inUse"].clone()
-}
-
-fn node_lost(servers: &str) -> Option<[String; 3]> {
+pub fn node_lost(servers: &str) -> Option<[String; 3]> {
     let message = format!(
         "this share leases these nodes no longer, and Nova has servers or migrations there: {servers}. Where a node has come back as it was, \
          set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then evacuate or delete \
@@ -109,6 +87,128 @@ fn servers_of_a_deleted_node_are_reported_until_they_are_evacuated() {
     later(&mut cluster);
     assert_eq!(services(&nova), ["node-a"]);
     assert_eq!(removed(&cluster), None);
+}
+
+/// It names neither an aggregate nor a zone.
+#[test]
+fn share_without_an_aggregate_deletes_the_compute_service_of_a_deleted_node() {
+    let (mut cluster, nova) = started();
+    nova.change(|state| state.services.get_mut("node-b").unwrap().is_up = false);
+    nova.occupy("node-b", 1, 0);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    nova.occupy("node-b", 0, 0);
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a"]);
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(lost(&cluster), Value::Null);
+}
+
+/// Its machine is a node of another cluster now.
+#[test]
+fn host_in_the_aggregate_of_another_share_is_not_lost() {
+    for has_aggregate in [false, true] {
+        let (mut cluster, nova) = match has_aggregate {
+            true => with_dead_node(),
+            false => started(),
+        };
+        let other = Aggregate {
+            id: 1_000,
+            name: "hv-pool-b".to_owned(),
+            metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "other".to_owned())]),
+            hosts: BTreeSet::from(["node-b".to_owned()]),
+            ..Aggregate::default()
+        };
+        nova.change(|state| {
+            state.services.get_mut("node-b").unwrap().is_up = false;
+            state.aggregates.push(other);
+        });
+        cluster.delete(&node_key("node-b"));
+        later(&mut cluster);
+        assert_eq!(services(&nova), ["node-a", "node-b"], "{has_aggregate}");
+        assert_eq!(removed(&cluster), None);
+        assert_eq!(lost(&cluster), Value::Null);
+    }
+}
+
+#[test]
+fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| {
+        state.leaves_providers = true;
+        state.is_allocated = true;
+    });
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a"]);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "False",
+            "WaitingForPlacement",
+            "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: node-b \
+             (provider-node-b). See `openstack resource provider show --allocations ID`, and remove allocations of servers that run on \
+             other hosts or don't exist any more by `openstack resource provider allocation unset --provider ID SERVER`"
+        ]
+        .map(str::to_owned)
+    );
+    let ready = condition(&cluster, "prod", "Ready");
+    assert_ne!(ready[1], "WaitingForPlacement", "no server waits for it");
+    let calls = nova.change(|state| state.calls);
+    later(&mut cluster);
+    assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
+
+    nova.change(|state| state.is_allocated = false);
+    later(&mut cluster);
+    assert!(nova.change(|state| state.left.is_empty()));
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(lost(&cluster), Value::Null);
+}
+
+#[test]
+fn resource_provider_of_a_deleted_node_is_remembered_while_placement_does_not_answer() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| {
+        state.leaves_providers = true;
+        state.placement = Placement::Silent;
+    });
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(services(&nova), ["node-a"]);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Placement can't be asked for resource providers of node-b, which this share leases no longer: nova doesn't answer"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.placement = Placement::Answering);
+    later(&mut cluster);
+    assert!(nova.change(|state| state.left.is_empty()));
+    assert_eq!(lost(&cluster), Value::Null);
+}
+
+/// An administrator deleted the compute service, and something is on its way to the host.
+#[test]
+fn resource_provider_of_a_deleted_node_with_migrations_stays() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| {
+        state.services.remove("node-b");
+        state.aggregates[0].hosts.remove("node-b");
+        let left = ("provider-node-b".to_owned(), "node-b".to_owned());
+        state.left.extend([left]);
+    });
+    nova.occupy("node-b", 0, 1);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(nova.change(|state| state.left.len()), 1);
 }
 
 /// The labels are the lease: a person who removes them by hand ends it as one does who deletes the Node.
@@ -248,88 +348,4 @@ fn deleted_share_does_not_wait_for_servers_of_lost_nodes() {
     pod(&mut cluster, "wipe", "node-a", Some(true));
     reconcile(&mut cluster, "prod");
     assert_eq!(cluster.get(&share_key("prod")), None);
-}
-
-#[test]
-fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() {
-    let (mut cluster, nova) = with_dead_node();
-    nova.occupy("node-b", 1, 0);
-    comes_back(&mut cluster);
-    // The share hasn't been reconciled since.
-    cluster.settle(&HypervisorPool, &pool_key());
-    assert_eq!(lease(&cluster, "node-b"), None);
-    assert_eq!(
-        [removable(&cluster), in_use(&cluster)],
-        [Value::Null, json!(1)]
-    );
-    later(&mut cluster);
-    assert_eq!(lost(&cluster), json!(["node-b"]));
-    assert_eq!(
-        [removable(&cluster), in_use(&cluster)],
-        [Value::Null, json!(1)]
-    );
-    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
-
-    nova.occupy("node-b", 0, 0);
-    later(&mut cluster);
-    assert_eq!(lost(&cluster), Value::Null);
-    assert_eq!(
-        [removable(&cluster), in_use(&cluster)],
-        [json!(["node-b"]), json!(0)]
-    );
-}
-
-#[test]
-fn node_that_comes_back_is_not_removable_while_nova_does_not_answer() {
-    let (mut cluster, nova) = with_dead_node();
-    nova.change(|state| {
-        state.services.remove("node-b");
-        state.aggregates[0].hosts.remove("node-b");
-        state.is_unreachable = true;
-    });
-    comes_back(&mut cluster);
-    later(&mut cluster);
-    assert_eq!(lost(&cluster), json!(["node-b"]));
-    assert_eq!(removable(&cluster), Value::Null);
-    nova.change(|state| state.is_unreachable = false);
-    later(&mut cluster);
-    assert_eq!(lost(&cluster), Value::Null);
-    assert_eq!(removable(&cluster), json!(["node-b"]));
-}
-
-/// Another control plane could say that it has nodes of which it never had one.
-#[test]
-fn nova_alone_makes_no_node_lost() {
-    let (mut cluster, nova) = with_dead_node();
-    cluster.edit(&share_key("prod"), |share| {
-        share["spec"]["maxHosts"] = json!(2);
-    });
-    put_node(&mut cluster, "node-d", "10.0.0.4");
-    nova.change(|state| {
-        let service = service("node-d", false);
-        state.services.insert("node-d".to_owned(), service);
-        state.aggregates[0].hosts.insert("node-d".to_owned());
-    });
-    nova.occupy("node-d", 1, 0);
-    later(&mut cluster);
-    assert_eq!(removed(&cluster), node_lost("node-d (1)"));
-    assert_eq!(lost(&cluster), Value::Null);
-    assert_eq!(removable(&cluster), json!(["node-d"]));
-}
-
-#[test]
-fn node_that_was_wiped_is_removable_before_its_share_is_reconciled() {
-    let (mut cluster, _) = started();
-    cordon(&mut cluster, "node-b", true);
-    pod(&mut cluster, "drain", "node-b", Some(true));
-    later(&mut cluster);
-    pod(&mut cluster, "drain", "node-b", None);
-    later(&mut cluster);
-    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
-    pod(&mut cluster, "wipe", "node-b", Some(true));
-    cluster.settle(&HypervisorPool, &pool_key());
-    assert_eq!(lease(&cluster, "node-b"), None);
-    assert_eq!(removable(&cluster), json!(["node-b"]));
-    later(&mut cluster);
-    assert_eq!(lost(&cluster), Value::Null);
 }

@@ -27,6 +27,7 @@ mod nova;
 mod pools;
 mod requirements;
 mod restored;
+mod returned;
 mod root;
 mod surplus;
 mod vlans;

@@ -1,0 +1,116 @@
+//! Nodes that come back without the labels of their lease, though they may have servers.
+
+use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::HypervisorPool;
+use serde_json::{Value, json};
+
+use crate::drain::{cordon, node_key, phase, pod};
+use crate::fixture::*;
+use crate::lost::{lost, node_lost, removed, with_dead_node};
+use crate::nova::{later, service, started};
+
+/// The nodes that the pool can lose.
+fn removable(cluster: &Cluster) -> Value {
+    cluster.get(&pool_key()).unwrap()["status"]["removable"].clone()
+}
+
+/// Node-b is deleted and comes back without its labels. It stays free, because the share is due no other node.
+fn comes_back(cluster: &mut Cluster) {
+    cluster.delete(&node_key("node-b"));
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["maxHosts"] = json!(1);
+    });
+    put_node(cluster, "node-b", "10.0.0.2");
+    cluster.edit(&node_key("node-b"), |node| {
+        node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!("zone-a");
+    });
+}
+
+/// How many nodes of its group of machines may have servers.
+fn in_use(cluster: &Cluster) -> Value {
+    cluster.get(&pool_key()).unwrap()["status"]["groups"][0]["inUse"].clone()
+}
+
+#[test]
+fn node_that_comes_back_without_its_labels_is_not_removable_until_it_is_empty() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    comes_back(&mut cluster);
+    // The share hasn't been reconciled since.
+    cluster.settle(&HypervisorPool, &pool_key());
+    assert_eq!(lease(&cluster, "node-b"), None);
+    assert_eq!(
+        [removable(&cluster), in_use(&cluster)],
+        [Value::Null, json!(1)]
+    );
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(
+        [removable(&cluster), in_use(&cluster)],
+        [Value::Null, json!(1)]
+    );
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+
+    nova.occupy("node-b", 0, 0);
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), Value::Null);
+    assert_eq!(
+        [removable(&cluster), in_use(&cluster)],
+        [json!(["node-b"]), json!(0)]
+    );
+}
+
+#[test]
+fn node_that_comes_back_is_not_removable_while_nova_does_not_answer() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| {
+        state.services.remove("node-b");
+        state.aggregates[0].hosts.remove("node-b");
+        state.is_unreachable = true;
+    });
+    comes_back(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(removable(&cluster), Value::Null);
+    nova.change(|state| state.is_unreachable = false);
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), Value::Null);
+    assert_eq!(removable(&cluster), json!(["node-b"]));
+}
+
+/// Another control plane could say that it has nodes of which it never had one.
+#[test]
+fn nova_alone_makes_no_node_lost() {
+    let (mut cluster, nova) = with_dead_node();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["maxHosts"] = json!(2);
+    });
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    nova.change(|state| {
+        let service = service("node-d", false);
+        state.services.insert("node-d".to_owned(), service);
+        state.aggregates[0].hosts.insert("node-d".to_owned());
+    });
+    nova.occupy("node-d", 1, 0);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-d (1)"));
+    assert_eq!(lost(&cluster), Value::Null);
+    assert_eq!(removable(&cluster), json!(["node-d"]));
+}
+
+#[test]
+fn node_that_was_wiped_is_removable_before_its_share_is_reconciled() {
+    let (mut cluster, _) = started();
+    cordon(&mut cluster, "node-b", true);
+    pod(&mut cluster, "drain", "node-b", Some(true));
+    later(&mut cluster);
+    pod(&mut cluster, "drain", "node-b", None);
+    later(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
+    pod(&mut cluster, "wipe", "node-b", Some(true));
+    cluster.settle(&HypervisorPool, &pool_key());
+    assert_eq!(lease(&cluster, "node-b"), None);
+    assert_eq!(removable(&cluster), json!(["node-b"]));
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), Value::Null);
+}
