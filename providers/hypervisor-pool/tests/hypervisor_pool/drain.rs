@@ -86,7 +86,7 @@ pub fn has(cluster: &Cluster, set: &str) -> bool {
 }
 
 /// A share with a cordoned node that Nova and libvirt report to be empty and whose agents have stopped.
-fn released() -> Cluster {
+pub fn released() -> Cluster {
     let mut cluster = cluster();
     settle(&mut cluster, "prod");
     cordon(&mut cluster, "node-b", true);

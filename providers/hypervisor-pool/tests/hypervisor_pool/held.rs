@@ -4,10 +4,11 @@ use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
+use provider_hypervisor_pool::LEASE;
 use serde_json::{Value, json};
 
 use crate::dead::stop;
-use crate::drain::{cordon, node_key, phase};
+use crate::drain::{cordon, node_key, phase, pod, released};
 use crate::fixture::*;
 
 fn set(cluster: &mut Cluster, share: &str, field: &str, value: Value) {
@@ -49,6 +50,28 @@ fn held_share_keeps_its_nodes_and_gets_no_others() {
 
     set(&mut cluster, "prod", "held", json!(false));
     settle(&mut cluster, "prod");
+    assert_eq!(share_of(&cluster, "prod")["due"], 2);
+}
+
+/// With each node that is replaced it would hold one that others are due.
+#[test]
+fn held_share_replaces_no_node_that_was_drained_unless_a_person_gives_it_one() {
+    let mut cluster = released();
+    set(&mut cluster, "prod", "held", json!(true));
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    settle(&mut cluster, "prod");
+    pod(&mut cluster, "wipe", "node-b", Some(true));
+    settle(&mut cluster, "prod");
+    cordon(&mut cluster, "node-b", false);
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod", "", "", ""]));
+    assert_eq!(share_of(&cluster, "prod")["due"], 1);
+
+    cluster.edit(&node_key("node-d"), |node| {
+        node["metadata"]["labels"][LEASE] = json!("prod");
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(leases(&cluster), planes(["prod", "", "prod", ""]));
     assert_eq!(share_of(&cluster, "prod")["due"], 2);
 }
 
