@@ -120,6 +120,26 @@ pub fn changes(
     (changes, progress)
 }
 
+/// Returns what changes in an aggregate with hosts that the share never leased, and reports them. A share in another pool may have the same
+/// identity and name, and would change the rest of it back, or these hosts may have been lost by an earlier share. Neither share deletes
+/// what isn't its own.
+pub fn with_strangers(
+    own: &Aggregate,
+    strangers: &[&String],
+    (mut changes, _): (Vec<Change>, Progress),
+) -> (Vec<Change>, Progress) {
+    changes.retain(|change| matches!(change, Change::AddHost { .. } | Change::JoinProvider { .. }));
+    let name = &own.name;
+    let message = format!(
+        "Nova's aggregate {name} has hosts that this share never leased, so its name, zone and metadata stay as they are: {}. Where a share \
+         in another pool has the same spec.identity, remove it here, and set another aggregate.name. Otherwise remove each host by \
+         `openstack aggregate remove host {name} NODE` or, where its machine is off for good, its compute service by `openstack compute \
+         service delete ID`",
+        named(strangers, ", ")
+    );
+    (changes, Progress::failed(Reason::NameTaken, message))
+}
+
 /// Returns what changes in an aggregate that exists, and which hosts aren't in it for now.
 fn update(
     own: &Aggregate,

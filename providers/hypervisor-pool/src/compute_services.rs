@@ -195,8 +195,8 @@ impl Api {
         Some(Leftovers::of(&hosts, self.access.read(question, observed)))
     }
 
-    /// Keeps the aggregate of the share's nodes, by which nodes are found that are lost, besides those that its status names. Nova removes a
-    /// host from it when it deletes the compute service. Returns the lost nodes of which something is left.
+    /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
+    /// Returns the lost nodes of which something is left.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -216,11 +216,14 @@ impl Api {
         let own = aggregate::own(share, &found);
         let members = own.into_iter().flat_map(|own| &own.hosts);
         let members: BTreeSet<&String> = members.filter(|host| !nodes.contains(host)).collect();
-        // Where another share has a host, the machine is a node of another cluster now.
-        let is_lost = |host: &String| !aggregate::is_of_another(host, own, &found);
-        lost.retain(is_lost);
-        let left = members.iter().copied().filter(|&host| is_lost(host));
-        let lost = lost::reconcile(self, share, &left.collect(), lost, observed, desired)?;
+        // The machine is a node of that share now, in another cluster.
+        lost.retain(|host| !aggregate::is_of_another(host, own, &found));
+        let strangers = members.iter().copied().filter(|&host| {
+            let is_stranger = !lost.contains(host);
+            is_stranger && self.services.contains_key(host)
+        });
+        let strangers: Vec<&String> = strangers.collect();
+        let lost = lost::reconcile(self, share, lost, observed, desired)?;
         let hosts = nodes.iter().copied().chain(members);
         let hosts = hosts.filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.cloned().collect();
@@ -238,7 +241,11 @@ impl Api {
             },
         };
         let occupants = |host: &str| self.occupants(host, observed);
-        let (changes, progress) = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
+        let decided = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
+        let (changes, progress) = match own.filter(|_| !strangers.is_empty()) {
+            Some(own) => aggregate::with_strangers(own, &strangers, decided),
+            None => decided,
+        };
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }

@@ -42,15 +42,14 @@ pub fn remembered(share: &Subject<HypervisorShareSpec>, leases: &Leases) -> BTre
     lost.map(str::to_owned).collect()
 }
 
-/// Deletes what Nova and Placement have of lost nodes, once they are down and empty. `members` are those in the share's aggregate, and
-/// `remembered` those that its status names. Returns those of the latter of which something is left or may be.
+/// Deletes what Nova and Placement have of lost nodes, which the share's status names, once they are down and empty. Returns those of which
+/// something is left or may be.
 ///
 /// # Errors
 /// A call can't be written.
 pub fn reconcile(
     api: &Api,
     share: &Subject<HypervisorShareSpec>,
-    members: &BTreeSet<&String>,
     mut remembered: BTreeSet<String>,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
@@ -58,11 +57,10 @@ pub fn reconcile(
     let now = observed.now();
     let occupants = |host: &str| api.occupants(host, observed);
     let mut left = Left::default();
-    let hosts: BTreeSet<&String> = members.iter().copied().chain(&remembered).collect();
-    let hosts = hosts.into_iter();
-    let mut services: Vec<(&String, &Service)> = hosts
-        .filter_map(|host| Some((host, api.services.get(host)?)))
-        .collect();
+    let services = remembered
+        .iter()
+        .filter_map(|host| Some((host, api.services.get(host)?)));
+    let mut services: Vec<(&String, &Service)> = services.collect();
     services.sort_by_cached_key(|(host, _)| draw(host, now));
     services.truncate(NEAREST + DRAWN);
     services.sort_by_key(|(host, _)| *host);

@@ -310,11 +310,15 @@ fn few_of_many_lost_nodes_are_asked_about_at_once_and_all_in_the_end() {
     let (mut cluster, nova) = with_dead_node();
     let lost: Vec<String> = (10..40).map(|number| format!("node-{number}")).collect();
     for node in &lost {
-        nova.change(|state| {
-            state.services.insert(node.clone(), service(node, false));
-            state.aggregates[0].hosts.insert(node.clone());
-        });
+        put_node(&mut cluster, node, "10.0.1.1");
+        nova.change(|state| state.services.insert(node.clone(), service(node, false)));
+    }
+    later(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(members(&nova).len(), 2 + lost.len());
+    for node in &lost {
         nova.occupy(node, 1, 0);
+        cluster.delete(&node_key(node));
     }
     later(&mut cluster);
     nova.change(|state| state.asked.clear());

@@ -30,5 +30,6 @@ mod restored;
 mod returned;
 mod root;
 mod surplus;
+mod twins;
 mod vlans;
 mod wipe;
