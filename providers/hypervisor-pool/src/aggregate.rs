@@ -178,10 +178,15 @@ fn update(
     (changes, waits.or(missing).or(starting))
 }
 
+/// Whether the nodes of a share are to be in an aggregate.
+pub fn is_wanted(share: &Subject<HypervisorShareSpec>) -> bool {
+    share.spec.aggregate.is_some() || share.spec.availability_zone.is_some()
+}
+
 fn wanted<'a>(share: &'a Subject<HypervisorShareSpec>, identity: &'a str) -> Option<Wanted<'a>> {
     let spec = &share.spec;
     let aggregate = spec.aggregate.as_ref();
-    if share.is_deleted() || (aggregate.is_none() && spec.availability_zone.is_none()) {
+    if share.is_deleted() || !is_wanted(share) {
         return None;
     }
     let metadata = aggregate.into_iter().flat_map(|one| &one.metadata);

@@ -15,6 +15,7 @@ use crate::aggregate;
 use crate::asked::asked;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
+use crate::enabling;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
@@ -241,6 +242,7 @@ impl Api {
             },
         };
         let occupants = |host: &str| self.occupants(host, observed);
+        enabling::reconcile(self, share, leases, own, &inventory, observed, desired)?;
         let decided = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
         let (changes, progress) = match own.filter(|_| !strangers.is_empty()) {
             Some(own) => aggregate::with_strangers(own, &strangers, decided),

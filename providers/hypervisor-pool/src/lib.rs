@@ -8,6 +8,7 @@ pub mod assignment;
 mod compute_services;
 mod configuration;
 mod drain;
+mod enabling;
 mod hold;
 mod images;
 mod leases;

@@ -111,6 +111,29 @@ pub fn copies(
     (changes, waits.or_else(|| hypervisors.waits()))
 }
 
+/// Returns those of some hosts that are in the aggregate and, where it is known where Placement is, in Placement too.
+pub fn joined<'h>(
+    own: &Aggregate,
+    mut hosts: BTreeSet<&'h String>,
+    inventory: &Inventory<'_>,
+) -> BTreeSet<&'h String> {
+    hosts.retain(|host| own.hosts.contains(*host));
+    let members = match &inventory.members {
+        Lookup::Found(Some(members)) => members,
+        Lookup::Found(None) => return hosts,
+        Lookup::Missing | Lookup::Unknown(_) => return BTreeSet::new(),
+    };
+    let copied: BTreeSet<&str> = members.values().flat_map(|name| hosts_of(name)).collect();
+    let (mut joined, others): (BTreeSet<&String>, BTreeSet<&String>) = hosts
+        .into_iter()
+        .partition(|host| copied.contains(host.as_str()));
+    // libvirt may have another name for a host.
+    let others = Hypervisors::of(others, inventory).ids.into_iter();
+    let others = others.filter(|(_, id)| members.contains_key(id));
+    joined.extend(others.map(|(host, _)| host));
+    joined
+}
+
 fn unregistered(hosts: &[&String]) -> Option<Progress> {
     let message = format!(
         "waits for nova-compute to create hypervisors of {}, without which Placement doesn't have them in the aggregate: where that lasts, \

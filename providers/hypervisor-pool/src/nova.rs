@@ -84,6 +84,17 @@ pub struct Service {
     pub disabled: Option<String>,
 }
 
+/// Why a compute service is disabled that registered in a cell whose conductors have `enable_new_services = false`
+/// (nova/db/main/api.py, `service_create`).
+const NEW: &str = "New compute service disabled due to config option.";
+
+impl Service {
+    /// Whether it is disabled since it registered, so that it never had a server from the scheduler.
+    pub(crate) fn is_new(&self) -> bool {
+        self.disabled.as_deref() == Some(NEW)
+    }
+}
+
 /// What is on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Occupants {

@@ -10,6 +10,7 @@ mod configuration;
 mod dead;
 mod divisions;
 mod drain;
+mod enabling;
 mod fixture;
 mod held;
 mod histories;

@@ -1,0 +1,62 @@
+//! Compute services that Nova disables when they register.
+//!
+//! Without that, the scheduler chooses a new host as soon as nova-compute has created its resource provider. Its cell may not be known yet,
+//! so that the server fails (nova/conductor/manager.py, `schedule_and_build_instances`), and it isn't in the share's aggregate: a server
+//! there keeps the host out of its availability zone.
+
+use std::collections::BTreeSet;
+
+use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject};
+
+use crate::aggregate;
+use crate::compute_services::Api;
+use crate::leases::Leases;
+use crate::members::{self, Inventory};
+use crate::named;
+use crate::nova::{Aggregate, Change, Service, VALID, after};
+
+/// Enables new compute services of leased nodes, once they are in the aggregate of the share. Where it wants none, once Nova lists their
+/// hypervisors, which it does of hosts whose cell it has found.
+///
+/// # Errors
+/// A call can't be written.
+pub fn reconcile(
+    api: &Api,
+    share: &Subject<HypervisorShareSpec>,
+    leases: &Leases,
+    own: Option<&Aggregate>,
+    inventory: &Inventory<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) -> Result<(), Failure> {
+    if share.is_deleted() {
+        return Ok(());
+    }
+    let leased = leases.in_phase(LeasePhase::Leased);
+    let leased = leased.map(|node| &node.metadata.name);
+    let new = leased.filter(|host| api.services.get(*host).is_some_and(Service::is_new));
+    let new: BTreeSet<&String> = new.collect();
+    let ready = match (aggregate::is_wanted(share), own) {
+        (false, _) => members::registered(new.clone(), inventory).0,
+        (true, Some(own)) => members::joined(own, new.clone(), inventory),
+        (true, None) => BTreeSet::new(),
+    };
+    let waiting: Vec<&String> = new.difference(&ready).copied().collect();
+    if !waiting.is_empty() {
+        let message = format!(
+            "these compute services are disabled since they registered, until Nova has their hypervisors and, where this share has an \
+             aggregate, Placement has them in it: {}. See the condition AggregateReady, and `openstack hypervisor list`",
+            named(&waiting, ", ")
+        );
+        let progress = Progress::waiting(Reason::WaitingFor("Nova"), message);
+        desired.conditions.note("ComputeServicesEnabled", &progress);
+        desired.requeue_at(after(VALID, observed));
+    }
+    let services = ready.into_iter().filter_map(|host| api.services.get(host));
+    for service in services {
+        let service = service.id.clone();
+        api.call(Change::Enable { service }, desired)?;
+    }
+    Ok(())
+}
