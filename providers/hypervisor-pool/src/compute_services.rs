@@ -202,7 +202,7 @@ impl Api {
         &self,
         share: &Subject<HypervisorShareSpec>,
         leases: &Leases,
-        mut lost: BTreeSet<String>,
+        lost: BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<BTreeSet<String>, Failure> {
@@ -217,14 +217,13 @@ impl Api {
         let own = aggregate::own(share, &found);
         let members = own.into_iter().flat_map(|own| &own.hosts);
         let members: BTreeSet<&String> = members.filter(|host| !nodes.contains(host)).collect();
-        // The machine is a node of that share now, in another cluster.
-        lost.retain(|host| !aggregate::is_of_another(host, own, &found));
         let strangers = members.iter().copied().filter(|&host| {
             let is_stranger = !lost.contains(host);
             is_stranger && self.services.contains_key(host)
         });
         let strangers: Vec<&String> = strangers.collect();
-        let lost = lost::reconcile(self, share, lost, observed, desired)?;
+        let is_of_another = |host: &str| aggregate::is_of_another(host, own, &found);
+        let lost = lost::reconcile(self, share, lost, &is_of_another, observed, desired)?;
         let hosts = nodes.iter().copied().chain(members);
         let hosts = hosts.filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.cloned().collect();

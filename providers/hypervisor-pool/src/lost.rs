@@ -42,8 +42,8 @@ pub fn remembered(share: &Subject<HypervisorShareSpec>, leases: &Leases) -> BTre
     lost.map(str::to_owned).collect()
 }
 
-/// Deletes what Nova and Placement have of lost nodes, which the share's status names, once they are down and empty. Returns those of which
-/// something is left or may be.
+/// Deletes what Nova and Placement have of lost nodes, which the share's status names, once they are down and empty. Where another share has
+/// a host in its aggregate, its machine may be a node of another cluster now. Returns the nodes of which something is left or may be.
 ///
 /// # Errors
 /// A call can't be written.
@@ -51,6 +51,7 @@ pub fn reconcile(
     api: &Api,
     share: &Subject<HypervisorShareSpec>,
     mut remembered: BTreeSet<String>,
+    is_of_another: &dyn Fn(&str) -> bool,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<BTreeSet<String>, Failure> {
@@ -60,7 +61,9 @@ pub fn reconcile(
     let services = remembered
         .iter()
         .filter_map(|host| Some((host, api.services.get(host)?)));
-    let mut services: Vec<(&String, &Service)> = services.collect();
+    let (others, mut services): (Vec<_>, Vec<(&String, &Service)>) =
+        services.partition(|(host, _)| is_of_another(host));
+    left.others = others.into_iter().map(|(host, _)| host.clone()).collect();
     services.sort_by_cached_key(|(host, _)| draw(host, now));
     services.truncate(NEAREST + DRAWN);
     services.sort_by_key(|(host, _)| *host);
@@ -80,7 +83,7 @@ pub fn reconcile(
     if let Some(progress) = left.progress() {
         desired.requeue_at(after(VALID, observed));
         report(share, CONDITION, &progress, desired);
-    } else if let Some(progress) = left.allocated() {
+    } else if let Some(progress) = left.kept() {
         // No server waits for that.
         desired.conditions.note(CONDITION, &progress);
     }
@@ -99,6 +102,8 @@ struct Left {
     occupied: Vec<String>,
     /// The hosts without servers whose nova-compute runs.
     up: Vec<String>,
+    /// The hosts that another share has.
+    others: Vec<String>,
     /// The hosts whose resource provider has allocations, and its ID.
     allocated: Vec<String>,
     /// Why some answer is missing.
@@ -193,8 +198,17 @@ impl Left {
         self.unknown.clone().or(waits)
     }
 
-    /// Which resource providers only a person can delete, if there are any.
-    fn allocated(&self) -> Option<Progress> {
+    /// What only a person can delete, if there is something.
+    fn kept(&self) -> Option<Progress> {
+        if !self.others.is_empty() {
+            let message = format!(
+                "this share leased these nodes before, and another share has them in its aggregate in Nova, so their compute services stay: \
+                 {}. For a machine that was moved to another cluster, this ends once that share frees it. Otherwise remove each host by \
+                 `openstack aggregate remove host AGGREGATE NODE`",
+                named(&self.others, ", ")
+            );
+            return Some(Progress::waiting(Reason::WaitingFor("Nova"), message));
+        }
         let message = format!(
             "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: {}. See \
              `openstack resource provider show --allocations ID`, and remove allocations of servers that run on other hosts or don't exist \

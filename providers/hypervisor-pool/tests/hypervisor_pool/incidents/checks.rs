@@ -216,6 +216,7 @@ impl World {
             prop_assert!(labels.lease.is_none() && labels.since.is_none(), "{what}");
             let is_empty = machine.domains == 0 && machine.files.is_none();
             prop_assert!(is_empty || self.irregular.contains(name), "{what}");
+            prop_assert!(!self.has_known_servers(name), "{what}");
         }
         Ok(())
     }

@@ -38,6 +38,8 @@ pub struct World {
     gone: BTreeMap<String, (Machine, Value)>,
     /// The names of nodes of which a person took or changed the label of the lease, so that the pool can't know what is on them.
     pub irregular: BTreeSet<String>,
+    /// Of each deleted Node whose share reported it, the control plane and the share's UID.
+    reported: BTreeMap<String, (String, Value)>,
     renamed: usize,
 }
 
@@ -74,6 +76,7 @@ impl World {
             machines: BTreeMap::new(),
             gone: BTreeMap::new(),
             irregular: BTreeSet::new(),
+            reported: BTreeMap::new(),
             renamed: 0,
         };
         for number in 0..4 {
@@ -181,9 +184,38 @@ impl World {
 
     /// A person deletes a Node. Its kubelet stops the pods; servers keep running.
     pub fn delete_node(&mut self, name: &str) {
+        match self.reporting(name) {
+            Some(share) => self.reported.insert(name.to_owned(), share),
+            None => self.reported.remove(name),
+        };
         if let Some((machine, labels)) = self.remove(name) {
             self.gone.insert(name.to_owned(), (machine, labels));
         }
+    }
+
+    /// The share whose servers may be on a machine, if its status has the node.
+    fn reporting(&self, name: &str) -> Option<(String, Value)> {
+        let plane = &self.machines.get(name)?.files.as_ref()?.plane;
+        let share = self.cluster.get(&share_key(plane))?;
+        let mut hosts = share.pointer("/status/hosts")?.as_array()?.iter();
+        let is_reported = hosts.any(|host| host["name"] == name && host["phase"] != "Wiping");
+        is_reported.then(|| (plane.clone(), share["metadata"]["uid"].clone()))
+    }
+
+    /// Whether a node without labels has servers that its share can know of.
+    pub fn has_known_servers(&self, name: &str) -> bool {
+        let Some((plane, uid)) = self.reported.get(name) else {
+            return false;
+        };
+        let share = self.cluster.get(&share_key(plane));
+        let is_same = share.is_some_and(|share| {
+            let metadata = &share["metadata"];
+            metadata["uid"] == *uid && metadata["deletionTimestamp"].is_null()
+        });
+        let machine = &self.machines[name];
+        let files = machine.files.as_ref();
+        let is_own = files.is_some_and(|files| files.plane == *plane && files.host == name);
+        is_same && is_own && machine.domains > 0
     }
 
     /// The machine of a deleted Node registers again as it was.
@@ -234,6 +266,7 @@ impl World {
     /// A person sets the label of a lease, or removes it.
     pub fn label(&mut self, name: &str, lease: Option<&str>) {
         let before = self.labels_of(name);
+        self.reported.remove(name);
         self.cluster.edit(&node_key(name), |node| {
             let labels = node["metadata"]["labels"].as_object_mut().unwrap();
             match lease {
