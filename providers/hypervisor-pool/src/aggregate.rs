@@ -133,8 +133,8 @@ pub fn with_strangers(
     let message = format!(
         "Nova's aggregate {name} has hosts that this share never leased, so its name, zone and metadata stay as they are: {}. Where a share \
          in another pool has the same spec.identity, remove it here, and set another aggregate.name. Otherwise remove each host by \
-         `openstack aggregate remove host {name} NODE` or, where its machine is off for good, its compute service by `openstack compute \
-         service delete ID`",
+         `openstack aggregate remove host {name} NODE` or, where its machine is off for good, evacuate its servers and remove its compute \
+         service by `openstack compute service delete ID`",
         named(strangers, ", ")
     );
     (changes, Progress::failed(Reason::NameTaken, message))

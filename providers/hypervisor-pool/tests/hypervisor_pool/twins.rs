@@ -67,8 +67,8 @@ fn pools_with_one_identity_and_aggregate_report_that_and_change_nothing_of_each_
                 &format!(
                     "Nova's aggregate hv has hosts that this share never leased, so its name, zone and metadata stay as they are: {stranger}. \
                      Where a share in another pool has the same spec.identity, remove it here, and set another aggregate.name. Otherwise \
-                     remove each host by `openstack aggregate remove host hv NODE` or, where its machine is off for good, its compute \
-                     service by `openstack compute service delete ID`"
+                     remove each host by `openstack aggregate remove host hv NODE` or, where its machine is off for good, evacuate its \
+                     servers and remove its compute service by `openstack compute service delete ID`"
                 )
             ]
             .map(str::to_owned)
