@@ -209,6 +209,13 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
 }
 
 impl NovaState {
+    /// The hosts in the aggregate of a name; none where there is no such aggregate.
+    pub fn members(&self, name: &str) -> BTreeSet<String> {
+        let mut aggregates = self.aggregates.values();
+        let found = aggregates.find(|aggregate| aggregate.name == name);
+        found.map_or_else(BTreeSet::new, |found| found.hosts.clone())
+    }
+
     /// Answers a request for resource providers, whose path ends with a text. Each host with a compute service has one, whose ID is
     /// the host, and is in the same aggregates as the host.
     fn providers(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {

@@ -4,6 +4,7 @@
 mod backup;
 mod changes;
 mod claim;
+mod handover;
 mod messaging;
 mod network;
 mod path;
@@ -65,7 +66,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Service("glance", "2025.2"),
         Need::Service("placement", "2025.2"),
     ]]),
-    scenario!(Cloud alone, 600 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Cloud alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
@@ -123,7 +124,7 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
             .cluster
             .apply(include_str!("control-plane.yaml"))
             .await?;
-        issuer(&cloud, machine.authority().identity()).await?;
+        issuer(&cloud, machine.authority().identity(), cloud.namespace()).await?;
         eventually("the control plane is Ready", minutes(12), async || {
             is(
                 &cloud
@@ -149,12 +150,12 @@ fn a_control_plane_becomes_a_cloud() -> Result<()> {
     })
 }
 
-/// Lets cert-manager sign with a certificate.
-async fn issuer(cloud: &Cloud, authority: &Identity) -> Result<()> {
+/// Lets cert-manager sign with a certificate in a namespace.
+async fn issuer(cloud: &Cloud, authority: &Identity, namespace: &str) -> Result<()> {
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "authority", "namespace": "openstack"},
+        "metadata": {"name": "authority", "namespace": namespace},
         "type": "kubernetes.io/tls",
         "stringData": {"tls.crt": authority.certificate, "tls.key": authority.key},
     });
@@ -162,7 +163,7 @@ async fn issuer(cloud: &Cloud, authority: &Identity) -> Result<()> {
     let issuer = json!({
         "apiVersion": "cert-manager.io/v1",
         "kind": "Issuer",
-        "metadata": {"name": "site", "namespace": "openstack"},
+        "metadata": {"name": "site", "namespace": namespace},
         "spec": {"ca": {"secretName": "authority"}},
     });
     cloud.cluster.apply(&issuer.to_string()).await.map(drop)

@@ -7,8 +7,8 @@ use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, mi
 
 use super::tenant::{Disks, Tenant};
 use super::{
-    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, issuer, network,
-    path, volumes,
+    CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
+    issuer, network, path, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -16,13 +16,13 @@ const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
 /// What a tenant does with servers.
 #[derive(Clone, Copy)]
 enum Use {
-    /// Boots and deletes them.
+    /// Boots and deletes them, then boots others, of which one is on a host that another share gets.
     Boots,
     /// Everything that there is.
     Everything,
 }
 
-/// They boot, reach each other and the outside, and are deleted.
+/// They boot, reach each other and the outside, and are deleted. Others stay in their cloud when one of its hosts is handed over.
 pub fn servers_boot_on_two_hypervisors() -> Result<()> {
     on_two_hypervisors(Use::Boots)
 }
@@ -76,7 +76,7 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
         let ceph = volumes::ceph(&cloud).await?;
         let started = Instant::now();
         cloud.cluster.apply(include_str!("servers.yaml")).await?;
-        issuer(&cloud, machine.authority().identity()).await?;
+        issuer(&cloud, machine.authority().identity(), cloud.namespace()).await?;
         eventually("the control plane is Ready", minutes(12), async || {
             let name = "openstack/production";
             is(&cloud.cluster.get(CONTROL_PLANE, name).await?, "Ready")
@@ -109,7 +109,10 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             backups: true,
         };
         match usage {
-            Use::Boots => tenant.boots_and_deletes().await?,
+            Use::Boots => {
+                tenant.boots_and_deletes().await?;
+                handover::to_another_share(&tenant, &machine).await?;
+            }
             Use::Everything => {
                 path::COMPUTE.allows(ours)?;
                 changes::messaging_user(&cloud).await?;

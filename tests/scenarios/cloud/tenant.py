@@ -370,4 +370,5 @@ def usages():
 TASKS = (
     alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, block, display, delete, again, no_images, usages,
 )
-{task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()
+if __name__ == "__main__":
+    {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

@@ -13,7 +13,7 @@ const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
 
 /// The Secret with the clouds.yaml of K-ORC, an administrator, for what no tenant sees.
-const ADMINISTRATOR: &str = "k-orc-clouds";
+pub const ADMINISTRATOR: &str = "k-orc-clouds";
 
 /// What Placement has of the hosts when no server is left.
 const UNUSED: &str =
@@ -149,13 +149,24 @@ impl Tenant<'_> {
     }
 
     /// Runs a task of tenant.py with a clouds.yaml. It can be run again.
-    async fn does_as(&self, clouds: &str, task: &str) -> Result<String> {
+    pub async fn does_as(&self, clouds: &str, task: &str) -> Result<String> {
+        self.starts("tenant", clouds, task).await?;
+        self.ended(task).await
+    }
+
+    /// Starts a task of a script with a clouds.yaml.
+    pub async fn starts(&self, script: &str, clouds: &str, task: &str) -> Result<()> {
         let manifest = include_str!("tenant.yaml")
+            .replace("SCRIPT", script)
             .replace("TASK", task)
             .replace("CLOUDS", clouds)
             .replace("PLACE", self.cloud.namespace());
+        self.cloud.cluster.apply(&manifest).await.map(drop)
+    }
+
+    /// Waits for the end of a task, and returns what it printed. It can be run again.
+    pub async fn ended(&self, task: &str) -> Result<String> {
         let cloud = self.cloud;
-        cloud.cluster.apply(&manifest).await?;
         let said = cloud.says(task).await?;
         let job = format!("{}/{task}", cloud.namespace());
         cloud.cluster.delete(JOB, &job).await?;
