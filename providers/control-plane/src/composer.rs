@@ -17,6 +17,7 @@ use provider_openstack::table::Tags;
 use crate::catalogue;
 use crate::deletion;
 use crate::graph::{GRAPH, Node, Step};
+use crate::infrastructure::Sizes;
 use crate::manifest::mariadb;
 use crate::recipe::{ControlPlane, Recipe};
 use crate::rollout::Rollout;
@@ -78,9 +79,10 @@ impl Composer for ControlPlaneComposer {
         let mut survey = survey(&recipe, observed, recipe.graph.steps());
         catalogue(&recipe, &mut survey, observed, desired)?;
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
+        let sizes = Sizes::read(&recipe, &survey, observed);
         for step in recipe.graph.steps() {
             if let Some(tags) = rollout.tags(step.node) {
-                compose(step, tags, &recipe, &mut survey, observed, desired);
+                compose(step, tags, &recipe, &mut survey, &sizes, observed, desired);
             }
         }
         // Before what waits for services: Ready says the first that it waits for.
@@ -88,10 +90,12 @@ impl Composer for ControlPlaneComposer {
         catalogue::offers(&recipe, &survey, observed, desired)?;
         catalogue::networks(&recipe, &survey, observed, desired)?;
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
-            recipe.backup(observed, desired);
+            recipe.backup(&sizes, observed, desired);
         }
-        recipe.size_accepted(&survey, observed, &mut desired.conditions);
-        let infrastructure = recipe.running(&survey, observed);
+        sizes.accepted(&mut desired.conditions);
+        // While something can't be read, what was said before stays.
+        let before = || subject.status.infrastructure.clone();
+        let infrastructure = sizes.running().ok().or_else(before);
         if let Some(moment) = rollout.wake {
             desired.requeue_at(moment);
         }
@@ -162,6 +166,7 @@ fn compose(
     tags: &'static Tags,
     recipe: &Recipe<'_>,
     survey: &mut Survey,
+    sizes: &Sizes,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) {
@@ -190,7 +195,7 @@ fn compose(
     ];
     let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
-        recipe.node(step.node, tags, observed, desired);
+        recipe.node(step.node, tags, sizes, observed, desired);
     }
     if let Some(progress) = lacking {
         note(step, progress, survey);

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{Cron, claim, digest};
 
-use super::{MARIADB, bounds, named};
+use super::{MARIADB, Sizes, bounds, named};
 use crate::manifest::mariadb::{
     self, BackupSpec, BackupStorage, BackupVolume, Claim, CronSchedule, ObjectStore,
     ObjectStoreTls, PodMetadata,
@@ -24,7 +24,12 @@ const WAITING: Reason = Reason::WaitingFor("Backup");
 
 impl Recipe<'_> {
     /// Composes the backups of MariaDB and, unless they are in a bucket, their volume, which outlasts the ControlPlane.
-    pub(crate) fn backup(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    pub(crate) fn backup(
+        &self,
+        sizes: &Sizes,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
         let Some(backup) = &self.spec().backup else {
             return;
         };
@@ -38,7 +43,7 @@ impl Recipe<'_> {
             max_retention: format!("{}h", 24 * backup.keep_days),
             compression: "gzip".to_owned(),
             ignore_global_priv: true,
-            storage: self.storage(backup, observed, desired),
+            storage: self.storage(backup, sizes, desired),
             // A NetworkPolicy lets the members, and nothing else of the namespace, connect to each other.
             pod_metadata: PodMetadata {
                 labels: BTreeMap::from([label]),
@@ -54,16 +59,11 @@ impl Recipe<'_> {
     }
 
     /// Where backups are kept.
-    fn storage(
-        &self,
-        backup: &Backup,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> BackupStorage {
-        match self.backup_volume(backup, observed) {
+    fn storage(&self, backup: &Backup, sizes: &Sizes, desired: &mut DesiredState) -> BackupStorage {
+        match &sizes.backups {
             Some(Ok(kept)) => {
-                let Storage { size, class } = kept.value;
-                let claim = claim(ObjectMeta::default(), "ReadWriteOnce", &size, class);
+                let Storage { size, class } = &kept.value;
+                let claim = claim(ObjectMeta::default(), "ReadWriteOnce", size, class.clone());
                 desired.apply_unowned(self.namespace(), CLAIM, &claim);
             }
             Some(Err(_)) => {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use c5c3_api::parts::Quantity;
 use k8s_openapi::api::core::v1::{PodSecurityContext, ResourceRequirements};
-use provider_composer::{DesiredState, Generated, GeneratedValue, Key, ObservedState, Retention};
+use provider_composer::{DesiredState, Generated, GeneratedValue, Key, Retention};
 use provider_openstack::{default_profile, unescalated};
 
 use super::sizes::Server;
-use super::{MARIADB, bounds, placement, requirements};
+use super::{MARIADB, Sizes, bounds, placement, requirements};
 use crate::manifest::mariadb::{
     Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods, Storage,
     Tls,
@@ -23,7 +23,7 @@ const USER: i64 = 999;
 
 impl Recipe<'_> {
     /// Wants the MariaDB, and a password of root that is made once: it outlives the MariaDB, since its volumes do.
-    pub(crate) fn mariadb(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    pub(crate) fn mariadb(&self, sizes: &Sizes, desired: &mut DesiredState) {
         let global = &self.spec().global;
         let labels = BTreeMap::from([
             ("app.kubernetes.io/instance".to_owned(), MARIADB.to_owned()),
@@ -36,14 +36,14 @@ impl Recipe<'_> {
             retention: Retention::Forever,
         };
         desired.generate(self.namespace(), ROOT, root);
-        let Ok(kept) = self.server(observed) else {
+        let Ok(kept) = &sizes.mariadb else {
             desired.keep(Key::of::<MariaDb>(self.namespace(), MARIADB));
             return;
         };
         let Server {
             mariadb: wanted,
             pull_secrets,
-        } = kept.value;
+        } = &kept.value;
         let resources =
             requirements(&wanted.resources).unwrap_or_else(|| bounds("250m", "4", "512Mi", "2Gi"));
         let spec = MariaDbSpec {
@@ -78,7 +78,7 @@ impl Recipe<'_> {
             },
             my_cnf: my_cnf(&resources),
             pods: Pods {
-                image_pull_secrets: pull_secrets,
+                image_pull_secrets: pull_secrets.clone(),
                 ..self.database_pods(resources)
             },
             topology_spread_constraints: placement::spread(&global.topology, &labels),

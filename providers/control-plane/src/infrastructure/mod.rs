@@ -18,6 +18,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::recipe::Recipe;
 use provider_openstack::ServiceDefinition;
 
+pub(crate) use sizes::Sizes;
+
 /// The MariaDB.
 pub const MARIADB: &str = "openstack-db";
 /// The RabbitmqCluster.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Container, PodSecurityContext, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, ObservedState};
+use provider_composer::{DesiredState, Key};
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 use provider_openstack::{default_profile, unescalated};
 
 use super::authority::{key, manifest};
-use super::{RABBITMQ, bounds, placement, requirements};
+use super::{RABBITMQ, Sizes, bounds, placement, requirements};
 use crate::manifest::rabbitmq::{
     Configuration, Override, Persistence, PodTemplateOverride, RabbitmqCluster,
     RabbitmqClusterSpec, StatefulSetOverride, StatefulSetSpecOverride,
@@ -34,7 +34,7 @@ const MEMBERS: &str = "quorum_queue.continuous_membership_reconciliation.enabled
 
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
-    pub(crate) fn rabbitmq(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+    pub(crate) fn rabbitmq(&self, sizes: &Sizes, desired: &mut DesiredState) {
         let global = &self.spec().global;
         let encrypted = global.tls.enabled;
         if encrypted {
@@ -44,15 +44,15 @@ impl Recipe<'_> {
         // Its operator composes none. A second member that is evicted would stop the third, which is then a minority.
         let budget = placement::budget(ObjectMeta::default(), &labels);
         desired.apply(self.namespace(), RABBITMQ, &budget);
-        let Ok(kept) = self.bus(observed) else {
+        let Ok(kept) = &sizes.rabbitmq else {
             desired.keep(Key::of::<RabbitmqCluster>(self.namespace(), RABBITMQ));
             return;
         };
-        let wanted = kept.value;
+        let wanted = &kept.value;
         let spec = RabbitmqClusterSpec {
             replicas: wanted.replicas,
             persistence: Persistence {
-                storage_class_name: wanted.storage_class,
+                storage_class_name: wanted.storage_class.clone(),
                 storage: wanted.storage_size.to_string(),
             },
             resources: requirements(&wanted.resources)

@@ -1,6 +1,8 @@
 //! What stays of databases, message buses and the volume of backups that exist, because their owners can't change it.
 
-use c5c3_api::control_plane::{Backup, Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
+use std::sync::Arc;
+
+use c5c3_api::control_plane::{Mariadb, MaxScale, Rabbitmq, RunningInfrastructure};
 use c5c3_api::parts::{Kept, Members, Size, SizeError, Storage};
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::{LocalObjectReference, PersistentVolumeClaim};
@@ -58,6 +60,97 @@ const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
 /// As many members as a database or a message bus can have.
 const MOST: u32 = 9;
 
+/// What exists of databases, message buses and the volume of backups, and what is applied over it. It is read once a reconcile.
+pub(crate) struct Sizes {
+    /// The MariaDB that exists; none where there is none.
+    running_mariadb: Result<Option<Running>, String>,
+    /// The members of RabbitMQ that exist; none where there is no RabbitMQ.
+    running_rabbitmq: Result<Option<Members>, String>,
+    /// The MariaDB over the one that exists. It must stay as it is where something can't be read.
+    pub(super) mariadb: Result<Kept<Server>, String>,
+    /// The same of RabbitMQ.
+    pub(super) rabbitmq: Result<Kept<Rabbitmq>, String>,
+    /// The same of the volume of backups; none where they are in a bucket, or there is no MariaDB yet.
+    pub(super) backups: Option<Result<Kept<Storage>, String>>,
+}
+
+impl Sizes {
+    /// Reads what exists.
+    pub(crate) fn read(recipe: &Recipe<'_>, survey: &Survey, observed: &ObservedState<'_>) -> Self {
+        let exists = |node: Node| survey.get(&node).filter(|sight| sight.may_exist());
+        let running_mariadb = match exists(Node::MariaDb) {
+            Some(sight) => recipe.running_mariadb(sight),
+            None => Ok(None),
+        };
+        let running_rabbitmq = match exists(Node::RabbitMq) {
+            Some(sight) => recipe.running_rabbitmq(sight, observed),
+            None => Ok(None),
+        };
+        let mariadb = match &running_mariadb {
+            Ok(running) => recipe.server(running.as_ref(), observed),
+            Err(why) => Err(why.clone()),
+        };
+        let rabbitmq = match &running_rabbitmq {
+            Ok(running) => recipe.bus(running.as_ref(), observed),
+            Err(why) => Err(why.clone()),
+        };
+        let backups = exists(Node::MariaDb).and_then(|_| recipe.backup_volume(observed));
+        Self {
+            running_mariadb,
+            running_rabbitmq,
+            mariadb,
+            rabbitmq,
+            backups,
+        }
+    }
+
+    /// Notes what is kept, and what to do.
+    pub(crate) fn accepted(&self, conditions: &mut Conditions) {
+        let backups = format!("PersistentVolumeClaim {CLAIM}");
+        let said = [
+            Some(sentence("MariaDB", &self.mariadb)),
+            self.backups.as_ref().map(|kept| sentence(&backups, kept)),
+            Some(sentence("RabbitMQ", &self.rabbitmq)),
+        ];
+        let said: Result<Vec<Option<String>>, String> = said.into_iter().flatten().collect();
+        let progress = match said {
+            Err(message) => Progress::Unknown { message },
+            Ok(sentences) => {
+                let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+                if sentences.is_empty() {
+                    return;
+                }
+                let message = format!("{}: {WHY}", sentences.join("; "));
+                Progress::failed(Reason::Unsupported, message)
+            }
+        };
+        conditions.note(SIZE_ACCEPTED, &progress);
+    }
+
+    /// What exists, as the status says.
+    ///
+    /// # Errors
+    /// Something can't be read.
+    pub(crate) fn running(self) -> Result<RunningInfrastructure, String> {
+        let mariadb = self.running_mariadb?;
+        let (members, max_scale) = match mariadb {
+            Some(running) => (Some(running.members.into()), running.max_scale),
+            None => (None, None),
+        };
+        Ok(RunningInfrastructure {
+            mariadb: members,
+            max_scale,
+            rabbitmq: self.running_rabbitmq?.map(Into::into),
+        })
+    }
+}
+
+/// Says what is kept of something.
+fn sentence<T>(name: &str, kept: &Result<Kept<T>, String>) -> Result<Option<String>, String> {
+    let kept = kept.as_ref().map_err(String::clone)?;
+    Ok(kept.sentence(name))
+}
+
 /// A MariaDB that exists.
 struct Running {
     members: Members,
@@ -78,10 +171,14 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    pub(super) fn server(&self, observed: &ObservedState<'_>) -> Result<Kept<Server>, String> {
+    fn server(
+        &self,
+        running: Option<&Running>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Kept<Server>, String> {
         let mariadb = self.spec().infrastructure.mariadb.clone();
         let pull_secrets = self.pull_secrets();
-        let Some(running) = self.running_mariadb(observed)? else {
+        let Some(running) = running else {
             return Ok(Kept::nothing(Server {
                 mariadb,
                 pull_secrets,
@@ -96,7 +193,7 @@ impl Recipe<'_> {
         )?;
         if let Some(field) = held {
             kept.fields.push(field);
-            kept.value.storage_size = running.members.storage.size;
+            kept.value.storage_size = running.members.storage.size.clone();
         }
         if running.pull_secrets != pull_secrets {
             let (running, desired) = (names(&running.pull_secrets), names(&pull_secrets));
@@ -106,19 +203,17 @@ impl Recipe<'_> {
         }
         Ok(kept.map(|mariadb| Server {
             mariadb,
-            pull_secrets: running.pull_secrets,
+            pull_secrets: running.pull_secrets.clone(),
         }))
     }
 
     /// The MariaDB that exists.
-    fn running_mariadb(&self, observed: &ObservedState<'_>) -> Result<Option<Running>, String> {
+    fn running_mariadb(&self, sight: &Sight) -> Result<Option<Running>, String> {
+        let Some(existing) = found(sight)? else {
+            return Ok(None);
+        };
         let desired = self.spec().infrastructure.mariadb.members();
         let key = Key::of::<MariaDb>(self.namespace(), MARIADB);
-        let existing = match observed.object(&key) {
-            Lookup::Found(existing) => existing,
-            Lookup::Missing => return Ok(None),
-            Lookup::Unknown(why) => return Err(why),
-        };
         let max_scale = existing.pointer("/spec/maxScale");
         let max_scale = max_scale.and_then(|max_scale| MaxScale::deserialize(max_scale).ok());
         let pull_secrets = match existing.pointer("/spec/imagePullSecrets") {
@@ -127,7 +222,7 @@ impl Recipe<'_> {
             None => Vec::new(),
         };
         Ok(Some(Running {
-            members: members(&key, &existing, OF_MARIADB, desired)?,
+            members: members(&key, existing, OF_MARIADB, desired)?,
             max_scale: max_scale.filter(|max_scale| max_scale.enabled),
             pull_secrets,
         }))
@@ -137,16 +232,20 @@ impl Recipe<'_> {
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    pub(super) fn bus(&self, observed: &ObservedState<'_>) -> Result<Kept<Rabbitmq>, String> {
+    fn bus(
+        &self,
+        running: Option<&Members>,
+        observed: &ObservedState<'_>,
+    ) -> Result<Kept<Rabbitmq>, String> {
         let rabbitmq = self.spec().infrastructure.rabbitmq.clone();
-        let Some(running) = self.running_rabbitmq(observed)? else {
+        let Some(running) = running else {
             return Ok(Kept::nothing(rabbitmq));
         };
-        let mut kept = rabbitmq.kept(&running);
+        let mut kept = rabbitmq.kept(running);
         let size = &kept.value.storage_size;
-        if let Some(field) = self.held(OF_RABBITMQ_CLAIMS, &running, size, observed)? {
+        if let Some(field) = self.held(OF_RABBITMQ_CLAIMS, running, size, observed)? {
             kept.fields.push(field);
-            kept.value.storage_size = running.storage.size;
+            kept.value.storage_size = running.storage.size.clone();
         }
         Ok(kept)
     }
@@ -154,14 +253,17 @@ impl Recipe<'_> {
     /// The members of RabbitMQ that exist: those in the StatefulSet, with which its operator compares. To let volumes grow, the
     /// operator deletes the StatefulSet without its pods, changes the claims and creates it anew. If a claim can't grow, the StatefulSet
     /// stays away until the size is that of the claims again (`internal/scaling` of cluster-operator 2.16).
-    fn running_rabbitmq(&self, observed: &ObservedState<'_>) -> Result<Option<Members>, String> {
+    fn running_rabbitmq(
+        &self,
+        sight: &Sight,
+        observed: &ObservedState<'_>,
+    ) -> Result<Option<Members>, String> {
+        let Some(cluster) = found(sight)? else {
+            return Ok(None);
+        };
         let desired = self.spec().infrastructure.rabbitmq.members();
         let key = Key::of::<RabbitmqCluster>(self.namespace(), RABBITMQ);
-        let mut running = match observed.object(&key) {
-            Lookup::Found(cluster) => members(&key, &cluster, OF_RABBITMQ, desired)?,
-            Lookup::Missing => return Ok(None),
-            Lookup::Unknown(why) => return Err(why),
-        };
+        let mut running = members(&key, cluster, OF_RABBITMQ, desired)?;
         let key = Key::of::<StatefulSet>(self.namespace(), RABBITMQ_SERVERS);
         match observed.object(&key) {
             Lookup::Found(servers) => {
@@ -219,40 +321,12 @@ impl Recipe<'_> {
         each.collect()
     }
 
-    /// What exists, as the status says. While something can't be read, what was said before stays.
-    pub(crate) fn running(
-        &self,
-        survey: &Survey,
-        observed: &ObservedState<'_>,
-    ) -> Option<RunningInfrastructure> {
-        let exists = |node: Node| survey.get(&node).is_some_and(Sight::may_exist);
-        let read = || -> Result<RunningInfrastructure, String> {
-            let mut running = RunningInfrastructure::default();
-            if exists(Node::MariaDb)
-                && let Some(mariadb) = self.running_mariadb(observed)?
-            {
-                running.mariadb = Some(mariadb.members.into());
-                running.max_scale = mariadb.max_scale;
-            }
-            if exists(Node::RabbitMq) {
-                running.rabbitmq = self.running_rabbitmq(observed)?.map(Into::into);
-            }
-            Ok(running)
-        };
-        read()
-            .ok()
-            .or_else(|| self.subject.status.infrastructure.clone())
-    }
-
     /// The volume of the backups over one that exists; none where they are in a bucket.
     ///
     /// # Errors
     /// It can't be read, and must stay as it is.
-    pub(super) fn backup_volume(
-        &self,
-        backup: &Backup,
-        observed: &ObservedState<'_>,
-    ) -> Option<Result<Kept<Storage>, String>> {
+    fn backup_volume(&self, observed: &ObservedState<'_>) -> Option<Result<Kept<Storage>, String>> {
+        let backup = self.spec().backup.as_ref()?;
         let size = backup.volume(&self.spec().infrastructure.mariadb)?;
         let storage = Storage {
             size: size.clone(),
@@ -261,41 +335,14 @@ impl Recipe<'_> {
         let claim = Key::of::<PersistentVolumeClaim>(self.namespace(), CLAIM);
         Some(kept_volume(observed, &claim, storage))
     }
+}
 
-    /// Notes what is kept, and what to do.
-    pub(crate) fn size_accepted(
-        &self,
-        survey: &Survey,
-        observed: &ObservedState<'_>,
-        conditions: &mut Conditions,
-    ) {
-        let exists = |node: Node| survey.get(&node).is_some_and(Sight::may_exist);
-        let mut said = Vec::new();
-        if exists(Node::MariaDb) {
-            let kept = self.server(observed);
-            said.push(kept.map(|kept| kept.sentence("MariaDB")));
-            let backup = self.spec().backup.as_ref();
-            let volume = backup.and_then(|backup| self.backup_volume(backup, observed));
-            let name = format!("PersistentVolumeClaim {CLAIM}");
-            said.extend(volume.map(|kept| kept.map(|kept| kept.sentence(&name))));
-        }
-        if exists(Node::RabbitMq) {
-            let kept = self.bus(observed);
-            said.push(kept.map(|kept| kept.sentence("RabbitMQ")));
-        }
-        let said: Result<Vec<Option<String>>, String> = said.into_iter().collect();
-        let progress = match said {
-            Err(message) => Progress::Unknown { message },
-            Ok(sentences) => {
-                let sentences: Vec<String> = sentences.into_iter().flatten().collect();
-                if sentences.is_empty() {
-                    return;
-                }
-                let message = format!("{}: {WHY}", sentences.join("; "));
-                Progress::failed(Reason::Unsupported, message)
-            }
-        };
-        conditions.note(SIZE_ACCEPTED, &progress);
+/// The object of a node; none where it doesn't exist.
+fn found(sight: &Sight) -> Result<Option<&Arc<Value>>, String> {
+    match &sight.object {
+        Lookup::Found(object) => Ok(Some(object)),
+        Lookup::Missing => Ok(None),
+        Lookup::Unknown(why) => Err(why.clone()),
     }
 }
 

@@ -17,6 +17,7 @@ use provider_openstack::table::Tags;
 use provider_openstack::{SERVICES, ServiceDefinition};
 
 use crate::graph::Node;
+use crate::infrastructure::Sizes;
 use crate::recipe::Recipe;
 
 /// The definition of a node; none where it has no API in the catalogue.
@@ -31,12 +32,13 @@ impl Recipe<'_> {
         &self,
         node: Node,
         tags: &Tags,
+        sizes: &Sizes,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
         match node {
-            Node::MariaDb => self.mariadb(observed, desired),
-            Node::RabbitMq => self.rabbitmq(observed, desired),
+            Node::MariaDb => self.mariadb(sizes, desired),
+            Node::RabbitMq => self.rabbitmq(sizes, desired),
             Node::Valkey => self.valkey(desired),
             Node::Memcached => self.memcached(desired),
             Node::Keystone => self.keystone(tags, observed, desired),
