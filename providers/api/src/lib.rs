@@ -36,6 +36,7 @@ pub mod schema;
 pub mod secret_aggregate;
 pub mod storage_cluster;
 pub mod tempest;
+pub mod unsupported;
 
 pub use cidr::{Cidr, CidrError, Ranges};
 pub use condition::Condition;

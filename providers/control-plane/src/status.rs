@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use c5c3_api::control_plane::{
     ControlPlaneServices, ControlPlaneSpec, ControlPlaneStatus, OtherService, ServiceState,
 };
+use c5c3_api::unsupported::{Unsupported, sentence};
 use provider_composer::{Conditions, Progress, Reason};
 
 use crate::graph::{Node, Step};
@@ -79,30 +80,27 @@ fn unsupported(spec: &ControlPlaneSpec, services: &ControlPlaneServices) -> Opti
     let requests = [
         (
             is_enabled(&services.octavia),
-            "spec.services.octavia: no operator deploys Octavia",
+            "spec.services.octavia",
+            Unsupported::Octavia,
         ),
         (
             is_enabled(&services.manila),
-            "spec.services.manila: no operator deploys Manila",
+            "spec.services.manila",
+            Unsupported::Manila,
         ),
         (
             ceph.is_some_and(|ceph| ceph.filesystem.is_some()),
-            "spec.storage.ceph.filesystem: users of the cloud reach it by Manila only, which no operator deploys",
+            "spec.storage.ceph.filesystem",
+            Unsupported::Filesystem,
         ),
         (
             ceph.is_some_and(|ceph| ceph.object_store.is_some()),
-            "spec.storage.ceph.objectStore: it has no users of Keystone and no entry in the catalogue",
+            "spec.storage.ceph.objectStore",
+            Unsupported::ObjectStore,
         ),
     ];
-    let unsupported = requests.iter().filter(|(requested, _)| *requested);
-    let each: Vec<&str> = unsupported.map(|(_, what)| *what).collect();
-    (!each.is_empty()).then(|| {
-        let message = format!(
-            "this version doesn't support {}; remove each; everything else is deployed",
-            each.join("; ")
-        );
-        Progress::failed(Reason::Unsupported, message)
-    })
+    let message = sentence(&requests, "remove each")?;
+    Some(Progress::failed(Reason::Unsupported, message))
 }
 
 fn services(recipe: &Recipe<'_>, survey: &Survey) -> BTreeMap<String, ServiceState> {

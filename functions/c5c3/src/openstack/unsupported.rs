@@ -1,6 +1,7 @@
 //! What a claim may ask for and this version doesn't deliver.
 
 use c5c3_api::OpenStackClusterSpec;
+use c5c3_api::unsupported::{Unsupported, sentence};
 
 /// Returns a sentence about what the claim asks for and doesn't get, for the claim's owner. Everything else is deployed.
 pub fn unsupported(spec: &OpenStackClusterSpec) -> Option<String> {
@@ -10,37 +11,24 @@ pub fn unsupported(spec: &OpenStackClusterSpec) -> Option<String> {
         (
             services.octavia,
             "spec.services.octavia",
-            "no operator deploys Octavia",
+            Unsupported::Octavia,
         ),
-        (
-            services.manila,
-            "spec.services.manila",
-            "no operator deploys Manila",
-        ),
+        (services.manila, "spec.services.manila", Unsupported::Manila),
         (
             cortex.is_some_and(|cortex| cortex.enabled),
             "spec.cortex.enabled",
-            "no operator deploys Cortex",
+            Unsupported::Cortex,
         ),
         (
             ceph.filesystem.enabled && !services.manila,
             "spec.storage.ceph.filesystem.enabled",
-            "users of the cloud reach the filesystem by Manila only, which no operator deploys",
+            Unsupported::Filesystem,
         ),
         (
             ceph.object_store.enabled,
             "spec.storage.ceph.objectStore.enabled",
-            "the object store has no users of Keystone and no entry in the catalogue",
+            Unsupported::ObjectStore,
         ),
     ];
-    let unsupported = requests.iter().filter(|(requested, ..)| *requested);
-    let each: Vec<String> = unsupported
-        .map(|(_, field, why)| format!("{field}: {why}"))
-        .collect();
-    (!each.is_empty()).then(|| {
-        format!(
-            "this version doesn't support {}; set each to false; everything else is deployed",
-            each.join("; ")
-        )
-    })
+    sentence(&requests, "set each to false")
 }

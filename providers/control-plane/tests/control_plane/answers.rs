@@ -79,8 +79,8 @@ fn endpoints_are_those_that_services_report_to_answer() {
 )]
 #[case(
     json!({ "storage": { "ceph": { "filesystem": { "name": "prod" }, "objectStore": { "name": "prod" } } } }),
-    "spec.storage.ceph.filesystem: users of the cloud reach it by Manila only, which no operator deploys; \
-     spec.storage.ceph.objectStore: it has no users of Keystone and no entry in the catalogue"
+    "spec.storage.ceph.filesystem: users of the cloud reach the filesystem by Manila only, which no operator deploys; \
+     spec.storage.ceph.objectStore: the object store has no users of Keystone and no entry in the catalogue"
 )]
 fn what_is_not_deployed_is_reported_and_blocks_nothing(#[case] spec: Value, #[case] named: &str) {
     let stage = Stage::running(spec);
