@@ -12,6 +12,8 @@ pub struct Part {
     pub weight: u32,
     /// Nodes it gets before weights count.
     pub min_hosts: u32,
+    /// Nodes that the claim can't do without, which the pool promises it: one at least, and none without servers.
+    pub needed: u32,
     /// Nodes it never exceeds.
     pub max_hosts: Option<u32>,
 }
@@ -32,16 +34,16 @@ impl Part {
             requested.map(|requested| requested.min(limit.unwrap_or(requested)))
         };
         let max_hosts = within(get(|share| share.max_hosts), limits.max_hosts).or(preset.max_hosts);
-        let min_hosts = match spec.services.nova {
-            true => {
-                within(get(|share| share.min_hosts), limits.min_hosts).unwrap_or(preset.min_hosts)
-            }
-            // Without servers, no node is kept from others.
-            false => 0,
-        };
+        let min_hosts =
+            within(get(|share| share.min_hosts), limits.min_hosts).unwrap_or(preset.min_hosts);
+        let min_hosts = min_hosts.min(max_hosts.unwrap_or(u32::MAX));
         Part {
             weight: within(get(|share| share.weight), limits.weight).unwrap_or(preset.weight),
-            min_hosts: min_hosts.min(max_hosts.unwrap_or(u32::MAX)),
+            min_hosts,
+            needed: match spec.services.nova {
+                true => min_hosts.max(1),
+                false => 0,
+            },
             max_hosts,
         }
     }

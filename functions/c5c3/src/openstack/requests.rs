@@ -25,7 +25,7 @@ impl Recipe<'_> {
             .chain(
                 hypervisors
                     .zip(&self.parts)
-                    .map(|(pool, part)| asked_of(pool, part.min_hosts)),
+                    .map(|(pool, part)| asked_of(pool, part.needed)),
             )
             .chain(storages.map(|pool| asked_of(pool, copies.into())))
             .collect();

@@ -68,9 +68,13 @@ impl Recipe<'_> {
                     let spec = HypervisorShareSpec {
                         control_plane: self.names.control_plane().to_owned(),
                         weight: part.weight,
-                        min_hosts: promised(composite, &self.cluster.metadata)
-                            .unwrap_or(part.min_hosts)
-                            .min(part.max_hosts.unwrap_or(u32::MAX)),
+                        min_hosts: match part.min_hosts {
+                            // It is promised one, which it gets by its weight.
+                            0 => 0,
+                            min_hosts => promised(composite, &self.cluster.metadata)
+                                .unwrap_or(min_hosts)
+                                .min(part.max_hosts.unwrap_or(u32::MAX)),
+                        },
                         max_hosts: part.max_hosts,
                         held: !allows(
                             &composite.spec.sharing,

@@ -62,7 +62,7 @@ impl Site {
             response,
             spec.hypervisor_clusters
                 .iter()
-                .zip(parts.iter().map(|part| part.min_hosts)),
+                .zip(parts.iter().map(|part| part.needed)),
             "hypervisorClusters",
         )?;
         let mut storages = find_all(

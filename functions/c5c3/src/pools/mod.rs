@@ -282,13 +282,15 @@ impl Asker<'_> {
                 most: sharing.max_consumers(),
             });
         }
-        let needed = hosts.max(1);
         let free = pool
             .spec
             .most_hosts()
             .map(|most| most.saturating_sub(promised(consumers).saturating_add(sharing.reserve)));
-        match free.filter(|free| *free < needed) {
-            Some(free) => Some(Problem::Full { free, needed }),
+        match free.filter(|free| *free < hosts) {
+            Some(free) => Some(Problem::Full {
+                free,
+                needed: hosts,
+            }),
             None => Some(Problem::AwaitingAdmission),
         }
     }
@@ -310,9 +312,9 @@ pub fn promised(consumers: &[Consumer]) -> u32 {
     consumers.iter().map(hosts).fold(0, u32::saturating_add)
 }
 
-/// The nodes that a consumer is promised: each has one at least.
+/// The nodes that a consumer is promised; one where that isn't said.
 pub fn hosts(consumer: &Consumer) -> u32 {
-    consumer.min_hosts.unwrap_or_default().max(1)
+    consumer.min_hosts.unwrap_or(1)
 }
 
 /// Whether a pool takes claims from a namespace.

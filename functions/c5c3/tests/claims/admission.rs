@@ -161,6 +161,26 @@ fn a_pool_promises_no_more_nodes_than_it_can_have() {
 }
 
 #[test]
+fn claims_without_servers_take_no_nodes_of_a_pool() {
+    let claims = [
+        ("a/a", "01", 2),
+        ("b/b", "02", 0),
+        ("c/c", "03", 1),
+        ("d/d", "04", 0),
+    ];
+    let mut call = asking("hv-pool-b", &claims);
+    call.composite["spec"]["workers"] = json!(2);
+    call.composite["spec"]["maxWorkers"] = json!(3);
+    call.composite["spec"]["sharing"] = json!({});
+    let outcome = call.run();
+    assert_eq!(admitted(&outcome), ["a/a", "b/b", "c/c", "d/d"]);
+    assert_eq!(
+        outcome.conditions["SizeAccepted"].2,
+        "spec.workers is 2, and the pool keeps 3: its 4 consumers were promised 3 nodes, and 0 are in reserve"
+    );
+}
+
+#[test]
 fn claims_that_only_ask_never_grow_a_pool() {
     let names: Vec<String> = (0..150).map(|number| format!("evil/{number}")).collect();
     let claims: Vec<(&str, &str, u32)> =
@@ -326,9 +346,12 @@ fn a_claim_that_one_pool_cannot_serve_asks_none(#[case] field: &str, #[case] val
     assert_eq!(call.run().desired.len(), 0);
 }
 
-#[test]
-fn a_full_pool_says_how_many_nodes_are_missing() {
+#[rstest]
+#[case::with_servers(true, "it has 0 nodes to promise and the claim needs 1")]
+#[case::without_servers(false, "it hasn't admitted this claim yet")]
+fn a_full_pool_says_how_many_nodes_are_missing(#[case] nova: bool, #[case] said: &str) {
     let mut call = eligible();
+    call.composite["spec"]["services"] = json!({ "nova": nova });
     for pool in &mut call.world {
         if text(pool, "/spec/name") == "hv-pool-a" {
             pool["status"]["consumers"] =
@@ -338,7 +361,7 @@ fn a_full_pool_says_how_many_nodes_are_missing() {
     let outcome = call.run();
     assert_eq!(
         outcome.conditions["PoolsReady"].2.split("; ").nth(1),
-        Some("hypervisor pool hv-pool-a: it has 0 nodes to promise and the claim needs 1")
+        Some(format!("hypervisor pool hv-pool-a: {said}").as_str())
     );
 }
 

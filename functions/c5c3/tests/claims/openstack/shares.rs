@@ -94,6 +94,17 @@ fn a_ceiling_below_what_the_pool_has_promised_counts_at_once() {
 }
 
 #[test]
+fn a_share_by_its_weight_alone_is_due_no_nodes_before() {
+    let mut call = asking(json!([{"name": "hv-pool-a", "minHosts": 0}]));
+    for pool in &mut call.world {
+        for consumer in pool["status"]["consumers"].as_array_mut().unwrap() {
+            consumer["minHosts"] = json!(1);
+        }
+    }
+    assert_eq!(part(&call.run()), [Some(1), Some(0), None]);
+}
+
+#[test]
 fn a_claim_that_its_pool_no_longer_allows_keeps_its_share_and_gets_no_other_nodes() {
     let (mut call, before) = running("customer-b-staging");
     let mut allow = |namespaces: &[&str]| {
@@ -174,6 +185,10 @@ fn what_a_claim_needs_is_asked_of_the_pool_and_never_exceeds_its_ceiling() {
     let fewer = json!([{"name": "hv-pool-b", "maxHosts": 2}]);
     let fewer = request("hypervisorShares", fewer);
     assert_eq!(fewer.iter().filter(|hosts| *hosts == "\"2\"").count(), 1);
+    let by_weight = json!([{"name": "hv-pool-b", "minHosts": 0}]);
+    let one = request("hypervisorShares", by_weight);
+    let one = one.iter().filter(|hosts| *hosts == "\"1\"");
+    assert_eq!(one.count(), 2, "the control plane's and a share's first");
     let without_servers = request("services", json!({"nova": false}));
     let none = without_servers.iter().filter(|hosts| *hosts == "\"0\"");
     assert_eq!(none.count(), 2);
