@@ -16,7 +16,7 @@ use crate::component::Component;
 use crate::definition::{ComponentKind, GLANCE};
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
-    Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Validation,
+    Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
 };
 use crate::service::Service;
 use crate::tls::{Certificate, issued};
@@ -131,6 +131,11 @@ impl Component<'_> {
                     name: self.object.clone(),
                     port,
                 }],
+                // Without it, Gateways have a limit of their own, for instance Envoy's of 15 s, which ends uploads of images and calls
+                // that the API still answers (https://gateway.envoyproxy.io/docs/tasks/traffic/http-timeouts/). The API has its own.
+                timeouts: Timeouts {
+                    request: "0s".to_owned(),
+                },
             }],
         };
         desired.apply(self.service.namespace, &self.object, &self.manifest(spec));

@@ -113,7 +113,10 @@ fn a_gateway_leads_to_it_and_trusts_its_certificate() {
         json!({
             "hostnames": ["identity.example.com"],
             "parentRefs": [{ "name": "public", "namespace": "gateways", "sectionName": "https" }],
-            "rules": [{ "backendRefs": [{ "name": "keystone", "port": 5000 }] }],
+            "rules": [{
+                "backendRefs": [{ "name": "keystone", "port": 5000 }],
+                "timeouts": { "request": "0s" },
+            }],
         })
     );
     let trust = |cluster: &Cluster| {

@@ -28,6 +28,15 @@ pub struct HttpRoute {
 pub struct Rule {
     /// The Services that requests are distributed to.
     pub backend_refs: Vec<Backend>,
+    /// How long requests may take.
+    pub timeouts: Timeouts,
+}
+
+/// How long requests may take. In the standard channel since Gateway API 1.2.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeouts {
+    /// From the request's first byte to the response's last; `0s` is any time.
+    pub request: String,
 }
 
 /// A port of a Service.
