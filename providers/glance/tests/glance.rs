@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret, Service};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
@@ -444,6 +444,24 @@ fn database_connection_is_encrypted_and_verified_where_the_server_offers_tls(
     );
     let authority = cluster.value(config, "database-ca.crt");
     assert_eq!(authority.as_deref(), Some("authority"));
+}
+
+#[rstest::rstest]
+#[case::ipv4(json!(["IPv4"]), "openstack-memcached-0.openstack-memcached.openstack.svc:11211,")]
+#[case::ipv6(json!(["IPv6"]), "inet6:[openstack-memcached-0.openstack-memcached.openstack.svc]:11211,")]
+#[case::both(json!(["IPv6", "IPv4"]), "openstack-memcached-0.openstack-memcached.openstack.svc:11211,")]
+fn glance_reaches_memcached_in_a_cluster_of_either_family(
+    #[case] families: serde_json::Value,
+    #[case] first: &str,
+) {
+    let mut cluster = given(RBD);
+    let service = json!({ "spec": { "clusterIP": "None", "ipFamilies": families } });
+    cluster.put::<Service>("openstack-memcached", service);
+    cluster.settle(&GLANCE, "glance");
+    let secrets = cluster.all::<Secret>().into_keys();
+    let mut files = secrets.filter_map(|secret| cluster.value(secret, "glance-api.conf"));
+    let line = format!("\nmemcached_servers = {first}");
+    assert!(files.any(|file| file.contains(&line)));
 }
 
 #[test]

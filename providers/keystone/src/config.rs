@@ -1,7 +1,7 @@
 //! keystone.conf, section by section.
 
 use c5c3_api::keystone::KeystoneSpec;
-use provider_openstack::{Config, Database, Files, Owned, Service, configure_cache};
+use provider_openstack::{CacheServer, Config, Database, Files, Owned, Service, configure_cache};
 
 /// Where the keys of tokens are.
 pub const FERNET_KEYS: &str = "/var/lib/keystone/fernet-keys";
@@ -46,7 +46,7 @@ pub fn keystone_conf(
     service: &Service<'_>,
     spec: &KeystoneSpec,
     database: &Database,
-    cache: &[String],
+    cache: &[CacheServer],
     files: &mut Files,
 ) -> Config {
     let mut config = Config::base();

@@ -5,8 +5,8 @@ use crate::ephemeral::Ephemeral;
 use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
 use provider_openstack::{
-    Awaited, CERTIFICATE, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess, Messaging,
-    NOVA, NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
+    Awaited, CERTIFICATE, CacheServer, Config, DATABASE_AUTHORITY, Database, Files, KeystoneAccess,
+    Messaging, NOVA, NOVA_NOVNCPROXY, Owned, Policy, Service, configure_cache,
 };
 
 /// The configuration file.
@@ -70,7 +70,7 @@ pub struct Facts<'a> {
     /// How it authenticates to Keystone.
     pub access: &'a KeystoneAccess,
     /// Members of the cache, if there is one.
-    pub cache: &'a [String],
+    pub cache: &'a [CacheServer],
     /// The pool in Ceph with the disks of servers, if they aren't on the hosts.
     pub ephemeral: &'a Awaited<Option<Ephemeral>>,
     /// Certificates that those of all its database servers are signed by.

@@ -22,8 +22,9 @@ use provider_composer::{
     Retention, Subject, Use,
 };
 use provider_openstack::{
-    Awaited, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR, NOVA_METADATA,
-    NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress, uses,
+    Awaited, CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR,
+    NOVA_METADATA, NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress,
+    uses,
 };
 
 use clouds::Clouds;
@@ -170,7 +171,7 @@ fn servers(
     service: &Service<'_>,
     spec: &NovaSpec,
     observed: &ObservedState<'_>,
-) -> Awaited<Vec<String>> {
+) -> Awaited<Vec<CacheServer>> {
     match &spec.cache {
         Some(wanted) => cache(service, wanted, observed),
         None => Ok(Vec::new()),

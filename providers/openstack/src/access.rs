@@ -12,7 +12,7 @@ use provider_composer::{
 use serde_json::{Value, json};
 
 use crate::awaited::Awaited;
-use crate::cache::{MEMCACHED, cache, for_python_memcached};
+use crate::cache::{CacheServer, MEMCACHED, cache};
 use crate::config::{Config, Section};
 use crate::files::Files;
 use crate::secret::Values;
@@ -43,7 +43,7 @@ pub struct KeystoneAccess {
 /// Where validated tokens are cached, and the key that they are encrypted with.
 #[derive(Clone, PartialEq, Eq)]
 struct TokenCache {
-    servers: Vec<String>,
+    servers: Vec<CacheServer>,
     key: String,
 }
 
@@ -146,7 +146,7 @@ impl KeystoneAccess {
             section
                 .list(
                     "memcached_servers",
-                    servers.map(|server| for_python_memcached(server)),
+                    servers.map(CacheServer::for_python_memcached),
                 )
                 .set("memcache_security_strategy", "ENCRYPT")
                 .secret("memcache_secret_key", &tokens.key);

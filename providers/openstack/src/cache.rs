@@ -1,11 +1,13 @@
 //! The cache of a service.
 
-use c5c3_api::parts::{Cache, CacheBackend};
+use c5c3_api::parts::{Cache, CacheBackend, HostPort};
 use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::Service as KubernetesService;
 use provider_composer::{Lookup, ObservedState, Progress, Reason};
 
 use crate::awaited::Awaited;
 use crate::config::Section;
+use crate::host::in_url;
 use crate::service::Service;
 
 /// The Memcached of a control plane.
@@ -13,8 +15,44 @@ pub(crate) const MEMCACHED: &str = "openstack-memcached";
 /// Memcached's port.
 const PORT: u16 = 11211;
 
-/// Returns the servers of a cache, each `host:port`. Clients choose a server by the hash of the key, so each member is listed by its
-/// own name.
+/// A server of a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheServer {
+    /// The name or the address, an IPv6 one without its brackets.
+    host: String,
+    port: u16,
+    /// Whether it has addresses of IPv6 only.
+    is_ipv6: bool,
+}
+
+impl CacheServer {
+    /// `host:port` with brackets around an IPv6 address, as pymemcache and python-binary-memcached take it. Pymemcache resolves names to
+    /// addresses of both families (pymemcache 4.0, client/base.py, `_connect`).
+    fn plain(&self) -> String {
+        format!("{}:{}", in_url(&self.host), self.port)
+    }
+
+    /// The server as python-memcached takes it, which keystonemiddleware uses too. It connects by IPv4 unless `inet6:` stands before the
+    /// address, or the name, in brackets (python-memcached 1.62, memcache.py, `_Host`).
+    pub(crate) fn for_python_memcached(&self) -> String {
+        match self.is_ipv6 {
+            true => format!("inet6:[{}]:{}", self.host, self.port),
+            false => self.plain(),
+        }
+    }
+}
+
+impl From<&HostPort> for CacheServer {
+    fn from(server: &HostPort) -> Self {
+        Self {
+            host: server.host().to_owned(),
+            port: server.port().unwrap_or(PORT),
+            is_ipv6: server.host().contains(':'),
+        }
+    }
+}
+
+/// Returns the servers of a cache. Clients choose a server by the hash of the key, so each member is listed by its own name.
 ///
 /// # Errors
 /// The StatefulSet doesn't exist yet.
@@ -22,46 +60,50 @@ pub fn cache(
     service: &Service<'_>,
     cache: &Cache,
     observed: &ObservedState<'_>,
-) -> Awaited<Vec<String>> {
+) -> Awaited<Vec<CacheServer>> {
     if !cache.servers.is_empty() {
-        let servers = cache.servers.iter().map(|server| match server.port() {
-            Some(_) => server.to_string(),
-            None => format!("{server}:{PORT}"),
-        });
-        return Ok(servers.collect());
+        return Ok(cache.servers.iter().map(CacheServer::from).collect());
     }
     let name = cache
         .cluster_ref
         .as_ref()
         .map_or(MEMCACHED, |cluster| &cluster.name);
-    match observed.get::<StatefulSet>(service.namespace, name) {
-        Lookup::Found(set) => {
-            let spec = set.body.spec;
-            let headless = spec.service_name.unwrap_or_else(|| name.to_owned());
-            let members = 0..spec.replicas.unwrap_or(1);
-            Ok(members
-                .map(|member| {
-                    format!(
-                        "{name}-{member}.{headless}.{}.svc:{PORT}",
-                        service.namespace
-                    )
-                })
-                .collect())
+    let set = match observed.get::<StatefulSet>(service.namespace, name) {
+        Lookup::Found(set) => set.body.spec,
+        Lookup::Missing => {
+            return Err(Progress::waiting(
+                Reason::WaitingFor("Cache"),
+                format!("waits for StatefulSet {name}"),
+            ));
         }
-        Lookup::Missing => Err(Progress::waiting(
-            Reason::WaitingFor("Cache"),
-            format!("waits for StatefulSet {name}"),
-        )),
-        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
-    }
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+    };
+    let headless = set.service_name.unwrap_or_else(|| name.to_owned());
+    // The API server writes the families of a Service, by which the names of its pods have addresses.
+    let is_ipv6 = match observed.get::<KubernetesService>(service.namespace, &headless) {
+        Lookup::Found(found) => {
+            let families = found.body.spec.and_then(|spec| spec.ip_families);
+            families.is_some_and(|families| families == ["IPv6"])
+        }
+        Lookup::Missing => false,
+        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+    };
+    let members = 0..set.replicas.unwrap_or(1);
+    Ok(members
+        .map(|member| CacheServer {
+            host: format!("{name}-{member}.{headless}.{}.svc", service.namespace),
+            port: PORT,
+            is_ipv6,
+        })
+        .collect())
 }
 
 /// Configures a service's cache
 /// (<https://docs.openstack.org/oslo.cache/latest/configuration/>).
-pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]) {
+pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[CacheServer]) {
     let servers = servers.iter().map(|server| match wanted {
-        CacheBackend::Memcached | CacheBackend::Pool => for_python_memcached(server),
-        CacheBackend::Pymemcache | CacheBackend::Bmemcached => server.clone(),
+        CacheBackend::Memcached | CacheBackend::Pool => server.for_python_memcached(),
+        CacheBackend::Pymemcache | CacheBackend::Bmemcached => server.plain(),
     });
     section
         .set("enabled", true)
@@ -74,15 +116,6 @@ pub fn configure(section: &mut Section, wanted: CacheBackend, servers: &[String]
             .set("enable_retry_client", true)
             .set("retry_attempts", 2)
             .set("hashclient_retry_attempts", u32::MAX);
-    }
-}
-
-/// A server as python-memcached takes it, which keystonemiddleware uses too. It needs `inet6:` before an IPv6 address in brackets
-/// (python-memcached 1.62, memcache.py, `_Host`); pymemcache and python-binary-memcached take the brackets alone.
-pub(crate) fn for_python_memcached(server: &str) -> String {
-    match server.starts_with('[') {
-        true => format!("inet6:{server}"),
-        false => server.to_owned(),
     }
 }
 
@@ -109,7 +142,8 @@ mod tests {
         #[case] backend: CacheBackend,
         #[case] servers: &str,
     ) {
-        let given = ["[2001:db8::1]:11211", "cache-0:11211"].map(str::to_owned);
+        let given = ["[2001:db8::1]:11211", "cache-0"]
+            .map(|server| CacheServer::from(&server.parse::<HostPort>().unwrap()));
         let mut config = Config::default();
         configure(config.section("cache"), backend, &given);
         let line = format!("\nmemcache_servers = {servers}\n");

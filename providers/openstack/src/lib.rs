@@ -51,7 +51,7 @@ pub use access::KeystoneAccess;
 pub use agents::AgentSecret;
 pub use awaited::{All, Awaited, all, holds, progress, said, sum};
 pub use bucket::Bucket;
-pub use cache::{cache, configure as configure_cache};
+pub use cache::{CacheServer, cache, configure as configure_cache};
 pub use ceph::{Pool, reached};
 pub use component::{Component, Scale};
 pub use config::{Config, Section};

@@ -87,6 +87,7 @@ impl Recipe<'_> {
         let container = Container {
             name: "memcached".to_owned(),
             image: Some(self.memcached_image()),
+            // Without an address, it listens on those of both families.
             args: Some(
                 ["-m", &mebibytes.to_string(), "-c", CONNECTIONS]
                     .map(str::to_owned)
