@@ -2,7 +2,7 @@
 
 /// Patterns of many fields, and what they mean to whoever writes such a text. Fields with a pattern of their own have a title or an example
 /// in their description.
-const FORMS: [(&str, &str); 12] = [
+const FORMS: [(&str, &str); 11] = [
     (
         r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
         "letters, digits, dashes, underscores and dots, for instance az-1",
@@ -47,10 +47,6 @@ const FORMS: [(&str, &str); 12] = [
     (
         r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
         "lower-case letters, digits, dashes and dots, for instance pool-a",
-    ),
-    (
-        r"^https?://[^\s/?#]+[^\s]*$",
-        "a URL with http:// or https://, for instance https://keystone.example.com/v3",
     ),
 ];
 

@@ -6,11 +6,14 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use crate::parts::keystone_access::{URL, URL_FORM};
+
 /// The structural schema of a type, with defaults. A string that nothing else is said of holds no control character: many end
-/// as one line of a configuration file.
+/// as one line of a configuration file. One that has a form says it when it is refused.
 pub fn structural<T: JsonSchema>() -> Value {
     let mut schema = described::<T>();
     refuse_control_characters(&mut schema);
+    say_forms(&mut schema);
     schema
 }
 
@@ -153,6 +156,39 @@ fn refuse_control_characters(schema: &mut Value) {
         sort(schema);
     }
     children(schema).for_each(refuse_control_characters);
+}
+
+/// The API server shows a pattern of what doesn't match it. It checks rules, too, where nothing but patterns is violated
+/// (`hasBlockingErr` of apiextensions-apiserver, pkg/registry/customresource/strategy.go), so that a rule can say the form.
+fn say_forms(schema: &mut Value) {
+    let Value::Object(schema) = schema else {
+        return;
+    };
+    if schema.get("pattern") == Some(&json!(URL)) {
+        schema.insert("title".to_owned(), json!(URL_FORM));
+    }
+    if let Some(rule) = form_rule(schema) {
+        let rules = schema
+            .entry("x-kubernetes-validations")
+            .or_insert_with(|| json!([]));
+        if let Value::Array(rules) = rules {
+            rules.push(rule);
+        }
+        sort(schema);
+    }
+    children(schema).for_each(say_forms);
+}
+
+/// The rule that a text has the form that its title says. Amounts have none: they aren't of one type, and cost too much.
+fn form_rule(schema: &Map<String, Value>) -> Option<Value> {
+    let said = |key: &str| schema.get(key).and_then(Value::as_str);
+    let (pattern, form) = (said("pattern")?, said("title")?);
+    (said("type") == Some("string")).then(|| {
+        json!({
+            "rule": format!("self.matches(r'{pattern}')"),
+            "message": format!("not valid: write {form}"),
+        })
+    })
 }
 
 /// Comments are wrapped for the reader of the source; blank lines stay.

@@ -58,6 +58,10 @@ pub fn default_region() -> String {
 /// An http or https URL.
 pub(crate) const URL: &str = r"^https?://[^\s/?#]+[^\s]*$";
 
+/// What a URL is written as.
+pub(crate) const URL_FORM: &str =
+    "a URL with http:// or https://, for instance https://keystone.example.com/v3";
+
 /// An application credential, by its Secret in the same namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

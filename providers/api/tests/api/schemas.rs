@@ -1,5 +1,7 @@
 //! The definitions: what Crossplane and Kubernetes ask of them.
 
+use std::collections::BTreeSet;
+
 use c5c3_api::{Generation, custom_resources, definitions};
 use serde_json::Value;
 
@@ -169,6 +171,32 @@ fn every_string_of_a_spec_has_a_pattern() {
             "{path} has no pattern of its own"
         );
     });
+}
+
+/// The API server shows nothing but a pattern of what doesn't match it. Patterns without a form are of names, labels, tags and the like,
+/// which read as their patterns do; a new one gets a title, which becomes the rule's message.
+#[test]
+fn texts_with_a_form_say_it_when_they_are_refused() {
+    let (mut said, mut bare) = (0, BTreeSet::new());
+    each_schema(|path, schema| {
+        let Some(pattern) = schema["pattern"].as_str() else {
+            return;
+        };
+        if !path.contains(".spec") || schema["type"] != "string" {
+            return;
+        }
+        let Some(form) = schema["title"].as_str() else {
+            bare.insert(pattern.to_owned());
+            return;
+        };
+        let rules = schema["x-kubernetes-validations"].as_array();
+        let mut messages = rules.into_iter().flatten().map(|rule| &rule["message"]);
+        let message = format!("not valid: write {form}");
+        assert!(messages.any(|said| *said == message), "{path}");
+        said += 1;
+    });
+    assert!(said >= 70, "only {said} texts say their form");
+    assert!(bare.len() <= 39, "{} patterns: {bare:?}", bare.len());
 }
 
 fn has_rules(schema: &Value) -> bool {
