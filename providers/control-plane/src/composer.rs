@@ -189,11 +189,16 @@ fn compose(
         note(step, progress, survey);
         return;
     }
-    let secrets = [
+    let volumes = match exists {
+        true => Progress::Ready,
+        false => recipe.volumes_fit(step.node, observed),
+    };
+    let needed = [
         recipe.passwords(step.node, observed, desired),
         recipe.credential(step, observed),
+        volumes,
     ];
-    let lacking = secrets.into_iter().find(|progress| !progress.is_ready());
+    let lacking = needed.into_iter().find(|progress| !progress.is_ready());
     if exists || lacking.is_none() {
         recipe.node(step.node, tags, sizes, observed, desired);
     }

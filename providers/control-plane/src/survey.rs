@@ -132,6 +132,7 @@ fn is_ours(object: &Value, subject: &ControlPlane) -> bool {
 /// How far an object has come, by what its own operator says of it.
 fn progress(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
     match step.node {
+        Node::MariaDb => mariadb(step, key, object, observed),
         Node::RabbitMq => conditions(step, key, observed, &rabbitmq::READY),
         Node::Valkey => valkey(step, key, object),
         Node::Memcached => replicas(step, key, object),
@@ -165,6 +166,52 @@ fn conditions(step: &Step, key: &Key, observed: &ObservedState<'_>, types: &[&st
         };
     }
     Progress::Ready
+}
+
+/// While no member of a Galera cluster serves, mariadb-operator starts the one that has committed most, once it knows that of all
+/// members, and waits for them as long as it takes (`recoverCluster` of mariadb-operator 0.38). Whether to go on without one of them is
+/// a person's decision.
+fn mariadb(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
+    let progress = conditions(step, key, observed, &["Ready"]);
+    let is_down = matches!(
+        observed.condition(key, "GaleraReady"),
+        Lookup::Found(Some(condition)) if condition.status == "False"
+    );
+    match progress {
+        Progress::Waiting { reason, message } if is_down => {
+            let message = format!("{message}. No member serves: {}", recovery(key, object));
+            Progress::waiting(reason, message)
+        }
+        progress => progress,
+    }
+}
+
+/// How far mariadb-operator has come with starting a Galera cluster again, and what a person may have to decide.
+fn recovery(key: &Key, object: &Value) -> String {
+    let status = &object["status"]["galeraRecovery"];
+    if let Some(first) = status["bootstrap"]["pod"].as_str() {
+        return format!("mariadb-operator starts {first} first, and the others join it");
+    }
+    let is_known = |member: &String| {
+        let state = &status["state"][member];
+        status["recovered"][member].is_object()
+            || state["safeToBootstrap"] == true
+            || state["seqno"].as_i64().is_some_and(|seqno| seqno >= 0)
+    };
+    let members = object["spec"]["replicas"].as_u64().unwrap_or(1);
+    let members = (0..members).map(|member| format!("{}-{member}", key.name));
+    let unknown: Vec<String> = members.filter(|member| !is_known(member)).collect();
+    if unknown.is_empty() {
+        return "mariadb-operator chooses the member that has committed most. If it doesn't choose one, no volume has data: restore a \
+                backup"
+            .to_owned();
+    }
+    format!(
+        "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If a volume \
+         of these is lost, decide which member to start from, and name it in spec.galera.recovery.forceClusterBootstrapInPod of the \
+         {key}: what only the lost one had committed is lost then",
+        unknown.join(", ")
+    )
 }
 
 /// SAP's operators say how a resource is in one word.

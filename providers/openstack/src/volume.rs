@@ -102,6 +102,16 @@ impl Claimed {
         }))
     }
 
+    /// Its name, as a message has it.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Whether it is being deleted: it stays as long as a pod uses it.
+    pub fn is_going(&self) -> bool {
+        self.text("/metadata/deletionTimestamp").is_some()
+    }
+
     /// The size that it asks for.
     pub fn size(&self) -> &Size {
         &self.storage.size

@@ -54,6 +54,9 @@ const OF_RABBITMQ_SERVERS: [&str; 3] = [
 /// What the names of the claims of MariaDB's members begin with, before their numbers.
 const OF_MARIADB_CLAIMS: &str = "storage-openstack-db";
 
+/// The same of the claims in which members of a Galera cluster keep its configuration.
+const OF_GALERA_CLAIMS: &str = "galera-openstack-db";
+
 /// What the names of the claims of RabbitMQ's members begin with, before their numbers.
 const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
 
@@ -205,6 +208,45 @@ impl Recipe<'_> {
             mariadb,
             pull_secrets: running.pull_secrets.clone(),
         }))
+    }
+
+    /// Whether a node that doesn't exist can be created over what is left of its volumes.
+    ///
+    /// mariadb-operator initializes no Galera cluster over volumes that exist, and those of a single member have no state of Galera, so
+    /// that it would wait forever (`ReconcileInit` and `bootstrapSource` of mariadb-operator 0.38). A single member would serve what the
+    /// first one of a Galera cluster has, and another may have committed more.
+    pub(crate) fn volumes_fit(&self, node: Node, observed: &ObservedState<'_>) -> Progress {
+        if node != Node::MariaDb {
+            return Progress::Ready;
+        }
+        let left = self.claims(OF_MARIADB_CLAIMS, MOST, observed);
+        let left = left.and_then(|data| Ok((data, self.claims(OF_GALERA_CLAIMS, MOST, observed)?)));
+        let (data, galera) = match left {
+            Ok(left) => left,
+            Err(message) => return Progress::Unknown { message },
+        };
+        let mut all = data.iter().chain(&galera);
+        if let Some(claim) = all.find(|claim| claim.is_going()) {
+            let message = format!("MariaDB waits for the deletion of {}", claim.key());
+            return Progress::waiting(Reason::WaitingFor("PersistentVolumeClaim"), message);
+        }
+        let Some(first) = data.first() else {
+            return Progress::Ready;
+        };
+        let (had, desired, replicas) = match (
+            galera.is_empty(),
+            self.spec().infrastructure.mariadb.is_galera(),
+        ) {
+            (true, true) => ("of a single MariaDB", "a Galera cluster", "1"),
+            (false, false) => ("of a Galera cluster", "a single MariaDB", "3 or more"),
+            _ => return Progress::Ready,
+        };
+        let message = format!(
+            "{} has data {had}, which doesn't become {desired}: set infrastructure.mariadb.replicas to {replicas}, or delete the claims of \
+             its members once their data is in a backup, and restore the backup afterwards",
+            first.key()
+        );
+        Progress::failed(Reason::Unsupported, message)
     }
 
     /// The MariaDB that exists.

@@ -188,3 +188,142 @@ fn status_says_nothing_of_what_is_external() {
     assert_eq!(said(&stage, "mariadb"), Value::Null);
     assert_eq!(said(&stage, "rabbitmq")["replicas"], 3);
 }
+
+/// A claim of a member of MariaDB.
+fn member(volume: &str, number: usize) -> Key {
+    let name = format!("{volume}-openstack-db-{number}");
+    Key::of::<PersistentVolumeClaim>(NAMESPACE, &name)
+}
+
+/// mariadb-operator would wait forever, or serve what one member of several had.
+#[rstest]
+#[case::of_a_single_one(
+    1,
+    3,
+    "data of a single MariaDB, which doesn't become a Galera cluster: set"
+)]
+#[case::of_several(
+    3,
+    1,
+    "data of a Galera cluster, which doesn't become a single MariaDB: set"
+)]
+fn mariadb_is_not_created_over_the_volumes_of_another_kind(
+    #[case] had: usize,
+    #[case] desired: usize,
+    #[case] message: &str,
+) {
+    let mut stage = Stage::new(with("mariadb", &json!({ "replicas": desired })));
+    let volumes = match had {
+        1 => vec![member("storage", 0)],
+        _ => (0..had)
+            .flat_map(|number| ["storage", "galera"].map(|volume| member(volume, number)))
+            .collect(),
+    };
+    for volume in &volumes {
+        claim(&mut stage, &volume.name, "fast");
+    }
+    stage.play();
+    assert_eq!(stage.object(Node::MariaDb), None);
+    let (status, reason, said) = stage.condition("InfrastructureReady");
+    assert_eq!((&*status, &*reason), ("False", "Unsupported"));
+    let name = "PersistentVolumeClaim storage-openstack-db-0 has ";
+    assert!(said.contains(&format!("{name}{message}")), "{said}");
+
+    // The last one is still mounted.
+    for volume in &volumes[1..] {
+        stage.cluster.delete(volume);
+    }
+    stage.cluster.hold(volumes[0].kind);
+    stage.cluster.delete(&volumes[0]);
+    stage.play();
+    assert_eq!(stage.object(Node::MariaDb), None);
+    let (_, _, said) = stage.condition("InfrastructureReady");
+    let waits = "MariaDB waits for the deletion of PersistentVolumeClaim storage-openstack-db-0";
+    assert!(said.contains(waits), "{said}");
+
+    stage.cluster.set_readable(&volumes[0], false);
+    stage.play();
+    assert_eq!(stage.object(Node::MariaDb), None);
+    stage.cluster.set_readable(&volumes[0], true);
+    stage.cluster.release(&volumes[0]);
+    stage.play();
+    let replicas = u64::try_from(desired).unwrap();
+    assert_eq!(size(&stage, Node::MariaDb).0, replicas);
+}
+
+#[rstest]
+#[case::a_single_one(1, &["storage"])]
+#[case::several(3, &["storage", "galera"])]
+fn mariadb_returns_over_the_volumes_of_its_own_kind(
+    #[case] members: usize,
+    #[case] volumes: &[&str],
+) {
+    let mut stage = Stage::new(with("mariadb", &json!({ "replicas": members })));
+    for number in 0..members {
+        for volume in volumes {
+            claim(&mut stage, &member(volume, number).name, "fast");
+        }
+    }
+    stage.play();
+    let replicas = u64::try_from(members).unwrap();
+    assert_eq!(size(&stage, Node::MariaDb).0, replicas);
+}
+
+/// What is said of a MariaDB of three members that isn't Ready.
+fn down(galera: &str, recovery: &Value) -> String {
+    let mut stage = running(with("mariadb", &json!({ "replicas": 3 })));
+    let mariadb = Node::MariaDb.step().keys(NAMESPACE).next().unwrap();
+    let condition = |type_: &str, status: &str| {
+        let message = "Galera not ready";
+        json!({ "type": type_, "status": status, "reason": "GaleraNotReady", "message": message })
+    };
+    let conditions = [
+        condition("Ready", "False"),
+        condition("GaleraReady", galera),
+    ];
+    let status = json!({ "conditions": conditions, "galeraRecovery": recovery });
+    stage.cluster.set_status(&mariadb, status);
+    stage.settle();
+    assert_eq!(stage.condition("Ready").0, "False");
+    let (status, _, message) = stage.condition("InfrastructureReady");
+    assert_eq!(status, "False");
+    let begins = "MariaDB openstack-db isn't Ready: Galera not ready";
+    assert!(message.contains(begins), "{message}");
+    message
+}
+
+#[test]
+fn galera_cluster_that_is_down_says_which_members_it_waits_for_and_what_to_decide() {
+    let crashed = json!({ "uuid": "6ea235ec", "seqno": -1, "safeToBootstrap": false });
+    let state = json!({ "openstack-db-0": crashed, "openstack-db-1": crashed });
+    let recovered = json!({ "openstack-db-0": { "uuid": "6ea235ec", "seqno": 7 } });
+    let left = json!({ "openstack-db-1": { "uuid": "6ea235ec", "seqno": 5 } });
+    for (recovery, waits) in [
+        (
+            Value::Null,
+            "openstack-db-0, openstack-db-1, openstack-db-2",
+        ),
+        (
+            json!({ "state": state }),
+            "openstack-db-0, openstack-db-1, openstack-db-2",
+        ),
+        (
+            json!({ "state": left, "recovered": recovered }),
+            "openstack-db-2",
+        ),
+    ] {
+        let said = down("False", &recovery);
+        assert!(said.contains(&format!("waits for {waits}. If")), "{said}");
+        assert!(said.contains("forceClusterBootstrapInPod"), "{said}");
+    }
+}
+
+#[test]
+fn galera_cluster_that_is_started_says_from_which_member() {
+    let recovery = json!({ "bootstrap": { "pod": "openstack-db-1" } });
+    let said = down("False", &recovery);
+    assert!(said.contains("starts openstack-db-1 first"), "{said}");
+    assert!(!said.contains("forceClusterBootstrapInPod"), "{said}");
+    let said = down("True", &recovery);
+    assert!(!said.contains("No member serves"), "{said}");
+}
