@@ -25,7 +25,7 @@ const SIZE_ACCEPTED: &str = "SizeAccepted";
 /// Why something is kept, and what to do.
 const WHY: &str = "volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a MariaDB of one member \
                    doesn't become a Galera cluster or the reverse, and MariaDB keeps its MaxScale and imagePullSecrets. Set \
-                   the former values, or restore a backup into a new control plane";
+                   the former values, or create MariaDB or RabbitMQ anew, and restore a backup";
 
 /// The StatefulSet that RabbitMQ's cluster operator creates.
 const RABBITMQ_SERVERS: &str = "openstack-rabbitmq-server";

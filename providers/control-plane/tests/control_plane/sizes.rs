@@ -45,7 +45,7 @@ pub(crate) fn kept(stage: &Stage) -> String {
     assert_eq!((&*status, &*reason), ("False", "Unsupported"));
     assert_eq!(stage.condition("Ready").0, "True");
     assert!(
-        message.contains("restore a backup into a new control plane"),
+        message.contains("create MariaDB or RabbitMQ anew, and restore a backup"),
         "{message}"
     );
     message
