@@ -222,6 +222,28 @@ impl Cluster {
         let (namespace, account) = service_account
             .split_once('/')
             .context("a service account is named namespace/name")?;
+        let token = self.token(service_account).await?;
+        let kubeconfig = self.access.by_token(&token, namespace);
+        let kubeconfig_file = self
+            .folder
+            .join(format!("kubeconfig-{namespace}-{account}"));
+        fs::write(&kubeconfig_file, &kubeconfig)?;
+        Ok(Self {
+            client: client(&kubeconfig).await?,
+            kubeconfig,
+            kubeconfig_file,
+            ..self.clone()
+        })
+    }
+
+    /// A token of a service account, `namespace/name`, which must be there.
+    ///
+    /// # Errors
+    /// When the cluster gives none.
+    pub(crate) async fn token(&self, service_account: &str) -> Result<String> {
+        let (namespace, account) = service_account
+            .split_once('/')
+            .context("a service account is named namespace/name")?;
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
                 expiration_seconds: Some(24 * 60 * 60),
@@ -236,22 +258,11 @@ impl Cluster {
                 .create_token_request(account, &how, &request)
                 .await?)
         };
-        let token = answered(asked)
+        answered(asked)
             .await?
             .status
             .and_then(|status| status.token)
-            .with_context(|| format!("{} gives {service_account} no token", self.name))?;
-        let kubeconfig = self.access.by_token(&token, namespace);
-        let kubeconfig_file = self
-            .folder
-            .join(format!("kubeconfig-{namespace}-{account}"));
-        fs::write(&kubeconfig_file, &kubeconfig)?;
-        Ok(Self {
-            client: client(&kubeconfig).await?,
-            kubeconfig,
-            kubeconfig_file,
-            ..self.clone()
-        })
+            .with_context(|| format!("{} gives {service_account} no token", self.name))
     }
 
     /// The same cluster by way of a port of this machine that asks for no credentials.

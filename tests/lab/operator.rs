@@ -22,6 +22,9 @@ const READY: Duration = Duration::from_secs(90);
 /// The namespace that an operator takes for its own: where it keeps its lease.
 const NAMESPACE: &str = "default";
 
+/// Who mariadb-operator is to the agents beside Galera's members, by its name and that namespace.
+const MARIADB_ACCOUNT: &str = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: mariadb-operator, namespace: default}}";
+
 /// Where our operators are installed.
 const OURS: &str = "c5c3-system";
 
@@ -58,6 +61,11 @@ impl Operator {
     /// When it can't be built, installed or started, or isn't ready in time.
     pub async fn mariadb(machine: &Arc<Machine>, cluster: &Cluster) -> Result<Self> {
         cluster.install_mariadb().await?;
+        cluster.apply(MARIADB_ACCOUNT).await?;
+        let token = machine
+            .folder()
+            .join(format!("mariadb-operator-{}.token", cluster.name()));
+        fs::write(&token, cluster.token("default/mariadb-operator").await?)?;
         let health = machine.port();
         let program = Program::new(Tool::MariadbOperator.path()?)
             .flag("health-addr", loopback(health))
@@ -66,8 +74,8 @@ impl Operator {
             .env("MARIADB_OPERATOR_NAME", "mariadb-operator")
             .env("MARIADB_OPERATOR_NAMESPACE", NAMESPACE)
             .env("MARIADB_OPERATOR_IMAGE", MARIADB_OPERATOR)
-            // The token that it would show to the agents beside Galera's nodes.
-            .env("MARIADB_OPERATOR_SA_PATH", "/dev/null")
+            // The token that it shows to the agents beside Galera's members.
+            .env("MARIADB_OPERATOR_SA_PATH", token)
             .env("MARIADB_DEFAULT_VERSION", "11.4")
             .env(
                 "MARIADB_GALERA_LIB_PATH",

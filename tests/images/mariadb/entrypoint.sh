@@ -5,7 +5,11 @@ data=/var/lib/mysql
 first=/run/mysqld/first.sql
 : > "$first"
 if [ ! -d "$data/mysql" ]; then
+    new=yes
     mariadb-install-db --no-defaults --datadir="$data" --skip-test-db --auth-root-authentication-method=normal > /dev/null
+fi
+# A member that joins a Galera cluster gets the users from the others, and mariadb-operator makes those of the first one.
+if [ -n "${new:-}" ] && [ ! -e /etc/mysql/mariadb.conf.d/0-galera.cnf ]; then
     cat > "$first" <<SQL
 CREATE USER 'root'@'${MARIADB_ROOT_HOST}' IDENTIFIED BY '${MARIADB_ROOT_PASSWORD}';
 GRANT ALL ON *.* TO 'root'@'${MARIADB_ROOT_HOST}' WITH GRANT OPTION;

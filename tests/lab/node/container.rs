@@ -23,27 +23,48 @@ impl Node {
     /// # Errors
     /// When the pod isn't there or hasn't started.
     pub async fn container(&self, pod: &str) -> Result<Container> {
-        Container::of(&self.cluster, pod, |pod| self.init_of(pod)).await
+        Container::of(&self.cluster, pod, None, |pod| self.init_of(pod)).await
+    }
+
+    /// A container of a pod, by its name.
+    ///
+    /// # Errors
+    /// When it isn't there or hasn't started.
+    pub async fn container_of(&self, pod: &str, name: &str) -> Result<Container> {
+        Container::of(&self.cluster, pod, Some(name), |pod| self.init_of(pod)).await
     }
 }
 
 impl Container {
-    /// The only container of a pod of a cluster, on the node whose programs are in the namespaces of the process that is returned.
+    /// The only container of a pod of a cluster, or the one of this name, on the node whose programs are in the namespaces of the
+    /// process that is returned.
     pub(super) async fn of(
         cluster: &Cluster,
         pod: &str,
+        name: Option<&str>,
         init: impl FnOnce(&DynamicObject) -> Result<String>,
     ) -> Result<Self> {
         let found = cluster.get(kind("v1", "Pod"), pod).await?;
-        let id = &found.data["status"]["containerStatuses"][0]["containerID"];
-        let id = id
-            .as_str()
+        let containers = found.data["status"]["containerStatuses"].as_array();
+        let mut containers = containers.into_iter().flatten();
+        let container =
+            containers.find(|container| name.is_none_or(|name| container["name"] == name));
+        let id = container
+            .and_then(|container| container["containerID"].as_str())
             .and_then(|id| id.strip_prefix("containerd://"))
             .with_context(|| format!("{pod} has no container yet: {}", found.data["status"]))?;
         Ok(Container {
             init: init(&found)?,
             id: id.to_owned(),
         })
+    }
+
+    /// Sends its first process a signal, for instance `SIGKILL`.
+    ///
+    /// # Errors
+    /// When it doesn't run.
+    pub fn signal(&self, signal: &str) -> Result<()> {
+        self.ctr(&["kill", "--signal", signal, &self.id]).map(drop)
     }
 
     /// Runs a program in it, and gives what it prints.
@@ -53,10 +74,15 @@ impl Container {
     pub fn run(&self, words: &[&str]) -> Result<String> {
         static RUNS: AtomicU64 = AtomicU64::new(0);
         let run = format!("run-{}", RUNS.fetch_add(1, Ordering::Relaxed));
+        let exec = ["exec", "--exec-id", &run, &self.id];
+        self.ctr(&[&exec[..], words].concat())
+    }
+
+    /// Has containerd do something with it.
+    fn ctr(&self, words: &[&str]) -> Result<String> {
         let output = Command::new("nsenter")
             .args(["--target", &self.init, "--mount", "--pid", "--"])
-            .args(["ctr", "--namespace", "k8s.io", "tasks", "exec", "--exec-id"])
-            .args([&run, &self.id])
+            .args(["ctr", "--namespace", "k8s.io", "tasks"])
             .args(words)
             .output()
             .context("cannot run nsenter")?;

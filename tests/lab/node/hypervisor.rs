@@ -83,7 +83,7 @@ impl Hypervisor {
     /// # Errors
     /// When the pod isn't there or hasn't started.
     pub async fn container(&self, pod: &str) -> Result<Container> {
-        Container::of(&self.cluster, pod, |_| Ok(self.init.clone())).await
+        Container::of(&self.cluster, pod, None, |_| Ok(self.init.clone())).await
     }
 
     /// Its address for tunnels to other hypervisors, the one that `underlay` has.

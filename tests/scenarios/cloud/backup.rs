@@ -10,7 +10,7 @@ use super::{CONTROL_PLANE, DATABASE_USER, does};
 const CRON_JOB: Kind = kind("batch/v1", "CronJob");
 const JOB: Kind = kind("batch/v1", "Job");
 const POD: Kind = kind("v1", "Pod");
-const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
+pub(super) const MARIADB: Kind = kind("k8s.mariadb.com/v1alpha1", "MariaDB");
 const RESTORE: Kind = kind("k8s.mariadb.com/v1alpha1", "Restore");
 pub(super) const WHOLE: &str = "openstack/production";
 const MEMBER: &str = "openstack/openstack-db-0";
@@ -59,19 +59,24 @@ pub(super) async fn ready(cloud: &Cloud) -> Result<()> {
 }
 
 /// The projects of Keystone and their IDs, which are random.
-async fn projects(cloud: &Cloud) -> Result<String> {
+pub(super) async fn projects(cloud: &Cloud) -> Result<String> {
     asked(cloud, "SELECT id, name FROM keystone.project ORDER BY id").await
 }
 
 /// What MariaDB answers to its root user.
 pub(super) async fn asked(cloud: &Cloud, query: &str) -> Result<String> {
-    let member = cloud.node.container(MEMBER).await?;
+    asked_of(cloud, MEMBER, query).await
+}
+
+/// What a member of MariaDB, `namespace/name`, answers to its root user.
+pub(super) async fn asked_of(cloud: &Cloud, member: &str, query: &str) -> Result<String> {
+    let member = cloud.node.container_of(member, "mariadb").await?;
     let ask = r#"mariadb --user=root --password="$MARIADB_ROOT_PASSWORD" --batch --skip-column-names --execute "$0""#;
     member.run(&["sh", "-c", ask, query])
 }
 
 /// Runs the schedule's Job now, as `kubectl create job --from` does.
-async fn back_up(cloud: &Cloud) -> Result<()> {
+pub(super) async fn back_up(cloud: &Cloud) -> Result<()> {
     let schedules = cloud.cluster.list(CRON_JOB, "").await?;
     let schedule = schedules.first().context("there is no schedule")?;
     let job = json!({
@@ -147,7 +152,7 @@ async fn lose(cloud: &Cloud) -> Result<()> {
 }
 
 /// Applies the manifest of the page, for the present time.
-async fn restore(cloud: &Cloud) -> Result<()> {
+pub(super) async fn restore(cloud: &Cloud) -> Result<()> {
     let manifest = PAGE
         .split("```yaml\n")
         .filter_map(|block| block.split("```").next())

@@ -4,6 +4,7 @@
 mod backup;
 mod changes;
 mod claim;
+mod growth;
 mod handover;
 mod messaging;
 mod network;
@@ -77,6 +78,11 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::MariadbOperatorImage,
         Need::Service("keystone", "2025.2"),
     ]]),
+    scenario!(Long, 1800 s, growth::a_database_grows_to_three_members_and_survives_a_power_loss, [NODE, OPERATORS, &[
+        Need::MariadbOperatorImage,
+        Need::Service("keystone", "2025.2"),
+    ]]),
+    scenario!(Long, 900 s, growth::queues_get_members_on_new_nodes, [NODE, OPERATORS]),
     scenario!(Long, 2700 s, upgrade::releases_that_fail_are_rolled_back, [NODE, OPERATORS, &[
         Need::Service("keystone", "2025.2"),
         Need::Service("glance", "2025.2"),
