@@ -208,8 +208,8 @@ fn recovery(key: &Key, object: &Value) -> String {
     }
     format!(
         "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If a volume \
-         of these is lost, decide which member to start from, and name it in spec.galera.recovery.forceClusterBootstrapInPod of the \
-         {key}: what only the lost one had committed is lost then",
+         of one of these is lost for good, delete its claims and its pod, and it joins the others with empty volumes: what only it had \
+         committed is lost then",
         unknown.join(", ")
     )
 }

@@ -314,7 +314,7 @@ fn galera_cluster_that_is_down_says_which_members_it_waits_for_and_what_to_decid
     ] {
         let said = down("False", &recovery);
         assert!(said.contains(&format!("waits for {waits}. If")), "{said}");
-        assert!(said.contains("forceClusterBootstrapInPod"), "{said}");
+        assert!(said.contains("delete its claims and its pod"), "{said}");
     }
 }
 
@@ -323,7 +323,7 @@ fn galera_cluster_that_is_started_says_from_which_member() {
     let recovery = json!({ "bootstrap": { "pod": "openstack-db-1" } });
     let said = down("False", &recovery);
     assert!(said.contains("starts openstack-db-1 first"), "{said}");
-    assert!(!said.contains("forceClusterBootstrapInPod"), "{said}");
+    assert!(!said.contains("delete its claims"), "{said}");
     let said = down("True", &recovery);
     assert!(!said.contains("No member serves"), "{said}");
 }
