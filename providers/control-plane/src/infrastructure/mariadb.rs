@@ -10,8 +10,8 @@ use provider_openstack::{default_profile, unescalated};
 use super::sizes::Server;
 use super::{MARIADB, Sizes, bounds, placement, requirements};
 use crate::manifest::mariadb::{
-    Exporter, Galera, Helper, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods, Storage,
-    Tls,
+    Exporter, Galera, Helper, Job, MariaDb, MariaDbSpec, MaxScale, Metrics, PasswordRef, Pods,
+    Recovery, Storage, Tls,
 };
 use crate::recipe::Recipe;
 
@@ -57,10 +57,7 @@ impl Recipe<'_> {
                 size: wanted.storage_size.to_string(),
                 storage_class_name: wanted.storage_class.clone(),
             },
-            galera: wanted.is_galera().then(|| Galera {
-                enabled: true,
-                agent: helper(),
-            }),
+            galera: wanted.is_galera().then(|| galera(&resources)),
             max_scale: wanted.max_scale().map(|max_scale| MaxScale {
                 enabled: true,
                 replicas: max_scale.replicas,
@@ -121,6 +118,20 @@ fn my_cnf(resources: &ResourceRequirements) -> String {
     )
 }
 
+/// Replication between members. A Job that reads what a member has committed recovers its InnoDB first, with the same buffers, and no
+/// member is started unless the Jobs of all succeed.
+fn galera(resources: &ResourceRequirements) -> Galera {
+    let job = Job {
+        resources: resources.clone(),
+    };
+    Galera {
+        enabled: true,
+        agent: helper(),
+        init_job: job.clone(),
+        recovery: Recovery { enabled: true, job },
+    }
+}
+
 /// A container beside MariaDB's own.
 fn helper() -> Helper {
     Helper {
@@ -144,6 +155,18 @@ fn unprivileged() -> PodSecurityContext {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// After a power loss, all pods start at once: what recovers the databases mustn't be the first that has no memory.
+    #[test]
+    fn galera_is_recovered_with_the_resources_of_a_member() {
+        let member = bounds("250m", "4", "512Mi", "8Gi");
+        let galera = galera(&member);
+        assert!(galera.recovery.enabled);
+        assert_eq!(galera.recovery.job.resources, member);
+        let manifest = serde_json::to_value(&galera).unwrap();
+        let job = &manifest["initJob"]["resources"];
+        assert_eq!(job["limits"]["memory"], "8Gi", "{manifest}");
+    }
 
     #[rstest::rstest]
     #[case("8Gi", 4096)]

@@ -101,6 +101,26 @@ pub struct Galera {
     pub enabled: bool,
     /// The container beside each member.
     pub agent: Helper,
+    /// The Job that initializes the first member.
+    pub init_job: Job,
+    /// What starts the members again when none serves.
+    pub recovery: Recovery,
+}
+
+/// What starts a Galera cluster again when no member serves: from the one that has committed most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Recovery {
+    /// Whether that is done.
+    pub enabled: bool,
+    /// The Jobs that read what each member has committed.
+    pub job: Job,
+}
+
+/// A Job with the programs and the configuration of a member.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Job {
+    /// CPU and memory.
+    pub resources: ResourceRequirements,
 }
 
 /// A container that the operator adds.
