@@ -111,12 +111,11 @@ async fn grow(cloud: &Cloud) -> Result<()> {
     back_up(cloud).await?;
 
     let former = cluster.get(MARIADB, DATABASE).await?.metadata.uid;
+    // It stays as long as the pod does.
+    cluster
+        .delete(CLAIM, "openstack/storage-openstack-db-0")
+        .await?;
     cluster.delete(MARIADB, DATABASE).await?;
-    // It isn't created over the volume of the former one.
-    let claim = "storage-openstack-db-0";
-    says(cloud, claim).await?;
-    cluster.gone(MARIADB, DATABASE).await?;
-    cluster.delete(CLAIM, &format!("openstack/{claim}")).await?;
     eventually("three members are Ready", minutes(10), async || {
         let new = cluster.get(MARIADB, DATABASE).await?;
         ensure!(new.metadata.uid != former, "it is the former one");
