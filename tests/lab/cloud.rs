@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use provider_openstack::table::MEMCACHED;
 use serde_json::json;
 
 use crate::cluster::{CONTROL_PLANE, Cluster, Etcd};
-use crate::image::Image;
+use crate::image::{Image, MARIADB};
 use crate::machine::Machine;
 use crate::node::Node;
 use crate::objects::{Kind, is, kind};
@@ -52,10 +53,11 @@ impl Cloud {
         cloud.cluster.apply_files("package/crds").await?;
         let databases = cloud.node.folder("databases", DATABASE_USER)?;
         let databases = databases.to_str().context("an odd folder")?;
-        cloud
-            .cluster
-            .apply(&INFRASTRUCTURE.replace("DATABASES", databases))
-            .await?;
+        let infrastructure = INFRASTRUCTURE
+            .replace("DATABASES", databases)
+            .replace("MARIADB", &format!("mariadb:{MARIADB}"))
+            .replace("MEMCACHED", &format!("memcached:{MEMCACHED}"));
+        cloud.cluster.apply(&infrastructure).await?;
         for name in operators {
             cloud.install(machine, name).await?;
         }

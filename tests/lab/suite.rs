@@ -64,11 +64,11 @@ pub enum Need {
     Judges,
     /// The object store's image.
     S3,
-    /// MariaDB's image for mariadb-operator.
+    /// MariaDB's image.
     MariaDb,
     /// RabbitMQ's image for its cluster operator.
     RabbitMq,
-    /// Memcached's image of control planes.
+    /// Memcached's image.
     Memcached,
     /// Ceph's image.
     Ceph,
@@ -84,8 +84,6 @@ pub enum Need {
     Libvirt,
     /// The smallest image.
     Tiny,
-    /// The image of a Debian package.
-    Packaged(&'static str),
     /// The image of an OpenStack service and release.
     Service(&'static str, &'static str),
 }
@@ -172,7 +170,6 @@ impl Need {
             Self::Ovn => Image::ovn().map(drop),
             Self::Libvirt => Image::libvirt().map(drop),
             Self::Tiny => Image::tiny().map(drop),
-            Self::Packaged(package) => Image::packaged(package).map(drop),
             Self::Service(service, release) => Image::of_service(service, release).map(drop),
         };
         prepared.with_context(|| format!("cannot prepare {self:?}"))

@@ -10,9 +10,6 @@ use provider_openstack::table::{LIBVIRT, MEMCACHED, OVN, REGISTRY, RELEASES};
 use self::recipe::{Debian, Recipe};
 use crate::tools::Tool;
 
-/// What the services of a cloud need besides themselves.
-const PACKAGES: [&str; 2] = ["mariadb-server", "memcached"];
-
 /// The tag of the MariaDB that mariadb-operator runs.
 pub(crate) const MARIADB: &str = "11.4.5";
 
@@ -48,22 +45,6 @@ impl Image {
         Self::tagged(&recipe, "lab")
     }
 
-    /// `<package>:debian`: the programs of a package of Debian.
-    ///
-    /// # Errors
-    /// When it can't be built.
-    pub fn packaged(package: &str) -> Result<Self> {
-        let recipe = Recipe {
-            name: package.to_owned(),
-            debian: Debian::Bookworm,
-            folder: own("packaged"),
-            files: Vec::new(),
-            arguments: &[("PACKAGE", package)],
-            program: None,
-        };
-        Self::tagged(&recipe, "debian")
-    }
-
     /// `judges:lab`: the `openstack` client and Tempest.
     ///
     /// # Errors
@@ -93,7 +74,7 @@ impl Image {
         Self::tagged(&recipe, "lab")
     }
 
-    /// The MariaDB that mariadb-operator makes pods of.
+    /// The MariaDB of control planes and of [`Cloud`](crate::Cloud).
     ///
     /// # Errors
     /// When it can't be built.
@@ -144,7 +125,7 @@ impl Image {
         Self::published("guest", "lab", Debian::Bookworm, &["init", "dhcp"])
     }
 
-    /// The Memcached that control planes make pods of.
+    /// The Memcached of control planes and of [`Cloud`](crate::Cloud).
     ///
     /// # Errors
     /// When it can't be built.
@@ -170,10 +151,10 @@ impl Image {
     /// # Errors
     /// When the release isn't known, or one of them can't be built.
     pub fn of_cloud(release: &str) -> Result<Vec<Self>> {
-        let packages = PACKAGES.into_iter().map(Self::packaged);
-        let services = SERVICES.into_iter();
-        packages
-            .chain(services.map(|service| Self::of_service(service, release)))
+        let services = SERVICES.map(|service| Self::of_service(service, release));
+        [Self::mariadb(), Self::memcached()]
+            .into_iter()
+            .chain(services)
             .collect()
     }
 

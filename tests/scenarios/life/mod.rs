@@ -21,8 +21,8 @@ use lab::tools::Tool;
 /// What there is.
 pub const SCENARIOS: &[Scenario] = &[scenario!(Long alone, 900 s, keystone_lives, [NODE, &[
     Need::Tool(Tool::Helm),
-    Need::Packaged("mariadb-server"),
-    Need::Packaged("memcached"),
+    Need::MariaDb,
+    Need::Memcached,
     Need::Service("keystone", "2025.2"),
     Need::Service("keystone", "2026.1"),
 ]])];
@@ -33,8 +33,8 @@ const SECRET: Kind = kind("v1", "Secret");
 fn keystone_lives() -> Result<()> {
     // Built before anything waits for them.
     let images = [
-        Image::packaged("mariadb-server")?,
-        Image::packaged("memcached")?,
+        Image::mariadb()?,
+        Image::memcached()?,
         Image::of_service("keystone", "2025.2")?,
         Image::of_service("keystone", "2026.1")?,
     ];
