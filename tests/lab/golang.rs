@@ -5,19 +5,16 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits};
+use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
-
-/// How long a binary stays that isn't used.
-const UNUSED: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// What one program is built from.
 pub(crate) struct Recipe {
@@ -41,8 +38,7 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
     let cache = cache()?;
     let binary = cache.join(format!("{}-{version}-{fingerprint}", recipe.name));
     if binary.exists() {
-        // Only for the date by which unused ones are found.
-        let _ = File::open(&binary).and_then(|file| file.set_modified(SystemTime::now()));
+        mark_used(&binary);
         return Ok(binary);
     }
 
@@ -76,28 +72,7 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         recipe.name,
         started.elapsed().as_secs()
     ));
-    // What stays this time, for another process may be doing the same, goes the next time.
-    let _ = remove_unused(&cache, recipe.name);
     Ok(binary)
-}
-
-/// Removes the binaries of a program that weren't used for long: those of other versions.
-fn remove_unused(folder: &Path, name: &str) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let file = entry.file_name();
-        let version = file
-            .to_str()
-            .and_then(|file| file.strip_prefix(name)?.strip_prefix('-'));
-        let is_version =
-            version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()));
-        let metadata = entry.metadata()?;
-        let age = metadata.modified()?.elapsed().unwrap_or_default();
-        if is_version && metadata.is_file() && age > UNUSED {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
 }
 
 /// The folder of a module's sources at the version that `tests/tools/<folder>/go.mod` pins.
@@ -239,31 +214,4 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
             .join("\n")
     );
     Ok(output.stdout)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unused_versions_of_a_program_are_removed() -> Result<()> {
-        let folder = tempfile::tempdir()?;
-        let long_ago = SystemTime::now() - UNUSED - Duration::from_secs(60);
-        for name in [
-            "etcd-3.6.5-0",
-            "etcd-3.6.4-1",
-            "etcd-3.6.4-1.lock",
-            "etcd-io-1.0.0-2",
-            "helm-3-3",
-        ] {
-            File::create(folder.path().join(name))?.set_modified(long_ago)?;
-        }
-        File::open(folder.path().join("etcd-3.6.5-0"))?.set_modified(SystemTime::now())?;
-        remove_unused(folder.path(), "etcd")?;
-        let names = fs::read_dir(folder.path())?.map(|entry| entry.map(|entry| entry.file_name()));
-        let mut left = names.collect::<io::Result<Vec<_>>>()?;
-        left.sort();
-        assert_eq!(left, ["etcd-3.6.5-0", "etcd-io-1.0.0-2", "helm-3-3"]);
-        Ok(())
-    }
 }

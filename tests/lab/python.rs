@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits};
+use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
@@ -61,6 +61,7 @@ fn installed(
     // Written last: an environment can't be moved, so one that was left half-made stands in its final place.
     let complete = environment.join("complete");
     if complete.exists() {
+        mark_used(environment);
         return Ok(programs);
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use provider_openstack::table::{LIBVIRT, MEMCACHED, OVN, REGISTRY, RELEASES};
 
+pub(crate) use self::recipe::remove_unused_images;
 use self::recipe::{Debian, Recipe};
 use crate::tools::Tool;
 

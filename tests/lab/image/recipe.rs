@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::cache::{cache, digits};
+use crate::cache::{cache, digits, mark_used, remove_unused};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
@@ -174,6 +174,7 @@ fn debian(debian: Debian) -> Result<String> {
 /// Makes a folder of the cache, if it doesn't exist yet; other processes wait for the one that makes it.
 fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
     if layout.exists() {
+        mark_used(layout);
         return Ok(());
     }
     // One for all: they share layers, and each takes all of the machine that it can get.
@@ -200,6 +201,33 @@ fn kept(layout: &Path, name: &str, make: impl FnOnce() -> Result<()>) -> Result<
         "built image {name} in {} s",
         started.elapsed().as_secs()
     ));
+    Ok(())
+}
+
+/// Removes the images that weren't used for long, and their layers, unless another process builds an image.
+///
+/// # Errors
+/// When the folder of images can't be read, or something in it not be removed.
+pub(crate) fn remove_unused_images() -> Result<()> {
+    let images = cache()?.join("images");
+    if !images.exists() {
+        return Ok(());
+    }
+    let lock = File::create(images.join("lock")).context("cannot create the lock of images")?;
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
+    let removed = remove_unused(&images)?;
+    let images = removed.iter().filter(|name| !name.contains(".building"));
+    for (name, fingerprint) in images.filter_map(|name| name.rsplit_once('-')) {
+        // It is missing where the layers' folder was deleted.
+        let tag = format!("localhost/{name}:{fingerprint}");
+        let _ = buildah(&["rmi".into(), tag.into()]);
+    }
+    if !removed.is_empty() {
+        // What was kept of their stages.
+        buildah(&["rmi".into(), "--prune".into()])?;
+    }
     Ok(())
 }
 

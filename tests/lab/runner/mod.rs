@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, ensure};
 use clap::Parser;
 
+use crate::cache::{cache, remove_unused};
 use crate::eventually::Forbidden;
+use crate::image::remove_unused_images;
+use crate::say::say;
 use crate::suite::{Need, Scenario, Suite, download_modules};
 use process::{FORBIDDEN, Results};
 
@@ -114,7 +117,7 @@ fn list(chosen: &[&Scenario], results: &Results) {
     }
 }
 
-/// Builds what scenarios need, several things at once.
+/// Builds what scenarios need, several things at once, and removes what wasn't used for long.
 fn prepare(chosen: &[&Scenario]) -> Result<()> {
     download_modules()?;
     let mut needs: Vec<Need> = Vec::new();
@@ -132,7 +135,15 @@ fn prepare(chosen: &[&Scenario]) -> Result<()> {
             .join()
             .map_err(|_| anyhow!("the preparation of images panicked"))?;
         compiled.and(downloaded)
-    })
+    })?;
+    // What is needed has today's date by now. No scenario fails because something is left.
+    let removed = cache()
+        .and_then(|cache| remove_unused(&cache))
+        .and_then(|_| remove_unused_images());
+    if let Err(error) = removed {
+        say(format_args!("old tools or images are left: {error:#}"));
+    }
+    Ok(())
 }
 
 /// Runs one scenario in this process. The exit code says whether a second run may excuse a failure.
