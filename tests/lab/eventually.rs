@@ -1,6 +1,7 @@
 //! Waiting for what is to become true.
 
 use std::fmt;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
@@ -88,6 +89,50 @@ pub async fn never(
         .map_err(|error| Error::new(Forbidden).context(format!("{error:#}")))
 }
 
+/// As [`throughout`], until something comes that follows what must stay: a slow machine gets the time that it needs, and a fast one
+/// loses none.
+///
+/// # Errors
+/// The first attempt's that failed, or why it doesn't come.
+pub async fn throughout_until<T>(
+    what: &str,
+    comes: impl Future<Output = Result<T>>,
+    attempt: impl AsyncFnMut() -> Result<()>,
+) -> Result<T> {
+    watched(comes, attempt)
+        .await
+        .unwrap_or_else(|error| Err(anyhow!("{what}: no longer so: {error:#}")))
+}
+
+/// As [`throughout_until`], for what must never happen; see [`never()`].
+///
+/// # Errors
+/// The first attempt's that failed, or why it doesn't come.
+pub async fn never_until<T>(
+    what: &str,
+    comes: impl Future<Output = Result<T>>,
+    attempt: impl AsyncFnMut() -> Result<()>,
+) -> Result<T> {
+    watched(comes, attempt).await.unwrap_or_else(|error| {
+        Err(Error::new(Forbidden).context(format!("{what}: no longer so: {error:#}")))
+    })
+}
+
+/// Makes attempts until something comes, and a last one then. Fails as soon as an attempt does.
+async fn watched<T>(
+    comes: impl Future<Output = Result<T>>,
+    mut attempt: impl AsyncFnMut() -> Result<()>,
+) -> Result<Result<T>> {
+    let mut comes = pin!(comes);
+    loop {
+        attempt().await?;
+        if let Ok(came) = tokio::time::timeout(PAUSE, &mut comes).await {
+            attempt().await?;
+            return Ok(came);
+        }
+    }
+}
+
 /// Something that must never happen has happened.
 #[derive(Debug)]
 pub(crate) struct Forbidden;
@@ -108,4 +153,45 @@ pub const fn seconds(count: u64) -> Duration {
 /// So many minutes.
 pub const fn minutes(count: u64) -> Duration {
     Duration::from_secs(60 * count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How it ends, and after how many attempts, when something comes after three, and what must stay is gone after so many.
+    async fn gone_after(count: usize) -> (Result<&'static str>, usize) {
+        let attempts = Cell::new(0);
+        let comes = async {
+            while attempts.get() < 3 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            Ok::<_, Error>("it came")
+        };
+        let outcome = never_until("it stays", comes, async || {
+            attempts.set(attempts.get() + 1);
+            match attempts.get() > count {
+                true => Err(anyhow!("it is gone")),
+                false => Ok(()),
+            }
+        });
+        (outcome.await, attempts.get())
+    }
+
+    #[tokio::test]
+    async fn what_must_never_happen_is_looked_for_until_something_else_has_come() {
+        let (outcome, attempts) = gone_after(usize::MAX).await;
+        assert_eq!(outcome.unwrap(), "it came");
+        assert_eq!(attempts, 4);
+
+        for (count, which) in [(1, "the second"), (3, "the last")] {
+            let (outcome, attempts) = gone_after(count).await;
+            let error = outcome.unwrap_err();
+            assert!(error.is::<Forbidden>(), "{which}");
+            assert_eq!(error.to_string(), "it stays: no longer so: it is gone");
+            assert_eq!(attempts, count + 1, "{which}");
+        }
+    }
 }

@@ -41,7 +41,8 @@
 //! - A [`Site`] is a cluster in which everything but our operator is simulated, for scenarios of very many control planes, or of
 //!   one again and again; a [`Gate`] counts what our operator writes, and shuts in the middle of it.
 //! - Nothing sleeps for a fixed time: [`eventually`] tries until an attempt succeeds, and shows what the last one saw when
-//!   time is up; [`throughout`] is for what must stay, and [`never()`] for what no noise excuses.
+//!   time is up; [`throughout_until`] is for what must stay until something comes that follows it, [`throughout`] for what must
+//!   stay for a time, and [`never_until`] and [`never()`] for what no noise excuses.
 //! - An [`OpenStack`] is the real Keystone, Glance and Placement of one release, asked what they read.
 //! - Each scenario has a network namespace, a folder and processes of its own, all gone when it ends, however it ends. A
 //!   failed scenario shows the ends of all logs, and its logs, events and objects are kept in `target/lab`.
@@ -104,7 +105,9 @@ pub use ceph::Ceph;
 pub use cloud::Cloud;
 pub use cluster::{Cluster, Etcd};
 pub use crossplane::{Crossplane, Release, SYSTEM};
-pub use eventually::{eventually, minutes, never, seconds, throughout};
+pub use eventually::{
+    eventually, minutes, never, never_until, seconds, throughout, throughout_until,
+};
 pub use evidence::results;
 pub use function::{Function, FunctionProgram, our_program};
 pub use garden::{Garden, SHOOT};

@@ -1,6 +1,6 @@
 //! Two tenants on the same pools: from Pending to Ready, changes, failures.
 
-use lab::{Result, bail, ensure, seconds, throughout};
+use lab::{Result, bail, ensure, seconds, throughout, throughout_until};
 use serde_json::json;
 
 use lab::claims::{
@@ -187,17 +187,17 @@ pub async fn change(site: &Site<'_>) -> Result<()> {
         degraded.data["status"]["consumedPools"]["storage"][0]["status"],
         "HEALTH_ERR"
     );
-    throughout("what runs stays", seconds(5), async || {
-        ensure!(uids(site).await? == before, "objects were made anew");
-        Ok(())
-    })
-    .await?;
     site.lab
         .storage
         .set_status(CEPH, "rook-ceph/rook-ceph", health("HEALTH_OK"))
         .await?;
-    site.phase(OPENSTACK, CUSTOMER_A, "Ready").await?;
-    Ok(())
+    let ready = site.phase(OPENSTACK, CUSTOMER_A, "Ready");
+    throughout_until("what runs stays", ready, async || {
+        ensure!(uids(site).await? == before, "objects were made anew");
+        Ok(())
+    })
+    .await
+    .map(drop)
 }
 
 /// The function dies in the middle of a change; nothing is lost, and the change goes on when it is back.
