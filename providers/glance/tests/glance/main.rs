@@ -1,11 +1,11 @@
 //! A Glance from its resource to a running API, in a small cluster in memory.
 
-use std::collections::BTreeSet;
+mod ceph;
+mod stores;
 
 use c5c3_api::glance::GlanceSpec;
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret, Service};
+use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
@@ -73,28 +73,6 @@ fn glance_recovers_from_kills_of_its_operator() {
 }
 
 #[test]
-fn who_signs_for_a_bucket_is_said_beside_its_keys() {
-    let mut cluster = given(SEVERAL);
-    let keys = [("accessKey", "key"), ("secretKey", "s3cret")];
-    cluster.secret(
-        "glance-bucket",
-        &[keys[0], keys[1], ("ca.crt", "who signs")],
-    );
-    cluster.settle(&GLANCE, "glance");
-    let deployment = cluster.get::<Deployment>("glance").unwrap();
-    let config = deployment["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"]
-        .as_str()
-        .unwrap();
-    let conf = cluster.value(config, "glance-api.conf").unwrap();
-    assert!(
-        conf.contains("s3_store_cacert = /etc/glance/config/archive.ca.crt\n"),
-        "{conf}"
-    );
-    let authority = cluster.value(config, "archive.ca.crt");
-    assert_eq!(authority.as_deref(), Some("who signs"));
-}
-
-#[test]
 fn each_replica_keeps_images_and_makes_room() {
     let mut cluster = given(FILE);
     cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
@@ -102,26 +80,6 @@ fn each_replica_keeps_images_and_makes_room() {
     });
     let answer = cluster.settle(&GLANCE, "glance");
     insta::assert_yaml_snapshot!("cache", shown(&answer));
-}
-
-#[test]
-fn volume_of_images_does_not_shrink_and_keeps_its_class() {
-    let mut cluster = given(FILE);
-    cluster.settle(&GLANCE, "glance");
-    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
-        glance["spec"]["storage"]["file"] = json!({ "size": "50Gi", "storageClass": "other" });
-    });
-    cluster.settle(&GLANCE, "glance");
-    let spec = &cluster
-        .get::<PersistentVolumeClaim>("glance-images")
-        .unwrap()["spec"];
-    assert_eq!(spec["resources"]["requests"]["storage"], "100Gi");
-    assert_eq!(spec["storageClassName"], "shared");
-    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "SizeAccepted");
-    assert_eq!((&*status, &*reason), ("False", "Unsupported"));
-    let kept = "PersistentVolumeClaim glance-images keeps size: 100Gi instead of 50Gi and storageClass: shared instead of other: ";
-    assert!(message.starts_with(kept), "{message}");
-    assert_eq!(cluster.condition(&GLANCE, "glance", "Ready").0, "True");
 }
 
 #[test]
@@ -160,151 +118,6 @@ fn upload_of_an_image_through_an_ingress_has_no_limit_but_the_users() {
         })
     );
     assert_eq!(annotations(json!({ body_size: "50g" }))[body_size], "50g");
-}
-
-#[test]
-fn images_outlast_glance_and_its_store() {
-    let mut cluster = given(FILE);
-    cluster.settle(&GLANCE, "glance");
-    let metadata = &cluster
-        .get::<PersistentVolumeClaim>("glance-images")
-        .unwrap()["metadata"];
-    assert_eq!(metadata["ownerReferences"], json!(null));
-    assert_eq!(metadata["labels"]["c5c3.io/owner-name"], json!(null));
-
-    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
-        glance["spec"]["storage"] = json!({
-            "backend": "s3",
-            "s3": { "endpoint": "https://objects.example.com", "bucket": "images", "secretRef": { "name": "glance-bucket" } },
-        });
-    });
-    cluster.settle(&GLANCE, "glance");
-    assert!(
-        cluster
-            .get::<PersistentVolumeClaim>("glance-images")
-            .is_some()
-    );
-}
-
-#[test]
-fn ceph_is_said_to_be_connected_only_when_a_pod_has_seen_it() {
-    let mut cluster = given(RBD);
-    cluster.compose(&GLANCE, "glance").unwrap();
-    assert_eq!(
-        cluster.condition(&GLANCE, "glance", "CephConnected").1,
-        "WaitingForJob"
-    );
-    let job = cluster
-        .all::<Job>()
-        .into_keys()
-        .find(|name| name.starts_with("glance-ceph-"))
-        .unwrap()
-        .to_owned();
-    cluster.finish_job(&job, "Failed");
-    cluster.compose(&GLANCE, "glance").unwrap();
-    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
-    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
-    let expected = format!(
-        "Job {job} failed (the backoff limit was reached): often Ceph has no pool images, refuses user glance, its key has no capabilities"
-    );
-    assert!(message.starts_with(&expected), "{message}");
-
-    cluster.secret(
-        "glance-ceph-credentials",
-        &[
-            ("userID", "glance"),
-            ("keyring", "right-s3cret"),
-            ("ceph.conf", "[global]"),
-        ],
-    );
-    cluster.settle(&GLANCE, "glance");
-    assert_eq!(
-        cluster.condition(&GLANCE, "glance", "CephConnected").0,
-        "True"
-    );
-}
-
-#[test]
-fn ceph_is_connected_when_every_store_in_it_is() {
-    let mut cluster = given(SEVERAL);
-    cluster.delete::<Secret>("flash-ceph-credentials");
-    cluster.settle(&GLANCE, "glance");
-    let (status, _, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
-    assert_eq!(status, "False");
-    assert!(message.contains("flash-ceph-credentials"), "{message}");
-    assert!(cluster.get::<Deployment>("glance").is_none());
-}
-
-#[test]
-fn a_job_looks_at_each_pool() {
-    let mut cluster = given(SEVERAL);
-    cluster.compose(&GLANCE, "glance").unwrap();
-    let pools: BTreeSet<String> = cluster
-        .all::<Job>()
-        .into_values()
-        .map(|job| {
-            let variables = &job["spec"]["template"]["spec"]["containers"][0]["env"];
-            variables[1]["value"].as_str().unwrap().to_owned()
-        })
-        .collect();
-    assert_eq!(pools, ["flash", "images"].map(str::to_owned).into());
-}
-
-#[rstest::rstest]
-#[case(
-    "s3",
-    "another store or a section of Glance's configuration is called so"
-)]
-#[case(
-    "database",
-    "another store or a section of Glance's configuration is called so"
-)]
-#[case(
-    "twice",
-    "another store or a section of Glance's configuration is called so"
-)]
-#[case(
-    "undescribed",
-    "storage.additional[undescribed].backend is s3, and nothing describes it: give storage.additional[undescribed].s3"
-)]
-fn a_store_has_a_name_of_its_own_and_a_description(#[case] name: &str, #[case] expected: &str) {
-    let mut cluster = given(FILE);
-    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
-        let backend = if name == "undescribed" { "s3" } else { "file" };
-        glance["spec"]["storage"]["additional"] = json!([
-            { "name": "twice", "backend": "file" },
-            { "name": name, "backend": backend },
-        ]);
-    });
-    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
-    assert!(failure.to_string().contains(expected), "{failure}");
-}
-
-#[rstest::rstest]
-#[case(&[("userID", "glance"), ("ceph.conf", "[global]")], "Secret glance-ceph-credentials has no value under the key keyring")]
-#[case(&[("keyring", "k-s3cret"), ("ceph.conf", "[global]")], "has no value under the key userID")]
-#[case(
-    &[("userID", "glance"), ("keyring", "[client.glance]\n\tkey =\n"), ("ceph.conf", "[global]")],
-    "the keyring in Secret glance-ceph-credentials has no key: put in what `ceph auth get client.glance` prints"
-)]
-#[case(
-    &[("userID", "client.glance"), ("keyring", "k-s3cret"), ("ceph.conf", "[global]")],
-    "Ceph's user is client.glance: write it without client."
-)]
-fn a_secret_without_what_ceph_needs_is_named(
-    #[case] values: &[(&str, &str)],
-    #[case] expected: &str,
-) {
-    let mut cluster = given(RBD);
-    cluster.secret("glance-ceph-credentials", values);
-    cluster.settle(&GLANCE, "glance");
-    let (status, reason, message) = cluster.condition(&GLANCE, "glance", "CephConnected");
-    assert_eq!(
-        (status.as_str(), reason.as_str()),
-        ("False", "InvalidSecret")
-    );
-    assert!(message.contains(expected), "{message}");
-    assert!(cluster.get::<Deployment>("glance").is_none());
 }
 
 #[rstest::rstest]
@@ -354,19 +167,6 @@ fn what_the_operator_owns_is_not_for_extra_config(
     let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
     assert_eq!(failure.reason().to_string(), "OwnedByOperator");
     assert!(failure.to_string().contains(message), "{failure}");
-}
-
-#[test]
-fn a_store_that_nothing_describes_is_a_mistake() {
-    let mut cluster = given(RBD);
-    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
-        glance["spec"]["storage"] = json!({ "backend": "s3" })
-    });
-    let failure = cluster.compose(&GLANCE, "glance").err().unwrap();
-    assert_eq!(
-        failure.to_string(),
-        "storage.backend is s3, and nothing describes it: give storage.s3"
-    );
 }
 
 #[rstest::rstest]
