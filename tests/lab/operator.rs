@@ -1,16 +1,15 @@
 //! Operators, others' and ours, run outside the cluster that they serve.
 
+mod ours;
+
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use c5c3_program::Build;
 
 use crate::cluster::Cluster;
 use crate::eventually;
-use crate::function::our_program;
 use crate::image::{MARIADB, MARIADB_OPERATOR, RABBITMQ};
 use crate::machine::{Machine, Program};
 use crate::probe;
@@ -202,95 +201,6 @@ impl Operator {
             .env("KUBECONFIG", cluster.kubeconfig_file());
         let name = format!("external-secrets-{}", cluster.name());
         Self::run(machine, &name, program, Readiness::Listens(health)).await
-    }
-
-    /// Installs one of our own operators by its chart, `<name>-operator`, with these values, and starts it under the role that
-    /// the chart gives it. A process here stands for its pods. Its kinds must be installed.
-    ///
-    /// # Errors
-    /// When it can't be installed, built or started, or isn't ready in time.
-    pub async fn installed(
-        machine: &Arc<Machine>,
-        cluster: &Cluster,
-        name: &str,
-        values: &[&str],
-    ) -> Result<Self> {
-        let chart = format!("{name}-operator");
-        cluster.install_chart(&chart, OURS, values).await?;
-        let account = cluster.acting_as(&format!("{OURS}/{chart}")).await?;
-        Self::c5c3(machine, &account, &chart, &[name]).await
-    }
-
-    /// Who one of our own operators is to its API server, once it is installed.
-    pub fn user(name: &str) -> String {
-        format!("system:serviceaccount:{OURS}:{name}-operator")
-    }
-
-    /// Starts our own operators of these names, built from the working tree first, under a name of their process; with the
-    /// rights of whoever the cluster is seen as. Their kinds must be installed.
-    ///
-    /// # Errors
-    /// When they can't be built or started, or aren't ready in time.
-    pub async fn c5c3(
-        machine: &Arc<Machine>,
-        cluster: &Cluster,
-        process: &str,
-        names: &[&str],
-    ) -> Result<Self> {
-        Self::watching(machine, cluster, process, names, &[]).await
-    }
-
-    /// As [`c5c3`](Self::c5c3), for operators that watch these namespaces only; all of them where none is given.
-    ///
-    /// # Errors
-    /// When they can't be built or started, or aren't ready in time.
-    pub async fn watching(
-        machine: &Arc<Machine>,
-        cluster: &Cluster,
-        process: &str,
-        names: &[&str],
-        namespaces: &[&str],
-    ) -> Result<Self> {
-        let address = machine.port();
-        let mut program = Program::new(our_program(Build::Debug)?).arg("operator");
-        for name in names {
-            program = program.arg(name);
-        }
-        if !namespaces.is_empty() {
-            program = program.flag("watch-namespaces", namespaces.join(","));
-        }
-        let program = program
-            .flag("address", loopback(address))
-            .flag("kubeconfig", cluster.kubeconfig_file())
-            .env("RUST_LOG", "info");
-        Self::run(machine, process, program, Readiness::Asked(address)).await
-    }
-
-    /// Starts the labels injector, built from the working tree first, with the rights of whoever the cluster is seen as. Its
-    /// certificate is in the folder, and its webhook listens on the port.
-    ///
-    /// # Errors
-    /// When it can't be built or started, or isn't ready in time.
-    pub async fn labels_injector(
-        machine: &Arc<Machine>,
-        cluster: &Cluster,
-        certificates: &Path,
-        webhook: u16,
-    ) -> Result<Self> {
-        let address = machine.port();
-        let program = Program::new(our_program(Build::Debug)?)
-            .arg("labels-injector")
-            .flag("tls-certs-dir", certificates)
-            .flag("webhook-address", loopback(webhook))
-            .flag("address", loopback(address))
-            .flag("kubeconfig", cluster.kubeconfig_file());
-        Self::run(
-            machine,
-            "labels-injector",
-            program,
-            Readiness::Asked(address),
-        )
-        .await
     }
 
     /// Starts the scheduler of a cluster, under a name of its process.

@@ -1,5 +1,6 @@
 //! The bare machine that a scenario runs on: a folder, ports, and processes that never outlive it.
 
+mod process;
 mod program;
 
 use std::cell::RefCell;
@@ -9,18 +10,17 @@ use std::fmt;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use tokio::time::sleep;
 
 pub use program::Program;
+
+use process::{Process, end};
 
 use crate::pki::Authority;
 use crate::say::say;
@@ -44,14 +44,6 @@ pub struct Machine {
     /// What programs find names by, and where they look for it; the machine's own way without.
     resolution: OnceLock<(PathBuf, &'static str)>,
     processes: Mutex<BTreeMap<String, Process>>,
-}
-
-struct Process {
-    child: Child,
-    grace: Duration,
-    left: Option<ExitStatus>,
-    /// Whether whoever started it waits for its end.
-    is_run: bool,
 }
 
 thread_local! {
@@ -378,40 +370,4 @@ impl Drop for Machine {
             say(format_args!("a process may be left: {error:#}"));
         }
     }
-}
-
-impl Process {
-    fn exit(&mut self) -> Result<Option<ExitStatus>> {
-        if self.left.is_none() {
-            self.left = self
-                .child
-                .try_wait()
-                .context("cannot ask after a process")?;
-        }
-        Ok(self.left)
-    }
-}
-
-/// Ends processes together: asked first, made to after their grace.
-fn end(processes: &mut [Process]) -> Result<()> {
-    let asked = Instant::now();
-    for process in processes.iter_mut() {
-        if process.exit()?.is_none() {
-            let pid = Pid::from_raw(
-                i32::try_from(process.child.id()).context("an impossible process id")?,
-            );
-            kill(pid, Signal::SIGTERM).context("cannot ask a process to end")?;
-        }
-    }
-    for process in processes.iter_mut() {
-        while process.exit()?.is_none() {
-            if asked.elapsed() >= process.grace {
-                process.child.kill().context("cannot kill a process")?;
-                process.left = Some(process.child.wait().context("cannot wait for a process")?);
-            } else {
-                thread::sleep(Duration::from_millis(10));
-            }
-        }
-    }
-    Ok(())
 }
