@@ -10,11 +10,15 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
+
+/// The folder beside a `go.mod` with the files that take the place of those of the program's module, and are at the same place there.
+const REPLACED: &str = "replaced";
 
 /// What one program is built from.
 pub(crate) struct Recipe {
@@ -57,9 +61,21 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         cache.display()
     ));
     let unfinished = binary.with_added_extension("building");
+    let ours = folder.join(REPLACED);
+    let with_ours = match ours.is_dir() {
+        true => {
+            let sources = sources(recipe.folder, recipe.module)?;
+            Some(with_files(&folder, recipe.module, &sources, &ours)?)
+        }
+        false => None,
+    };
     let mut build = go(&folder);
     build
         .args(["build", "-mod=readonly", "-trimpath"])
+        .args(with_ours.iter().map(|with_ours| {
+            let manifest = with_ours.path().join("go.mod");
+            format!("-modfile={}", manifest.display())
+        }))
         .args(["-ldflags", &flags, "-o"])
         .arg(&unfinished)
         .arg(recipe.package);
@@ -110,6 +126,47 @@ fn extracted(module: &str, version: &str) -> Option<PathBuf> {
     // It exists while `go` extracts the module.
     let partial = format!("cache/download/{module}/@v/v{version}.partial");
     (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
+}
+
+/// A copy of a module's sources with some files of ours in the place of its own, and a `go.mod` and `go.sum` as in a folder, by which
+/// it is built from the copy.
+fn with_files(folder: &Path, module: &str, sources: &Path, ours: &Path) -> Result<TempDir> {
+    let changed = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let copy = changed.path().join("module");
+    for from in [sources, ours] {
+        for file in files_below(from)? {
+            let to = copy.join(&file);
+            fs::create_dir_all(to.parent().unwrap_or(&copy))?;
+            // Go's files can't be written, and copies by `fs::copy` neither.
+            fs::write(&to, fs::read(from.join(&file))?)
+                .with_context(|| format!("cannot write {}", to.display()))?;
+        }
+    }
+    let mut manifest = fs::read_to_string(folder.join("go.mod"))?;
+    manifest.push_str(&format!("\nreplace {module} => {}\n", copy.display()));
+    fs::write(changed.path().join("go.mod"), manifest)?;
+    fs::copy(folder.join("go.sum"), changed.path().join("go.sum"))?;
+    Ok(changed)
+}
+
+/// The paths of all files below a folder, relative to it, sorted.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(inner) = folders.pop() {
+        let path = folder.join(&inner);
+        let entries =
+            fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let found = inner.join(entry.file_name());
+            match entry.file_type()?.is_dir() {
+                true => folders.push(found),
+                false => files.push(found),
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn pinned(folder: &str) -> PathBuf {
@@ -172,6 +229,13 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
             add(&fs::read(file)?);
         }
     }
+    let ours = folder.join(REPLACED);
+    if ours.is_dir() {
+        for file in files_below(&ours)? {
+            add(file.as_os_str().as_encoded_bytes());
+            add(&fs::read(ours.join(file))?);
+        }
+    }
     add(recipe.package.as_bytes());
     add(flags.as_bytes());
     add(&succeeded(
@@ -214,4 +278,54 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
             .join("\n")
     );
     Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
+        for (file, content) in files {
+            let path = folder.join(file);
+            fs::create_dir_all(path.parent().context("a file has a folder")?)?;
+            fs::write(path, content)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn files_of_a_module_are_replaced_in_a_copy_that_it_is_built_from() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let [pins, sources, ours] =
+            ["pins", "sources", "ours"].map(|name| folder.path().join(name));
+        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
+        write(
+            &sources,
+            &[
+                ("main.go", "main"),
+                ("pkg/all/all.go", "all"),
+                ("pkg/z.go", "z"),
+            ],
+        )?;
+        write(&ours, &[("pkg/all/all.go", "one")])?;
+        let mut permissions = fs::metadata(sources.join("pkg/all/all.go"))?.permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(sources.join("pkg/all/all.go"), permissions)?;
+
+        let changed = with_files(&pins, "example.org/tool/v2", &sources, &ours)?;
+        let copy = changed.path().join("module");
+        let files = ["main.go", "pkg/all/all.go", "pkg/z.go"].map(PathBuf::from);
+        assert_eq!(files_below(&copy)?, files);
+        assert_eq!(fs::read_to_string(copy.join("pkg/all/all.go"))?, "one");
+        assert_eq!(fs::read_to_string(sources.join("pkg/all/all.go"))?, "all");
+        assert_eq!(
+            fs::read_to_string(changed.path().join("go.mod"))?,
+            format!(
+                "module lab\n\nreplace example.org/tool/v2 => {}\n",
+                copy.display()
+            )
+        );
+        assert_eq!(fs::read_to_string(changed.path().join("go.sum"))?, "sums");
+        Ok(())
+    }
 }

@@ -1,8 +1,8 @@
 //! The tools a lab runs: what each is built from, and where the binary is.
 //!
 //! Every tool is pinned by a `go.mod` and `go.sum` under `tests/tools` and built on first use, Keystone by a
-//! `requirements.txt` and installed. They stay in the user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then
-//! `c5c3-lab`), named by a hash of everything that went in.
+//! `requirements.txt` and installed. A folder `replaced` there has files that take the place of the module's own. All stay in the
+//! user's cache folder (`$XDG_CACHE_HOME` or `~/.cache`, then `c5c3-lab`), named by a hash of everything that went in.
 
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ pub enum Tool {
     KOrc,
     /// cert-manager; see `tests/tools/cert-manager/cert-manager`.
     CertManager,
-    /// External Secrets.
+    /// External Secrets, with one of its providers; see `tests/tools/external-secrets/replaced`.
     ExternalSecrets,
     /// Dex, an identity provider that speaks OpenID Connect.
     Dex,
