@@ -1,6 +1,6 @@
 //! Calls, as a core makes them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use function_protocol::v1::Severity;
 use function_runtime::Tls;
@@ -99,23 +99,19 @@ async fn eight_mebibytes_pass_both_ways_and_more_than_the_limit_does_not() -> Ou
 async fn large_requests_leave_health_checks_alone() -> Outcome {
     let serving = Serving::start(Tls::Insecure).await?;
     let client = serving.client().await?;
-    let slow: Vec<_> = (0..4)
+    let held: Vec<_> = (0..4)
         .map(|_| {
             let client = client.clone();
-            tokio::spawn(async move { call(&client, V1, request("Slow", 2 << 20)).await })
+            tokio::spawn(async move { call(&client, V1, request("Held", 2 << 20)).await })
         })
         .collect();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let asked = Instant::now();
+    serving.gate.holds(4).await;
     HealthClient::new(serving.client().await?)
         .check(HealthCheckRequest::default())
         .await?;
-    assert!(
-        asked.elapsed() < Duration::from_millis(300),
-        "{:?}",
-        asked.elapsed()
-    );
-    for call in slow {
+    assert!(held.iter().all(|call| !call.is_finished()));
+    serving.gate.open();
+    for call in held {
         assert_eq!(desired(&call.await??), ["ours", "theirs"]);
     }
     drop(client);
@@ -137,9 +133,7 @@ async fn calls_beyond_the_limit_of_a_connection_wait() -> Outcome {
             tokio::spawn(async move { call(&client, V1, request("Held", LARGE)).await })
         })
         .collect();
-    while serving.gate.held() < LIMIT {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    serving.gate.holds(LIMIT).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(serving.gate.held(), LIMIT);
     serving.gate.open();

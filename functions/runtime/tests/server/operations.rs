@@ -1,7 +1,5 @@
 //! What operates a function: probes, discovery, metrics, stopping.
 
-use std::time::Duration;
-
 use function_runtime::{Server, Tls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -194,8 +192,7 @@ async fn a_call_in_flight_finishes_and_no_other_begins() -> Outcome {
         let serving = Serving::start(Tls::Insecure).await?;
         let (address, client) = (serving.address, serving.client().await?);
         let slow = tokio::spawn(async move { call(&client, V1, request("Slow", padding)).await });
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert!(!slow.is_finished());
+        serving.gate.holds(1).await;
         let served = serving.tell_to_stop();
         assert_eq!(desired(&slow.await??), ["ours", "theirs"]);
         served.await??;

@@ -25,6 +25,9 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 pub const V1: &str = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
 pub const V1_BETA1: &str = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
 
+/// How long a call is held at most: a test that never opens the gate then fails instead of hanging.
+const HELD: Duration = Duration::from_secs(30);
+
 /// Holds calls until it is opened.
 #[derive(Default)]
 pub struct Gate {
@@ -49,10 +52,22 @@ impl Gate {
         self.opened.notify_all();
     }
 
+    /// Waits until so many calls came to it.
+    pub async fn holds(&self, count: usize) {
+        while self.held() < count {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    fn count(&self) {
+        self.state().held += 1;
+    }
+
     fn pass(&self) {
-        let mut state = self.state();
-        state.held += 1;
-        let passed = self.opened.wait_while(state, |state| !state.open);
+        self.count();
+        let passed = self
+            .opened
+            .wait_timeout_while(self.state(), HELD, |state| !state.open);
         drop(passed.unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -79,6 +94,7 @@ impl Function for Obeying {
             "Fatal" => Err(Fatal::new("spec.size: unknown size")),
             "Panic" => Err(Fatal::new(format!("{}", nothing[request.observed().len()]))),
             "Slow" => {
+                self.gate.count();
                 std::thread::sleep(Duration::from_millis(700));
                 Ok(())
             }
