@@ -1,11 +1,13 @@
 //! The composition function under test, a process that a scenario may kill and start again.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use c5c3_program::Build;
+use serde_json::Value;
 
 use crate::crossplane::Crossplane;
 use crate::eventually;
@@ -14,6 +16,9 @@ use crate::probe;
 
 /// How long a function may take to listen.
 const READY: Duration = Duration::from_secs(60);
+
+/// What it logs: every resource that it has composed.
+const LOGGED: &str = "info,function_runtime::calls=debug";
 
 /// Which function a lab calls.
 #[derive(Debug, Clone)]
@@ -102,7 +107,8 @@ impl Function {
                 "metrics-address",
                 format!("127.0.0.1:{}", self.metrics_port),
             )
-            .flag("tls-certs-dir", &self.certificates);
+            .flag("tls-certs-dir", &self.certificates)
+            .env("RUST_LOG", LOGGED);
         self.machine.start("function", &program)?;
         eventually("the function listens", READY, async || {
             self.machine.check("function")?;
@@ -119,6 +125,15 @@ impl Function {
         self.machine.kill("function")
     }
 
+    /// How often it has composed a composite resource, which its log calls `Kind namespace/name`, or `Kind name` without a namespace.
+    ///
+    /// # Errors
+    /// When its log can't be read.
+    pub fn composed(&self, subject: &str) -> Result<usize> {
+        let log = fs::read_to_string(self.machine.log("function"))?;
+        Ok(times_composed(&log, subject))
+    }
+
     /// Where it listens, `ip:port`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
@@ -132,5 +147,33 @@ impl Function {
     /// Its `ca.crt`, `tls.crt` and `tls.key`; it should read them again when they change.
     pub fn certificates(&self) -> &Path {
         &self.certificates
+    }
+}
+
+/// How many lines of a log say that a resource was composed.
+fn times_composed(log: &str, subject: &str) -> usize {
+    let lines = log
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines
+        .filter(|line| line["message"] == "composed" && line["subject"] == subject)
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compositions_of_one_resource_are_counted_in_the_log() {
+        let log = "\
+            {\"level\":\"INFO\",\"message\":\"serving\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"tag\":\"x\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/bc\",\"tag\":\"y\"}\n\
+            {\"level\":\"WARN\",\"message\":\"fatal result\",\"subject\":\"OpenStackCluster a/b\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"tag\":\"z\"}\n\
+            {\"level\":\"DEBUG\",\"mess";
+        assert_eq!(times_composed(log, "OpenStackCluster a/b"), 2);
+        assert_eq!(times_composed(log, "OpenStackCluster b"), 0);
     }
 }

@@ -55,6 +55,9 @@ pub const CEPH: Kind = kind("ceph.rook.io/v1", "CephCluster");
 /// A namespace.
 pub const NAMESPACE: Kind = kind("v1", "Namespace");
 
+/// The annotation by which a resource is composed again.
+const NOTE: &str = "lab.c5c3.io/composed";
+
 /// A lab with the project installed.
 pub struct Site<'a> {
     /// Where it is.
@@ -254,6 +257,26 @@ impl<'a> Site<'a> {
         let mut composed = self.lab.management.list(object, &selector).await?;
         composed.extend(self.lab.management.list(usage, &selector).await?);
         Ok(composed)
+    }
+
+    /// Has a user's resource composed twice more, by notes on it that change nothing: the second time begins after this is called.
+    pub async fn composed_again(&self, kind: Kind, name: &str) -> Result<()> {
+        let metadata = self.composite(kind, name).await?.metadata;
+        let place = [metadata.namespace, metadata.name].into_iter().flatten();
+        let place = place.collect::<Vec<_>>().join("/");
+        let subject = format!("{} {place}", self.composite_kind(kind).kind);
+        for _ in 0..2 {
+            let before = self.lab.function.composed(&subject)?;
+            let note = json!({"metadata": {"annotations": {NOTE: before.to_string()}}});
+            self.lab.management.edit(kind, name, note).await?;
+            self.until(&format!("{name} is composed again"), async || {
+                let now = self.lab.function.composed(&subject)?;
+                ensure!(now > before, "{subject} was composed {now} times");
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     /// Fine when a condition has that status and reason, and its message holds a text.

@@ -1,6 +1,6 @@
 //! What a tenant tries against another: his name, his namespace, what he leaves behind, the clusters of the platform.
 
-use lab::{DynamicObject, Kind, Result, SHOOT, ensure, never, seconds};
+use lab::{DynamicObject, Kind, Result, SHOOT, ensure, never_until};
 use serde_json::{Value, json};
 
 use super::deletion::{VOLUMES, hold_volumes};
@@ -74,7 +74,8 @@ pub async fn freed_name(site: &Site<'_>) -> Result<()> {
     let claim = claim("customer-a-prod", "tenant-z").to_string();
     site.lab.management.apply(&claim).await?;
     refused(site, place, "belongs to another claim").await?;
-    never("the data stay the former claim's", seconds(8), async || {
+    let composed = site.composed_again(OPENSTACK, place);
+    never_until("the data stay the former claim's", composed, async || {
         let volumes = site.lab.storage.get(BLOCK_POOL, VOLUMES).await?;
         ensure!(label(&volumes) == former, "another has them: {volumes:?}");
         Ok(())

@@ -1,6 +1,6 @@
 //! What may not be: a name twice, a second consumer of a dedicated pool.
 
-use lab::{Result, ensure, seconds, throughout};
+use lab::{Result, ensure, throughout_until};
 use serde_json::json;
 
 use super::tenants::CUSTOMER_B;
@@ -16,7 +16,8 @@ pub async fn name_taken(site: &Site<'_>) -> Result<()> {
     site.says(place, "Accepted", "NameTaken", "belongs to another claim")
         .await?;
     site.phase(OPENSTACK, place, "Failed").await?;
-    throughout("the elder stays Ready", seconds(5), async || {
+    let composed = site.composed_again(OPENSTACK, CUSTOMER_B);
+    throughout_until("the elder stays Ready", composed, async || {
         let elder = site.get(OPENSTACK, CUSTOMER_B).await?;
         ensure!(
             elder.data["status"]["phase"] == "Ready",
