@@ -1,6 +1,6 @@
 //! Deletion: in order, nothing orphaned, and never of what is in use.
 
-use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, never, seconds};
+use lab::{DynamicObject, Kind, Result, SHOOT, ensure, kind, never, never_until, seconds};
 use serde_json::json;
 
 use super::tenants::{CUSTOMER_A, CUSTOMER_B};
@@ -100,22 +100,27 @@ async fn what_it_needs_stays(site: &Site<'_>) -> Result<()> {
 pub async fn of_a_pool_in_use(site: &Site<'_>) -> Result<()> {
     let pool = "infrastructure/st-pool-a";
     let refused = site.lab.management.delete(STORAGE, pool).await;
+    let what = "the pool in use stays";
+    let what_is_behind_it_stays = async || {
+        stays(site.lab.garden.get(SHOOT, "garden-c5c3/st-pool-a").await?)?;
+        stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
+    };
     match site.generation {
         // The claim may go; what is behind it is held.
-        Generation::Claims => refused?,
+        Generation::Claims => {
+            refused?;
+            never(what, seconds(10), what_is_behind_it_stays).await?;
+        }
         Generation::Namespaced => {
             let message = refused
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default();
             ensure!(message.contains("in-use by"), "not refused: {message:?}");
+            let composed = site.composed_again(STORAGE, pool);
+            never_until(what, composed, what_is_behind_it_stays).await?;
         }
     }
-    never("the pool in use stays", seconds(10), async || {
-        stays(site.lab.garden.get(SHOOT, "garden-c5c3/st-pool-a").await?)?;
-        stays(site.lab.storage.get(CEPH, "rook-ceph/rook-ceph").await?)
-    })
-    .await?;
     site.lab.management.delete(OPENSTACK, CUSTOMER_B).await?;
     site.until("the last consumer is gone", async || {
         site.lab.management.gone(OPENSTACK, CUSTOMER_B).await
