@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use c5c3_admission::Validator;
 use function_protocol::{Document, DocumentError};
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,6 +11,7 @@ use thiserror::Error;
 
 use crate::input::{self, InputError, Place};
 use crate::kind::ClaimKind;
+use crate::presets::{self, is_input};
 
 /// Those that the packages install.
 const BUILT_IN: [&str; 6] = [
@@ -57,6 +59,12 @@ pub enum CompositionError {
         /// Why.
         source: DocumentError,
     },
+    /// Inputs that aren't as their kinds' schemas say; a line for each problem.
+    #[error("{}", .0.join("\n"))]
+    Refused(
+        /// File, document, input and problem.
+        Vec<String>,
+    ),
     /// What is built in is malformed, which a test rules out.
     #[error("a built-in composition is malformed: {0}")]
     BuiltIn(String),
@@ -145,12 +153,20 @@ impl Compositions {
     /// Those of a folder (or one file): Compositions under their names, or inputs under the names of their files.
     ///
     /// # Errors
-    /// Something in it is neither.
+    /// Something in it is neither, or an input has a field that is unknown or isn't as it must be.
     pub fn read(folder: &Path) -> Result<Self, CompositionError> {
         let mut compositions = BTreeMap::new();
+        let mut validator = Validator::default();
+        let mut refused = Vec::new();
         for file in input::files(folder)? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             for (place, document) in input::documents(&file)? {
+                let problems = presets::problems(&mut validator, &document);
+                refused.extend(
+                    problems
+                        .into_iter()
+                        .map(|problem| format!("{place}: {problem}")),
+                );
                 match recognised(&stem, document) {
                     Ok(Some((name, composition))) => compositions.insert(name, composition),
                     Ok(None) => return Err(CompositionError::Unknown(place)),
@@ -158,7 +174,10 @@ impl Compositions {
                 };
             }
         }
-        Ok(Self(compositions))
+        match refused.is_empty() {
+            true => Ok(Self(compositions)),
+            false => Err(CompositionError::Refused(refused)),
+        }
     }
 
     /// The Composition of a name.
@@ -239,16 +258,75 @@ fn recognised(stem: &str, document: Value) -> Result<Option<(String, Composition
     Ok(Some((metadata.name, composition)))
 }
 
-/// Whether a document is an input of the function.
-pub fn is_input(document: &Value) -> bool {
-    let kind = document["kind"].as_str().unwrap_or_default();
-    document["apiVersion"] == "c5c3.io/v1alpha1"
-        && ["OpenStackPresets", "ClusterPresets"].contains(&kind)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+
+    /// A path in the repository.
+    fn root(path: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+    }
+
+    /// Reads a shipped file with a text replaced; returns what is refused, without the folder's path.
+    fn refused(path: &str, from: &str, to: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let text = std::fs::read_to_string(root(path)).unwrap();
+        assert!(text.contains(from));
+        std::fs::write(folder.path().join("a.yaml"), text.replacen(from, to, 1)).unwrap();
+        let error = Compositions::read(folder.path()).unwrap_err().to_string();
+        error.replace(&format!("{}/", folder.path().display()), "")
+    }
+
+    #[test]
+    fn shipped_inputs_and_compositions_are_as_the_schemas_say() {
+        for folder in ["input", "v1", "v2"] {
+            let folder = root("compositions").join(folder);
+            assert_eq!(Compositions::read(&folder).unwrap().0.len(), 6);
+        }
+    }
+
+    #[test]
+    fn input_with_a_wrong_field_is_refused_with_the_path_of_the_field() {
+        let file = "compositions/input/openstack-production.yaml";
+        let starts = "a.yaml, document 1: OpenStackPresets: ";
+        assert_eq!(
+            refused(file, "share: {weight:", "share: {weigth:"),
+            format!(
+                "{starts}sizes.small.share.weight: must be set\n\
+                 {starts}sizes.small.share.weigth: unknown field; did you mean weight?"
+            )
+        );
+        assert_eq!(
+            refused(file, "concurrency: 2", "concurrency: two"),
+            format!("{starts}sizes.small.tempest.concurrency: must be an integer, not a string")
+        );
+        let file = "compositions/input/hypervisor-pool.yaml";
+        let starts = "a.yaml, document 1: ClusterPresets: gardener.";
+        assert_eq!(
+            refused(file, "ManualInPlaceUpdate\n", "InPlace\n"),
+            format!(
+                "{starts}updateStrategy: must be one of AutoRollingUpdate, AutoInPlaceUpdate, ManualInPlaceUpdate, not \
+                 \"InPlace\""
+            )
+        );
+        assert_eq!(
+            refused(file, "minimum: 2", "minimum: 0"),
+            format!("{starts}systemMachines.minimum: must be at least 1, not 0")
+        );
+    }
+
+    #[test]
+    fn input_of_a_composition_is_refused_with_its_step() {
+        let file = "compositions/v2/storage-pool.yaml";
+        assert_eq!(
+            refused(file, "diskGib:", "diskGiB:"),
+            "a.yaml, document 1: Composition storage-pool: spec.pipeline[0].input.ceph.diskGib: must be set\n\
+             a.yaml, document 1: Composition storage-pool: spec.pipeline[0].input.ceph.diskGiB: unknown field; did you \
+             mean diskGib?"
+        );
+    }
 
     #[test]
     fn each_kind_has_its_composition_built_in() {

@@ -20,6 +20,7 @@ mod operated;
 mod operators;
 mod outcome;
 mod placeholder;
+mod presets;
 mod provider;
 mod readiness;
 mod resource;

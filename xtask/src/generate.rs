@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use c5c3_api::Generation;
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Options of `generate`.
 #[derive(Args)]
@@ -34,8 +35,11 @@ struct Product {
     make: fn(&Path) -> Result<Files>,
 }
 
+/// Where the definitions of the function's inputs are, which its package has.
+pub const INPUTS: &str = "package/function-c5c3/input";
+
 /// All that is generated.
-const PRODUCTS: [Product; 5] = [
+const PRODUCTS: [Product; 6] = [
     Product {
         paths: &["xrds/v1", "xrds/v2"],
         make: xrds,
@@ -47,6 +51,10 @@ const PRODUCTS: [Product; 5] = [
     Product {
         paths: &["package/crds"],
         make: crds,
+    },
+    Product {
+        paths: &[INPUTS],
+        make: inputs,
     },
     Product {
         paths: &[charts::FOLDER],
@@ -106,12 +114,30 @@ fn xrds(_: &Path) -> Result<Files> {
 
 /// The definitions of what operators reconcile.
 fn crds(_: &Path) -> Result<Files> {
+    custom_resources(
+        "package/crds",
+        &c5c3_api::custom_resources(),
+        "providers/api",
+    )
+}
+
+/// The definitions of the function's inputs.
+fn inputs(_: &Path) -> Result<Files> {
+    custom_resources(
+        INPUTS,
+        &function_c5c3::input::definitions(),
+        "functions/c5c3/src/input",
+    )
+}
+
+/// A file in a folder for each CustomResourceDefinition.
+fn custom_resources(folder: &str, definitions: &[Value], source: &str) -> Result<Files> {
     let mut files = Files::new();
-    for definition in c5c3_api::custom_resources() {
+    for definition in definitions {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();
         files.insert(
-            format!("package/crds/{name}.yaml").into(),
-            yaml(&definition, "providers/api")?,
+            format!("{folder}/{name}.yaml").into(),
+            yaml(definition, source)?,
         );
     }
     Ok(files)

@@ -4,6 +4,7 @@
 //! aren't known are refused, so a typo is an error that names the field.
 
 mod bootstrap;
+mod definition;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -13,6 +14,7 @@ use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::{Gateway, Ingress, Quantity, Resources};
 use function_protocol::{Fatal, Request};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -22,9 +24,10 @@ use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStr
 use crate::template::Template;
 
 pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset};
+pub use definition::definitions;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenStackPresets {
     /// `c5c3.io/v1alpha1`.
@@ -65,7 +68,7 @@ pub struct OpenStackPresets {
 }
 
 /// How clients outside reach the APIs of control planes: by a Gateway or by Ingresses.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExposurePreset {
     /// The site's domain. An API is at `<service>.<claim>.<domain>`. `{controlPlaneCluster}` in it stands for the control plane
@@ -78,7 +81,7 @@ pub struct ExposurePreset {
 }
 
 /// How tenants get the clouds.yaml of their control planes.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantAccessPreset {
     /// Store of the management cluster from which it comes, whose role reads paths of tenants alone.
@@ -92,7 +95,7 @@ pub struct TenantAccessPreset {
 }
 
 /// Which tests Tempest runs for claims with `verify`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TempestPreset {
     /// Tests that are run, as a regular expression of Python's.
@@ -116,7 +119,7 @@ fn site() -> String {
 }
 
 /// What one size of a control plane means.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SizePreset {
     /// Databases, message bus and caches.
@@ -138,7 +141,7 @@ pub struct SizePreset {
 }
 
 /// The most that a claim may store in each storage pool, in GB (10^9 bytes), by purpose. What isn't given has no limit.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageLimits {
     /// Of volumes. A claim's own quota counts where it is lower.
@@ -153,21 +156,21 @@ pub struct StorageLimits {
 }
 
 /// Cortex of one size.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CortexPreset {
     /// Replicas.
     pub replicas: u32,
 }
 
 /// Tempest of one size.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TempestSize {
     /// Tests that run at once.
     pub concurrency: u32,
 }
 
 /// The part of a hypervisor pool that a size gets.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharePreset {
     /// Against the weights of other shares.
@@ -183,7 +186,7 @@ pub struct SharePreset {
 }
 
 /// The most of a hypervisor pool that a claim may ask for. What isn't given is what the size gets.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ShareLimits {
     /// The highest weight.
@@ -195,7 +198,7 @@ pub struct ShareLimits {
 }
 
 /// Input of the three cluster recipes, `kind: ClusterPresets`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPresets {
     /// `c5c3.io/v1alpha1`.
@@ -220,7 +223,7 @@ pub struct ClusterPresets {
 }
 
 /// Gardener, and what it is told.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GardenerPreset {
     /// The provider configuration that reaches Gardener's API.
@@ -268,7 +271,7 @@ pub struct GardenerPreset {
 }
 
 /// Machines of a hypervisor pool for everything but its agents.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemMachines {
     /// Machine type in the CloudProfile, or class of bare metal.
@@ -282,7 +285,7 @@ pub struct SystemMachines {
 }
 
 /// How clusters are reached.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AccessPreset {
     /// Namespace of the `<cluster>-kubeconfig` Secrets.
@@ -301,7 +304,7 @@ impl Default for AccessPreset {
 }
 
 /// Ceph in storage pools.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CephPreset {
     /// Image of Ceph.
@@ -332,7 +335,7 @@ fn headroom() -> u32 {
 }
 
 /// An input that knows what it is called.
-pub trait Input: DeserializeOwned {
+pub trait Input: DeserializeOwned + JsonSchema {
     /// Its kind.
     const KIND: &'static str;
 }

@@ -1,5 +1,8 @@
 //! Configuration of a provider's extension in Gardener. The function knows nothing of it but its placeholders.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -23,6 +26,16 @@ impl Template {
         let mut filled = object(&self.0, values);
         filled.sort_all_objects();
         filled
+    }
+}
+
+impl JsonSchema for Template {
+    fn schema_name() -> Cow<'static, str> {
+        "Template".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
     }
 }
 

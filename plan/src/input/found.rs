@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::files::{Place, parsed, text};
 use super::{Given, InputError};
-use crate::compositions::is_input;
 use crate::kind::ClaimKind;
 use crate::manifest::{Manifest, path};
+use crate::presets::is_input;
 use crate::resource::{SHOOT, is_secret};
 use crate::schema::Served;
 use crate::yaml;

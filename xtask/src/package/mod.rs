@@ -221,7 +221,7 @@ fn archives(
 fn function(root: &Path) -> Result<Package> {
     Ok(Package {
         metadata: sources::metadata(root, Kind::Function, FUNCTION)?,
-        documents: Vec::new(),
+        documents: sources::inputs(root)?,
     })
 }
 

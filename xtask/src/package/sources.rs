@@ -9,6 +9,7 @@ use c5c3_api::Generation;
 use serde_json::Value;
 
 use super::xpkg::{Kind, Metadata};
+use crate::generate::INPUTS;
 
 /// Reads `package/<name>/crossplane.yaml`.
 ///
@@ -53,6 +54,18 @@ pub fn documents(root: &Path, generation: Generation) -> Result<Vec<Value>> {
     Ok(documents)
 }
 
+/// The definitions of the function's inputs, in the order of their files' names.
+///
+/// # Errors
+/// When there is none, or the folder holds something else.
+pub fn inputs(root: &Path) -> Result<Vec<Value>> {
+    of_kind(
+        &root.join(INPUTS),
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+    )
+}
+
 fn of_kind(folder: &Path, api_version: &str, kind: &str) -> Result<Vec<Value>> {
     let mut names = BTreeSet::new();
     let mut documents = Vec::new();
@@ -81,7 +94,7 @@ fn of_kind(folder: &Path, api_version: &str, kind: &str) -> Result<Vec<Value>> {
     }
     ensure!(
         !documents.is_empty(),
-        "{} holds no {kind}: a configuration needs one",
+        "{} holds no {kind}: the package needs one",
         folder.display()
     );
     Ok(documents)

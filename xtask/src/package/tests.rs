@@ -38,6 +38,10 @@ impl Sources {
             let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
             sources.write(&path, &fs::read_to_string(repository.join(&path)).unwrap());
         }
+        sources.write(
+            "package/function-c5c3/input/presets.yaml",
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: presets\n",
+        );
         for generation in ["v1", "v2"] {
             sources.write(
                 &format!("xrds/{generation}/pool.yaml"),
@@ -232,7 +236,7 @@ fn the_function_package_is_also_the_image_its_pods_run() {
             .iter()
             .map(|document| &document["kind"])
             .collect::<Vec<_>>(),
-        ["Function"]
+        ["Function", "CustomResourceDefinition"]
     );
 }
 
@@ -329,7 +333,7 @@ fn unfit_sources_are_refused() {
     sources.write("compositions/v2/pool.yaml", "");
     assert_eq!(
         sources.refusal(),
-        "/compositions/v2 holds no Composition: a configuration needs one"
+        "/compositions/v2 holds no Composition: the package needs one"
     );
 
     sources.write("xrds/v2/second.yaml", &definition("v2", "pools"));

@@ -8,10 +8,11 @@ use c5c3_api::control_plane::{
     AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor,
 };
 use function_protocol::Fatal;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What tenants find on the first day.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BootstrapPreset {
     /// Flavors of every control plane.
@@ -25,7 +26,7 @@ pub struct BootstrapPreset {
 }
 
 /// An external network of a site.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExternalNetworkPreset {
     /// The physical network that hypervisors are wired to.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Cidr;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -66,7 +67,7 @@ pub struct Kubernetes {
 }
 
 /// Address ranges of a cluster.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Networking {
     /// Network plugin.
     #[serde(rename = "type")]
@@ -184,7 +185,7 @@ pub struct SystemComponents {
 }
 
 /// How machines get a new operating system or minor version of Kubernetes (Gardener's GEP-31).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UpdateStrategy {
     /// Gardener replaces each machine by a new one.
     #[default]
@@ -207,7 +208,7 @@ pub struct Machine {
 }
 
 /// Operating system of a machine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineImage {
     /// Name in the CloudProfile.
     pub name: String,
@@ -217,7 +218,7 @@ pub struct MachineImage {
 }
 
 /// A disk.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Volume {
     /// Type of volume in the CloudProfile.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
@@ -227,7 +228,7 @@ pub struct Volume {
 }
 
 /// When and what Gardener may change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Maintenance {
     /// What Gardener updates by itself.
@@ -237,7 +238,7 @@ pub struct Maintenance {
 }
 
 /// What Gardener updates by itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutoUpdate {
     /// Patch versions of Kubernetes.
@@ -247,7 +248,7 @@ pub struct AutoUpdate {
 }
 
 /// A daily window, as Gardener writes times: `220000+0100`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWindow {
     /// Begin.
     pub begin: String,
