@@ -64,6 +64,10 @@ pub enum Scope {
     Cluster,
 }
 
+/// Describes `status.observedGeneration` of every kind of this project. Definitions that others serve under the same names don't have
+/// it, so it tells whose a definition is: it never changes.
+pub const OBSERVED_GENERATION: &str = "Generation of the spec that the status is of.";
+
 const READY: Column = Column::new(
     "Ready",
     "string",
@@ -149,7 +153,7 @@ fn whole<K: CustomResource>() -> Value {
     }
     let mut status = schema::observed::<K::Status>();
     status["properties"]["observedGeneration"] = json!({
-        "description": "Generation of the spec that the status is of.",
+        "description": OBSERVED_GENERATION,
         "type": "integer",
         "format": "int64",
     });

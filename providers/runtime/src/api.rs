@@ -165,6 +165,18 @@ impl Api {
         }
     }
 
+    /// Returns what the API server publishes of a kind's group and version, as OpenAPI 3. It is as long as a page of a list, so that one
+    /// at a time is in memory.
+    pub(crate) async fn published<T: serde::de::DeserializeOwned>(
+        &self,
+        kind: ResourceKind,
+    ) -> Result<T, ApiError> {
+        let url = format!("/openapi/v3/apis/{}/{}", kind.group, kind.version);
+        let request = Request::get(url).header(ACCEPT, JSON);
+        let _permit = self.pages.acquire().await.ok();
+        self.send("get", request, Vec::new()).await
+    }
+
     /// Objects of a kind, in one namespace; in all if it is empty.
     pub(crate) async fn list(
         &self,

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use c5c3_process::{Answer, listen, pages, serve};
+use futures::StreamExt;
 use futures::future::join_all;
+use futures::stream::FuturesUnordered;
 use kube::Client;
 use prometheus_client::registry::Registry;
-use provider_composer::Operator;
+use provider_composer::{Operator, ResourceKind};
 use ring::rand::SystemRandom;
 use tokio::time::timeout;
 use tracing::{info, warn};
@@ -31,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// released.
 ///
 /// # Errors
-/// The address for health and metrics can't be listened on.
+/// The address for health and metrics can't be listened on, or a kind of this project's names has another project's definition.
 pub async fn run_until(
     operators: Vec<Box<dyn Operator>>,
     drivers: Vec<Box<dyn Driver>>,
@@ -77,8 +79,9 @@ pub async fn run_until(
         metrics: metrics.clone(),
     };
     let watched = cache.watched();
-    let following =
-        join_all(watched.map(|(kind, namespace)| follow(&cache, &api, kind, namespace)));
+    let mut following: FuturesUnordered<_> = watched
+        .map(|(kind, namespace)| follow(&cache, &api, kind, namespace))
+        .collect();
     let electing = join_all(
         elections
             .iter()
@@ -96,9 +99,12 @@ pub async fn run_until(
         }
     };
     tokio::pin!(working, electing);
+    let mut result = Ok(());
     tokio::select! {
         _ = &mut working => {}
-        _ = following => {}
+        Some(ResourceKind { plural, group, .. }) = following.next() => {
+            result = Err(RunError::Foreign { plural, group });
+        }
         // No elections: nothing to wait for, and nothing that ends.
         _ = &mut electing, if !elections.is_empty() => {}
         () = telling => {}
@@ -117,7 +123,7 @@ pub async fn run_until(
         warn!(?GRACE, "stopped with reconciles still under way");
     }
     join_all(elections.iter().map(LeaderElection::release)).await;
-    Ok(())
+    result
 }
 
 /// Returns an election for each operator's name: operators of the same name share one.
@@ -173,13 +179,88 @@ fn identity() -> String {
 
 #[cfg(test)]
 mod tests {
-    use provider_composer::ResourceKind;
-
+    use provider_composer::{Composed, Failure, ObservedState, Reason, Use};
+    use serde_json::{Value, json};
     use tokio::time::Instant;
 
     use super::*;
     use crate::cache::{DEFINITION, State};
     use crate::testing::{Hole, SECRET, Server, THING, WIDGET, during, things, until};
+
+    const CLOUD: ResourceKind =
+        ResourceKind::namespaced("test.c5c3.io", "v1alpha1", "Cloud", "clouds");
+
+    /// An operator of a kind whose name others use, too.
+    struct Clouds;
+
+    impl Operator for Clouds {
+        fn name(&self) -> &'static str {
+            "clouds"
+        }
+
+        fn subject(&self) -> ResourceKind {
+            CLOUD
+        }
+
+        fn ordered_deletion(&self) -> bool {
+            false
+        }
+
+        fn uses(&self) -> Vec<Use> {
+            Vec::new()
+        }
+
+        fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
+            Err(Failure::new(Reason::Invalid, "nobody asks"))
+        }
+    }
+
+    /// What the API server publishes of clouds.
+    fn published(status: &str) -> Value {
+        json!({ "components": { "schemas": { "cloud": {
+            "x-kubernetes-group-version-kind": [
+                { "group": CLOUD.group, "version": CLOUD.version, "kind": CLOUD.kind },
+            ],
+            "properties": { "status": { "properties": { "observedGeneration": { "description": status } } } },
+        } } } })
+    }
+
+    /// Runs the operator of clouds until a condition is true, or it ends by itself.
+    async fn run_clouds(server: &Server, condition: impl Fn() -> bool) -> Result<(), RunError> {
+        let options = Options {
+            address: None,
+            leadership: Leadership::Alone,
+            ..Options::default()
+        };
+        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Clouds)];
+        let shutdown = until("the end", condition);
+        run_until(operators, Vec::new(), server.client(), &options, shutdown).await
+    }
+
+    #[tokio::test]
+    async fn operators_refuse_to_start_with_the_definition_of_another_project() {
+        let server = Server::default();
+        server.state().published = Some(published("Another operator's."));
+        let refused = run_clouds(&server, || false).await.unwrap_err().to_string();
+        assert!(
+            refused.starts_with(
+                "the definition of clouds.test.c5c3.io in this cluster isn't this project's"
+            ),
+            "{refused}"
+        );
+        assert!(server.requests("/clouds").is_empty());
+    }
+
+    #[tokio::test]
+    async fn operators_start_with_their_own_definition_and_with_one_that_is_not_published() {
+        let own = published(c5c3_api::custom_resource::OBSERVED_GENERATION);
+        for published in [Some(own), None] {
+            let server = Server::default();
+            server.state().published = published;
+            let lists = || !server.requests("/clouds?limit=").is_empty();
+            run_clouds(&server, lists).await.unwrap();
+        }
+    }
 
     const KINDS: [ResourceKind; 4] = [THING, WIDGET, SECRET, DEFINITION];
 

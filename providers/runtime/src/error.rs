@@ -19,6 +19,18 @@ pub enum RunError {
     /// The address for health and metrics can't be listened on.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// A kind of this project's names has another's definition.
+    #[error(
+        "the definition of {plural}.{group} in this cluster isn't this project's, so that its resources have other fields: run these \
+         operators in another cluster; or, if no operator uses that definition any more and no resource of it is left, delete it and \
+         apply package/crds"
+    )]
+    Foreign {
+        /// The kind in the plural.
+        plural: &'static str,
+        /// Its group.
+        group: &'static str,
+    },
     /// The operating system gives no threads or signals.
     #[error("the process cannot be set up: {0}")]
     Process(#[from] io::Error),

@@ -14,6 +14,7 @@ mod kubeconfig;
 mod lease;
 mod metrics;
 mod options;
+mod origin;
 mod process;
 mod processor;
 mod queue;

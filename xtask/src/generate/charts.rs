@@ -38,7 +38,7 @@ const COMMON: [(&str, &str); 5] = [
 ];
 
 /// What the operators' charts have besides.
-const OPERATOR: [(&str, &str); 4] = [
+const OPERATOR: [(&str, &str); 5] = [
     ("values.yaml", include_str!("chart/operator/values.yaml")),
     (
         "templates/_task.tpl",
@@ -51,6 +51,10 @@ const OPERATOR: [(&str, &str); 4] = [
     (
         "templates/access.yaml",
         include_str!("chart/operator/access.yaml"),
+    ),
+    (
+        "templates/definitions.yaml",
+        include_str!("chart/operator/definitions.yaml"),
     ),
 ];
 

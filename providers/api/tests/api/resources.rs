@@ -45,6 +45,21 @@ fn root(definition: &Value) -> &Value {
 }
 
 #[test]
+fn every_definition_has_the_text_that_tells_whose_it_is() {
+    for definition in custom_resources() {
+        assert_eq!(
+            text(
+                root(&definition),
+                "/properties/status/properties/observedGeneration/description"
+            ),
+            "Generation of the spec that the status is of.",
+            "{}: operators of other versions look for it",
+            definition["metadata"]["name"]
+        );
+    }
+}
+
+#[test]
 fn every_kind_of_the_contract_is_there() {
     let found: Vec<_> = custom_resources()
         .iter()

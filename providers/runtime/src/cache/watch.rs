@@ -16,6 +16,7 @@ use super::entry::Place;
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
+use crate::origin::{self, Origin};
 
 /// How long the last state is valid while the watch is broken: a restart of the API server isn't reported.
 const GRACE: Duration = Duration::from_secs(15);
@@ -30,8 +31,13 @@ const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_
 /// The delay while the API server asks to be asked again soon, for instance until it has loaded a new kind.
 const TOO_MANY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
 
-/// Keeps the cache of a kind up to date. Never returns.
-pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespace: &str) {
+/// Keeps the cache of a kind up to date. Returns the kind where its definition is another project's.
+pub(crate) async fn follow(
+    cache: &Cache,
+    api: &Api,
+    kind: ResourceKind,
+    namespace: &str,
+) -> ResourceKind {
     let mut follower = Follower {
         cache,
         api,
@@ -40,11 +46,18 @@ pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespa
         extent: Cache::extent(kind),
         version: None,
         failures: 0,
+        is_own: !origin::is_shared(kind),
     };
     let mut broken: Option<Instant> = None;
     loop {
         let began = Instant::now();
-        match follower.round(&mut broken).await {
+        let round = match follower.origin().await {
+            Ok(Origin::Foreign) => return kind,
+            // Of a kind that isn't published yet, the next round knows more.
+            Ok(Origin::Own | Origin::Unknown) => follower.round(&mut broken).await,
+            Err(error) => Err(error),
+        };
+        match round {
             Ok(()) if began.elapsed() > SHORT => follower.failures = 0,
             Ok(()) => {
                 follower.failures += 1;
@@ -56,6 +69,7 @@ pub(crate) async fn follow(cache: &Cache, api: &Api, kind: ResourceKind, namespa
                 follower.broken(&error, since);
                 match error.code() {
                     Some(404) => {
+                        follower.is_own = !origin::is_shared(kind);
                         if cache.installed(kind, ABSENT.after(follower.failures)).await {
                             follower.failures = 0;
                         }
@@ -85,9 +99,21 @@ struct Follower<'a> {
     /// The resourceVersion at which the next watch begins; none: list first.
     version: Option<String>,
     failures: u32,
+    /// Whether the definition is known to be this project's, or of a kind whose name no other project uses.
+    is_own: bool,
 }
 
 impl Follower<'_> {
+    /// Returns whose the definition is, which is asked until it is known to be this project's.
+    async fn origin(&mut self) -> Result<Origin, ApiError> {
+        if self.is_own {
+            return Ok(Origin::Own);
+        }
+        let origin = origin::of(self.api, self.kind).await?;
+        self.is_own = origin == Origin::Own;
+        Ok(origin)
+    }
+
     /// Lists if necessary, and watches until the watch ends.
     async fn round(&mut self, broken: &mut Option<Instant>) -> Result<(), ApiError> {
         let version = match &self.version {

@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub absent: BTreeSet<&'static str>,
     /// Plurals that may not be read.
     pub forbidden: BTreeSet<&'static str>,
+    /// What is published as OpenAPI of every group and version; none: nothing is.
+    pub published: Option<Value>,
     /// What was created of other kinds: Events.
     pub events: Vec<Value>,
     version: u64,
@@ -146,6 +148,12 @@ impl Server {
         }
         let mut state = self.state();
         state.requests.push(line.clone());
+        if head.uri.path().starts_with("/openapi/v3/") {
+            return match &state.published {
+                Some(published) => plain(200, published),
+                None => refused(404),
+            };
+        }
         let query = head.uri.query().unwrap_or_default();
         match target(head.uri.path()) {
             Some(target) => state.serve(head.method.as_str(), &target, query, metadata, &body),
