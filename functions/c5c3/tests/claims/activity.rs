@@ -1,7 +1,8 @@
 //! What tools that use kstatus read of a claim: Reconciling, Stalled and the observed generation.
 
-use function_c5c3_fixtures::examples::{claim, pools};
+use function_c5c3_fixtures::examples::{claim, pool, pools};
 use function_c5c3_fixtures::{Call, Outcome, text, well};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::openstack::call;
@@ -94,6 +95,30 @@ fn claim_is_stalled_with_its_control_plane() {
     let (call, outcome) = call(NAME).running();
     let outcome = call.applied(&outcome, stalled).run();
     assert_eq!(activity(&outcome), [None, Some(("True", "JobFailed"))]);
+}
+
+#[rstest]
+#[case::control_planes("control-plane")]
+#[case::hypervisors("hv-pool-a")]
+#[case::storage("st-pool-a")]
+fn clusters_have_the_same_conditions_and_generation(#[case] name: &str) {
+    let mut created = Call::of_pool(name);
+    created.composite["metadata"]["generation"] = json!(7);
+    let outcome = created.run();
+    let [reconciling, stalled] = activity(&outcome);
+    assert_eq!(reconciling.map(|(status, _)| status), Some("True"));
+    assert_eq!(stalled, None);
+    assert_eq!(outcome.status["observedGeneration"], Value::Null);
+    let mut namespaced = created;
+    namespaced.composite = pool(name);
+    namespaced.composite["metadata"]["generation"] = json!(7);
+    assert_eq!(namespaced.run().status["observedGeneration"], 7);
+
+    let mut invalid = Call::of_pool(name);
+    invalid.input = None;
+    let outcome = invalid.run();
+    assert!(outcome.fatal.is_some());
+    assert_eq!(activity(&outcome), [None, Some(("True", "Invalid"))]);
 }
 
 #[test]
