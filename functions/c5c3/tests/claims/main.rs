@@ -8,5 +8,6 @@ mod openstack;
 mod ownership;
 mod properties;
 mod restored;
+mod reuse;
 mod sizes;
 mod workloads;
