@@ -11,7 +11,6 @@ mod function;
 mod request;
 mod response;
 mod secrets;
-mod seeds;
 
 pub use capabilities::Capabilities;
 pub use conditions::{Condition, ConditionStatus};

@@ -16,7 +16,7 @@ use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
-use crate::{reuse, transitions};
+use crate::{SETTLED, WAITING, transitions};
 
 mod ceph_cluster;
 mod size;
@@ -106,7 +106,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
-    reuse(response, settled);
+    response.ttl(if settled { SETTLED } else { WAITING });
     Ok(())
 }
 

@@ -8,6 +8,5 @@ mod openstack;
 mod ownership;
 mod properties;
 mod restored;
-mod reuse;
 mod sizes;
 mod workloads;
