@@ -204,25 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn operators_use_no_kind_of_a_group_of_c5c3_io_that_is_not_defined_here() {
-        let defined: Vec<_> = c5c3_api::custom_resources()
-            .iter()
-            .map(|definition| definition["metadata"]["name"].clone())
-            .collect();
-        for operator in provider_operators::operators() {
-            let uses = operator.uses().into_iter().map(|used| used.kind);
-            for kind in uses.chain([operator.subject()]) {
-                let name = format!("{}.{}", kind.plural, kind.group);
-                let is_shared = format!(".{}", kind.group).ends_with(".c5c3.io");
-                assert!(
-                    !is_shared || defined.iter().any(|defined| *defined == name),
-                    "{name}: operators take it for another project's, see providers/runtime/src/origin.rs"
-                );
-            }
-        }
-    }
-
-    #[test]
     fn labels_injector_reads_nodes_and_labels_pods_and_may_do_nothing_else() {
         let access = include_str!("generate/chart/injector/access.yaml");
         let roles: Vec<&str> = access

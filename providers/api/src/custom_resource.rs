@@ -76,25 +76,48 @@ const READY: Column = Column::new(
 
 const AGE: Column = Column::new("Age", "date", ".metadata.creationTimestamp");
 
+/// A kind of this project.
+struct Registered {
+    group: &'static str,
+    plural: &'static str,
+    definition: fn() -> Value,
+}
+
+const KINDS: [Registered; 15] = [
+    registered::<ControlPlaneSpec>(),
+    registered::<SecretAggregateSpec>(),
+    registered::<CredentialRotationSpec>(),
+    registered::<KeystoneSpec>(),
+    registered::<GlanceSpec>(),
+    registered::<PlacementSpec>(),
+    registered::<NovaSpec>(),
+    registered::<NeutronSpec>(),
+    registered::<CinderSpec>(),
+    registered::<CortexSpec>(),
+    registered::<TempestSpec>(),
+    registered::<OvnClusterSpec>(),
+    registered::<OvnChassisSpec>(),
+    registered::<HypervisorPoolSpec>(),
+    registered::<HypervisorShareSpec>(),
+];
+
+const fn registered<K: CustomResource>() -> Registered {
+    Registered {
+        group: K::GROUP,
+        plural: K::PLURAL,
+        definition: custom_resource::<K>,
+    }
+}
+
 /// Every CustomResourceDefinition, apiextensions.k8s.io/v1.
 pub fn custom_resources() -> Vec<Value> {
-    vec![
-        custom_resource::<ControlPlaneSpec>(),
-        custom_resource::<SecretAggregateSpec>(),
-        custom_resource::<CredentialRotationSpec>(),
-        custom_resource::<KeystoneSpec>(),
-        custom_resource::<GlanceSpec>(),
-        custom_resource::<PlacementSpec>(),
-        custom_resource::<NovaSpec>(),
-        custom_resource::<NeutronSpec>(),
-        custom_resource::<CinderSpec>(),
-        custom_resource::<CortexSpec>(),
-        custom_resource::<TempestSpec>(),
-        custom_resource::<OvnClusterSpec>(),
-        custom_resource::<OvnChassisSpec>(),
-        custom_resource::<HypervisorPoolSpec>(),
-        custom_resource::<HypervisorShareSpec>(),
-    ]
+    KINDS.iter().map(|kind| (kind.definition)()).collect()
+}
+
+/// Whether one of [`custom_resources`] has the name `<plural>.<group>`.
+pub fn is_defined(group: &str, plural: &str) -> bool {
+    let mut kinds = KINDS.iter();
+    kinds.any(|kind| kind.group == group && kind.plural == plural)
 }
 
 /// The CustomResourceDefinition of one kind, apiextensions.k8s.io/v1.

@@ -180,26 +180,25 @@ fn identity() -> String {
 #[cfg(test)]
 mod tests {
     use provider_composer::{Composed, Failure, ObservedState, Reason, Use};
-    use serde_json::{Value, json};
+    use serde_json::Value;
     use tokio::time::Instant;
 
     use super::*;
     use crate::cache::{DEFINITION, State};
-    use crate::testing::{Hole, SECRET, Server, THING, WIDGET, during, things, until};
-
-    const CLOUD: ResourceKind =
-        ResourceKind::namespaced("test.c5c3.io", "v1alpha1", "Cloud", "clouds");
+    use crate::testing::{
+        Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, published, things, until,
+    };
 
     /// An operator of a kind whose name others use, too.
-    struct Clouds;
+    struct Keystones;
 
-    impl Operator for Clouds {
+    impl Operator for Keystones {
         fn name(&self) -> &'static str {
-            "clouds"
+            "keystones"
         }
 
         fn subject(&self) -> ResourceKind {
-            CLOUD
+            KEYSTONE
         }
 
         fn ordered_deletion(&self) -> bool {
@@ -215,24 +214,14 @@ mod tests {
         }
     }
 
-    /// What the API server publishes of clouds.
-    fn published(status: &str) -> Value {
-        json!({ "components": { "schemas": { "cloud": {
-            "x-kubernetes-group-version-kind": [
-                { "group": CLOUD.group, "version": CLOUD.version, "kind": CLOUD.kind },
-            ],
-            "properties": { "status": { "properties": { "observedGeneration": { "description": status } } } },
-        } } } })
-    }
-
-    /// Runs the operator of clouds until a condition is true, or it ends by itself.
-    async fn run_clouds(server: &Server, condition: impl Fn() -> bool) -> Result<(), RunError> {
+    /// Runs the operator of Keystones until a condition is true, or it ends by itself.
+    async fn run_keystones(server: &Server, condition: impl Fn() -> bool) -> Result<(), RunError> {
         let options = Options {
             address: None,
             leadership: Leadership::Alone,
             ..Options::default()
         };
-        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Clouds)];
+        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Keystones)];
         let shutdown = until("the end", condition);
         run_until(operators, Vec::new(), server.client(), &options, shutdown).await
     }
@@ -241,14 +230,17 @@ mod tests {
     async fn operators_refuse_to_start_with_the_definition_of_another_project() {
         let server = Server::default();
         server.state().published = Some(published("Another operator's."));
-        let refused = run_clouds(&server, || false).await.unwrap_err().to_string();
+        let refused = run_keystones(&server, || false)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(
             refused.starts_with(
-                "the definition of clouds.test.c5c3.io in this cluster isn't this project's"
+                "the definition of keystones.keystone.openstack.c5c3.io in this cluster isn't this project's"
             ),
             "{refused}"
         );
-        assert!(server.requests("/clouds").is_empty());
+        assert!(server.requests("/keystones").is_empty());
     }
 
     #[tokio::test]
@@ -257,8 +249,8 @@ mod tests {
         for published in [Some(own), None] {
             let server = Server::default();
             server.state().published = published;
-            let lists = || !server.requests("/clouds?limit=").is_empty();
-            run_clouds(&server, lists).await.unwrap();
+            let lists = || !server.requests("/keystones?limit=").is_empty();
+            run_keystones(&server, lists).await.unwrap();
         }
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::custom_resource::OBSERVED_GENERATION;
+use c5c3_api::custom_resource::{self, OBSERVED_GENERATION};
 use provider_composer::ResourceKind;
 use serde::Deserialize;
 
@@ -75,9 +75,9 @@ struct Described {
     description: String,
 }
 
-/// Whether a kind is one of this project's, whose names others use too.
-pub(crate) fn is_shared(kind: ResourceKind) -> bool {
-    kind.group == "c5c3.io" || kind.group.ends_with(".c5c3.io")
+/// Whether this project defines a kind. Others may use its name too.
+pub(crate) fn is_of_project(kind: ResourceKind) -> bool {
+    custom_resource::is_defined(kind.group, kind.plural)
 }
 
 /// Returns whose the definition of a kind is.
@@ -116,7 +116,6 @@ fn origin(published: &Published, kind: ResourceKind) -> Origin {
 
 #[cfg(test)]
 mod tests {
-    use c5c3_api::custom_resource;
     use c5c3_api::nova::NovaSpec;
     use serde_json::{Value, json};
 

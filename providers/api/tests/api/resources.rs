@@ -4,10 +4,11 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use c5c3_api::{
     Generation, cinder::CinderSpec, control_plane::ControlPlaneSpec, cortex::CortexSpec,
-    credential_rotation::CredentialRotationSpec, custom_resources, definitions, glance::GlanceSpec,
-    hypervisor::HypervisorPoolSpec, hypervisor::HypervisorShareSpec, keystone::KeystoneSpec,
-    neutron::NeutronSpec, nova::NovaSpec, ovn_chassis::OvnChassisSpec, ovn_cluster::OvnClusterSpec,
-    placement::PlacementSpec, secret_aggregate::SecretAggregateSpec, tempest::TempestSpec,
+    credential_rotation::CredentialRotationSpec, custom_resource::is_defined, custom_resources,
+    definitions, glance::GlanceSpec, hypervisor::HypervisorPoolSpec,
+    hypervisor::HypervisorShareSpec, keystone::KeystoneSpec, neutron::NeutronSpec, nova::NovaSpec,
+    ovn_chassis::OvnChassisSpec, ovn_cluster::OvnClusterSpec, placement::PlacementSpec,
+    secret_aggregate::SecretAggregateSpec, tempest::TempestSpec,
 };
 use serde_json::{Value, json};
 
@@ -56,6 +57,17 @@ fn every_definition_has_the_text_that_tells_whose_it_is() {
             "{}: operators of other versions look for it",
             definition["metadata"]["name"]
         );
+    }
+}
+
+#[test]
+fn names_of_definitions_are_told_from_others_in_the_same_groups() {
+    for definition in custom_resources() {
+        let group = text(&definition, "/spec/group");
+        let plural = text(&definition, "/spec/names/plural");
+        assert!(is_defined(group, plural), "{plural}.{group}");
+        assert!(!is_defined(group, "lates"), "{group}");
+        assert!(!is_defined("lab.c5c3.io", plural), "{plural}");
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) async fn follow(
         extent: Cache::extent(kind),
         version: None,
         failures: 0,
-        is_own: !origin::is_shared(kind),
+        is_own: !origin::is_of_project(kind),
     };
     let mut broken: Option<Instant> = None;
     loop {
@@ -69,7 +69,7 @@ pub(crate) async fn follow(
                 follower.broken(&error, since);
                 match error.code() {
                     Some(404) => {
-                        follower.is_own = !origin::is_shared(kind);
+                        follower.is_own = !origin::is_of_project(kind);
                         if cache.installed(kind, ABSENT.after(follower.failures)).await {
                             follower.failures = 0;
                         }

@@ -7,12 +7,13 @@ mod server;
 use std::sync::Arc;
 use std::time::Duration;
 
+use c5c3_api::keystone::KeystoneSpec;
 use futures::FutureExt;
 use prometheus_client::registry::Registry;
 use provider_composer::{Composed, Failure, ObservedState, Operator, Reason, ResourceKind, Use};
 use provider_composer_testing::conformance::SUBJECT;
 use ring::rand::SystemRandom;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 pub(crate) use self::hole::Hole;
@@ -32,6 +33,9 @@ pub(crate) const THING: ResourceKind = ResourceKind::namespaced("test", "v1", "T
 
 pub(crate) const WIDGET: ResourceKind = ResourceKind::namespaced("test", "v1", "Widget", "widgets");
 
+/// A kind of this project.
+pub(crate) const KEYSTONE: ResourceKind = ResourceKind::of::<KeystoneSpec>();
+
 /// A kind of the whole cluster.
 pub(crate) const POOL: ResourceKind = ResourceKind {
     group: "test",
@@ -42,13 +46,14 @@ pub(crate) const POOL: ResourceKind = ResourceKind {
 };
 
 /// Every kind that there is, by the path of its collection.
-const KINDS: [(&str, ResourceKind); 8] = [
+const KINDS: [(&str, ResourceKind); 9] = [
     ("/api/v1", SECRET),
     ("/api/v1", CONFIG_MAP),
     ("/apis/test/v1", THING),
     ("/apis/test/v1", WIDGET),
     ("/apis/test/v1", POOL),
     ("/apis/test/v1alpha1", SUBJECT),
+    ("/apis/keystone.openstack.c5c3.io/v1alpha1", KEYSTONE),
     ("/apis/apiextensions.k8s.io/v1", crate::cache::DEFINITION),
     (
         "/apis/coordination.k8s.io/v1",
@@ -103,6 +108,17 @@ pub(crate) fn controller(
         operators,
         api,
     }
+}
+
+/// What an API server publishes of Keystones, with this description of `status.observedGeneration`.
+pub(crate) fn published(description: &str) -> Value {
+    let status = json!({ "properties": { "observedGeneration": { "description": description } } });
+    json!({ "components": { "schemas": { "keystone": {
+        "x-kubernetes-group-version-kind": [
+            { "group": KEYSTONE.group, "version": KEYSTONE.version, "kind": KEYSTONE.kind },
+        ],
+        "properties": { "status": status },
+    } } } })
 }
 
 /// Runs all tasks until a condition is true.
