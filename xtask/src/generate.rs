@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn charts_refuse_definitions_of_others_by_the_text_that_operators_look_for() {
         let template = include_str!("generate/chart/operator/definitions.yaml");
-        let own = c5c3_api::custom_resource::OBSERVED_GENERATION;
+        let own = c5c3_api::custom_resource::OBSERVED_GENERATION_DESCRIPTION;
         assert!(template.contains(&format!("ne $observed \"{own}\" ")));
     }
 

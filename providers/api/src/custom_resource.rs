@@ -66,7 +66,7 @@ pub enum Scope {
 
 /// Describes `status.observedGeneration` of every kind of this project. Definitions that others serve under the same names don't have
 /// it, so it tells whose a definition is: it never changes.
-pub const OBSERVED_GENERATION: &str = "Generation of the spec that the status is of.";
+pub const OBSERVED_GENERATION_DESCRIPTION: &str = "Generation of the spec that the status is of.";
 
 const READY: Column = Column::new(
     "Ready",
@@ -176,7 +176,7 @@ fn whole<K: CustomResource>() -> Value {
     }
     let mut status = schema::observed::<K::Status>();
     status["properties"]["observedGeneration"] = json!({
-        "description": OBSERVED_GENERATION,
+        "description": OBSERVED_GENERATION_DESCRIPTION,
         "type": "integer",
         "format": "int64",
     });

@@ -165,8 +165,8 @@ impl Api {
         }
     }
 
-    /// Returns what the API server publishes of a kind's group and version, as OpenAPI 3. It is as long as a page of a list, so that one
-    /// at a time is in memory.
+    /// Returns what the API server publishes of a kind's group and version, as OpenAPI 3. The document can be as large as a page of a
+    /// list, so it takes a permit of those.
     pub(crate) async fn published<T: serde::de::DeserializeOwned>(
         &self,
         kind: ResourceKind,

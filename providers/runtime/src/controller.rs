@@ -184,6 +184,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
+    use crate::api::TIMEOUT;
     use crate::cache::{DEFINITION, State};
     use crate::testing::{
         Hole, KEYSTONE, SECRET, Server, THING, WIDGET, during, published, things, until,
@@ -214,6 +215,10 @@ mod tests {
         }
     }
 
+    fn keystones() -> Vec<Box<dyn Operator>> {
+        vec![Box::new(Keystones)]
+    }
+
     /// Runs the operator of Keystones until a condition is true, or it ends by itself.
     async fn run_keystones(server: &Server, condition: impl Fn() -> bool) -> Result<(), RunError> {
         let options = Options {
@@ -221,9 +226,8 @@ mod tests {
             leadership: Leadership::Alone,
             ..Options::default()
         };
-        let operators: Vec<Box<dyn Operator>> = vec![Box::new(Keystones)];
         let shutdown = until("the end", condition);
-        run_until(operators, Vec::new(), server.client(), &options, shutdown).await
+        run_until(keystones(), Vec::new(), server.client(), &options, shutdown).await
     }
 
     #[tokio::test]
@@ -245,13 +249,60 @@ mod tests {
 
     #[tokio::test]
     async fn operators_start_with_their_own_definition_and_with_one_that_is_not_published() {
-        let own = published(c5c3_api::custom_resource::OBSERVED_GENERATION);
+        let own = published(c5c3_api::custom_resource::OBSERVED_GENERATION_DESCRIPTION);
         for published in [Some(own), None] {
             let server = Server::default();
             server.state().published = published;
             let lists = || !server.requests("/keystones?limit=").is_empty();
             run_keystones(&server, lists).await.unwrap();
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kind_is_not_relied_on_until_its_definition_is_published() {
+        let server = Server::default();
+        let (cache, api) = (Cache::new(&keystones(), &[]), server.api());
+        let publish = async {
+            until("a list", || !server.requests("/keystones?").is_empty()).await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(cache.state(KEYSTONE, ""), State::Starting);
+            server.state().published = Some(published("Another operator's."));
+            pending::<ResourceKind>().await
+        };
+        let refused = tokio::select! {
+            kind = follow(&cache, &api, KEYSTONE, "") => kind,
+            kind = publish => kind,
+        };
+        assert_eq!(refused, KEYSTONE);
+        assert!(server.requests("watch=true").is_empty());
+    }
+
+    /// How long it takes until Keystones are known, in seconds.
+    async fn seconds_until_known(server: &Server) -> u64 {
+        let (cache, api) = (Cache::new(&keystones(), &[]), server.api());
+        let is_live = || cache.state(KEYSTONE, "") == State::Live;
+        let began = Instant::now();
+        during(
+            follow(&cache, &api, KEYSTONE, ""),
+            until("the kind", is_live),
+        )
+        .await;
+        began.elapsed().as_secs()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kind_is_read_at_once_where_what_is_published_may_not_be_read() {
+        let server = Server::default();
+        server.state().forbidden.insert("openapi");
+        assert_eq!(seconds_until_known(&server).await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kind_is_read_in_the_end_where_the_api_server_publishes_nothing_or_does_not_answer() {
+        let server = Server::default();
+        assert!((5..=15).contains(&seconds_until_known(&server).await));
+        server.state().delay = Some(("/openapi/", TIMEOUT * 2));
+        assert!((15..=60).contains(&seconds_until_known(&server).await));
     }
 
     const KINDS: [ResourceKind; 4] = [THING, WIDGET, SECRET, DEFINITION];

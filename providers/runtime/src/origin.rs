@@ -1,29 +1,67 @@
 //! Whose a definition of this project's kinds is.
 //!
+//! It is asked before a kind is read for the first time, and after the kind was missing. A definition that becomes another project's in
+//! place isn't noticed before the next start.
+//!
 //! cobaltcore serves kinds of the same names with other schemas, for instance novas.nova.openstack.c5c3.io
 //! (<https://github.com/C5C3/cobaltcore>, operators/nova/config/crd/bases). The API server publishes every schema as OpenAPI 3, which
 //! each authenticated user may read, so no rights over definitions are needed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use c5c3_api::custom_resource::{self, OBSERVED_GENERATION};
+use c5c3_api::custom_resource::{self, OBSERVED_GENERATION_DESCRIPTION};
 use provider_composer::ResourceKind;
 use serde::Deserialize;
+use tokio::sync::Mutex;
 
 use crate::api::{Api, ApiError};
 
 /// Whose a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// This project's, of whatever version.
+    /// This project's, of whatever version, or of a kind that this project doesn't define.
     Own,
     /// Another's: its resources have other fields.
     Foreign,
-    /// The kind isn't published, or may not be read.
+    /// The API server doesn't publish the kind, or not yet.
+    Unpublished,
+    /// What is published may not be read, or can't be.
     Unknown,
 }
 
-/// What an API server publishes of a group and version, as far as it is read.
+/// The kinds that are known to have this project's definition, so that each is asked for once and not by namespace.
+#[derive(Default)]
+pub(crate) struct Origins(Mutex<BTreeSet<ResourceKind>>);
+
+impl Origins {
+    /// Returns whose the definition of a kind is. Of kinds that this project doesn't define, nothing is asked.
+    ///
+    /// # Errors
+    /// The API server doesn't answer now.
+    pub(crate) async fn of(&self, api: &Api, kind: ResourceKind) -> Result<Origin, ApiError> {
+        if !custom_resource::is_defined(kind.group, kind.plural) {
+            return Ok(Origin::Own);
+        }
+        // Locked until the API server has answered: whoever asks for the kind meanwhile needs the same answer.
+        let mut own = self.0.lock().await;
+        if own.contains(&kind) {
+            return Ok(Origin::Own);
+        }
+        let origin = ask(api, kind).await?;
+        if origin == Origin::Own {
+            own.insert(kind);
+        }
+        Ok(origin)
+    }
+
+    /// Forgets a kind that is missing.
+    pub(crate) async fn forget(&self, kind: ResourceKind) {
+        self.0.lock().await.remove(&kind);
+    }
+}
+
+/// What an API server publishes of a group and version, as far as it is read. The document can have megabytes; only these fields are
+/// kept.
 #[derive(Deserialize)]
 struct Published {
     #[serde(default)]
@@ -75,22 +113,17 @@ struct Described {
     description: String,
 }
 
-/// Whether this project defines a kind. Others may use its name too.
-pub(crate) fn is_of_project(kind: ResourceKind) -> bool {
-    custom_resource::is_defined(kind.group, kind.plural)
-}
-
-/// Returns whose the definition of a kind is.
-///
-/// # Errors
-/// The API server doesn't answer.
-pub(crate) async fn of(api: &Api, kind: ResourceKind) -> Result<Origin, ApiError> {
+async fn ask(api: &Api, kind: ResourceKind) -> Result<Origin, ApiError> {
     match api.published(kind).await {
         Ok(published) => Ok(origin(&published, kind)),
         // What it publishes has another form than Kubernetes has today.
         Err(ApiError::Client(kube::Error::SerdeError(_))) => Ok(Origin::Unknown),
-        Err(error) if error.code().is_some() => Ok(Origin::Unknown),
-        Err(error) => Err(error),
+        Err(error) => match error.code() {
+            Some(404) => Ok(Origin::Unpublished),
+            // It is overloaded, or doesn't serve yet.
+            None | Some(429 | 500..) => Err(error),
+            Some(_) => Ok(Origin::Unknown),
+        },
     }
 }
 
@@ -105,12 +138,12 @@ fn origin(published: &Published, kind: ResourceKind) -> Origin {
     match schema {
         Some(schema) => {
             let observed = &schema.properties.status.properties.observed_generation;
-            match observed.description == OBSERVED_GENERATION {
+            match observed.description == OBSERVED_GENERATION_DESCRIPTION {
                 true => Origin::Own,
                 false => Origin::Foreign,
             }
         }
-        None => Origin::Unknown,
+        None => Origin::Unpublished,
     }
 }
 
@@ -140,7 +173,7 @@ mod tests {
     async fn origin_of(published: Option<Value>) -> Origin {
         let server = Server::default();
         server.state().published = published;
-        of(&server.api(), NOVA).await.unwrap()
+        Origins::default().of(&server.api(), NOVA).await.unwrap()
     }
 
     #[tokio::test]
@@ -166,12 +199,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn kind_that_is_not_published_is_unknown() {
-        assert_eq!(origin_of(None).await, Origin::Unknown);
+    async fn definition_is_unknown_where_the_kind_is_not_published_or_not_readable() {
+        assert_eq!(origin_of(None).await, Origin::Unpublished);
         let others = json!({ "openapi": "3.0.0", "components": { "schemas": {} } });
-        assert_eq!(origin_of(Some(others)).await, Origin::Unknown);
-        assert_eq!(origin_of(Some(json!({}))).await, Origin::Unknown);
+        assert_eq!(origin_of(Some(others)).await, Origin::Unpublished);
+        assert_eq!(origin_of(Some(json!({}))).await, Origin::Unpublished);
         let unreadable = json!({ "components": "none" });
         assert_eq!(origin_of(Some(unreadable)).await, Origin::Unknown);
+    }
+
+    #[tokio::test]
+    async fn definition_that_is_own_is_asked_for_once_until_the_kind_was_missing() {
+        let server = Server::default();
+        let definition = custom_resource::custom_resource::<NovaSpec>();
+        let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        server.state().published = Some(published(schema));
+        let (origins, api) = (Origins::default(), server.api());
+        for _ in 0..3 {
+            assert_eq!(origins.of(&api, NOVA).await.unwrap(), Origin::Own);
+        }
+        assert_eq!(server.requests("/openapi/v3/").len(), 1);
+        origins.forget(NOVA).await;
+        server.state().published = Some(published(&json!({ "type": "object" })));
+        assert_eq!(origins.of(&api, NOVA).await.unwrap(), Origin::Foreign);
+    }
+
+    #[tokio::test]
+    async fn kind_of_another_project_is_not_asked_for() {
+        let server = Server::default();
+        let late = ResourceKind::namespaced("lab.c5c3.io", "v1", "Late", "lates");
+        let origin = Origins::default().of(&server.api(), late).await;
+        assert_eq!(origin.unwrap(), Origin::Own);
+        assert!(server.requests("/openapi/v3/").is_empty());
     }
 }

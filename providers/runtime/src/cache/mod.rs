@@ -32,6 +32,7 @@ pub(crate) use watch::follow;
 
 use crate::api::Extent;
 use crate::apply::Digest;
+use crate::origin::Origins;
 use crate::queue::Queue;
 
 /// The kind whose objects define which kinds are installed, besides Kubernetes' own.
@@ -83,6 +84,7 @@ pub(crate) struct Cache {
     queue: Queue<Id>,
     /// Notified when a definition changes.
     definitions: Notify,
+    origins: Origins,
 }
 
 impl Cache {
@@ -121,6 +123,7 @@ impl Cache {
                 })
                 .collect(),
             definitions: Notify::new(),
+            origins: Origins::default(),
             managers: operators.iter().map(|operator| operator.name()).collect(),
             interests,
             dependencies: Mutex::default(),

@@ -16,7 +16,7 @@ use super::entry::Place;
 use super::objects::State;
 use crate::api::{Api, ApiError, Extent};
 use crate::backoff::Backoff;
-use crate::origin::{self, Origin};
+use crate::origin::Origin;
 
 /// How long the last state is valid while the watch is broken: a restart of the API server isn't reported.
 const GRACE: Duration = Duration::from_secs(15);
@@ -30,6 +30,13 @@ const BROKEN: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_
 
 /// The delay while the API server asks to be asked again soon, for instance until it has loaded a new kind.
 const TOO_MANY: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
+
+/// How often in a row the API server may leave it unanswered whose a definition is, before the kind is read all the same.
+const UNANSWERED: u32 = 3;
+
+/// How often it is asked for the definition of a kind that it already serves. After its start, and after the creation of a
+/// definition, it takes a moment until that is published.
+const UNPUBLISHED: u32 = 10;
 
 /// Keeps the cache of a kind up to date. Returns the kind where its definition is another project's.
 pub(crate) async fn follow(
@@ -46,20 +53,15 @@ pub(crate) async fn follow(
         extent: Cache::extent(kind),
         version: None,
         failures: 0,
-        is_own: !origin::is_of_project(kind),
+        unanswered: 0,
     };
     let mut broken: Option<Instant> = None;
     loop {
         let began = Instant::now();
-        let round = match follower.origin().await {
+        match follower.round(&mut broken).await {
             Ok(Origin::Foreign) => return kind,
-            // Of a kind that isn't published yet, the next round knows more.
-            Ok(Origin::Own | Origin::Unknown) => follower.round(&mut broken).await,
-            Err(error) => Err(error),
-        };
-        match round {
-            Ok(()) if began.elapsed() > SHORT => follower.failures = 0,
-            Ok(()) => {
+            Ok(_) if began.elapsed() > SHORT => follower.failures = 0,
+            Ok(_) => {
                 follower.failures += 1;
                 sleep(BROKEN.after(follower.failures)).await;
             }
@@ -69,7 +71,8 @@ pub(crate) async fn follow(
                 follower.broken(&error, since);
                 match error.code() {
                     Some(404) => {
-                        follower.is_own = !origin::is_of_project(kind);
+                        // Another project may define the kind next.
+                        cache.origins.forget(kind).await;
                         if cache.installed(kind, ABSENT.after(follower.failures)).await {
                             follower.failures = 0;
                         }
@@ -99,27 +102,55 @@ struct Follower<'a> {
     /// The resourceVersion at which the next watch begins; none: list first.
     version: Option<String>,
     failures: u32,
-    /// Whether the definition is known to be this project's, or of a kind whose name no other project uses.
-    is_own: bool,
+    /// How often in a row it was not answered whose the definition is.
+    unanswered: u32,
 }
 
 impl Follower<'_> {
     /// Returns whose the definition is, which is asked until it is known to be this project's.
     async fn origin(&mut self) -> Result<Origin, ApiError> {
-        if self.is_own {
-            return Ok(Origin::Own);
+        match self.cache.origins.of(self.api, self.kind).await {
+            Ok(origin) => {
+                self.unanswered = 0;
+                Ok(origin)
+            }
+            Err(error) if self.unanswered < UNANSWERED => {
+                self.unanswered += 1;
+                Err(error)
+            }
+            Err(error) => {
+                let why = error.shown(self.kind);
+                warn!(kind = self.kind.kind, %why, "not known whose the definition is");
+                Ok(Origin::Unknown)
+            }
         }
-        let origin = origin::of(self.api, self.kind).await?;
-        self.is_own = origin == Origin::Own;
-        Ok(origin)
     }
 
-    /// Lists if necessary, and watches until the watch ends.
-    async fn round(&mut self, broken: &mut Option<Instant>) -> Result<(), ApiError> {
+    /// Returns whose the definition of a kind is that was listed, so that it is published soon.
+    async fn published(&mut self) -> Result<Origin, ApiError> {
+        for _ in 0..UNPUBLISHED {
+            match self.origin().await? {
+                Origin::Unpublished => sleep(SHORT).await,
+                origin => return Ok(origin),
+            }
+        }
+        Ok(Origin::Unpublished)
+    }
+
+    /// Lists if necessary, and watches until the watch ends; neither where the definition is another project's. Returns whose it is.
+    async fn round(&mut self, broken: &mut Option<Instant>) -> Result<Origin, ApiError> {
+        let mut origin = self.origin().await?;
+        if origin == Origin::Foreign {
+            return Ok(origin);
+        }
         let version = match &self.version {
             Some(version) => version.clone(),
             None => {
                 let version = self.list().await?;
+                origin = self.published().await?;
+                if origin == Origin::Foreign {
+                    return Ok(origin);
+                }
                 self.live(broken);
                 self.version = Some(version.clone());
                 version
@@ -132,7 +163,7 @@ impl Follower<'_> {
         {
             Err(error) if error.code() == Some(410) => {
                 self.version = None;
-                return Ok(());
+                return Ok(origin);
             }
             other => other?,
         };
@@ -151,12 +182,12 @@ impl Follower<'_> {
                 WatchEvent::Bookmark(mark) => self.version = Some(mark.metadata.resource_version),
                 WatchEvent::Error(status) if status.code == 410 => {
                     self.version = None;
-                    return Ok(());
+                    return Ok(origin);
                 }
                 WatchEvent::Error(status) => return Err(ApiError::Refused(status)),
             }
         }
-        Ok(())
+        Ok(origin)
     }
 
     async fn list(&self) -> Result<String, ApiError> {

@@ -37,7 +37,7 @@ pub(crate) struct State {
     pub delay: Option<(&'static str, Duration)>,
     /// Plurals that aren't served.
     pub absent: BTreeSet<&'static str>,
-    /// Plurals that may not be read.
+    /// Plurals that may not be read, and `openapi` for what is published.
     pub forbidden: BTreeSet<&'static str>,
     /// What is published as OpenAPI of every group and version; none: nothing is.
     pub published: Option<Value>,
@@ -150,6 +150,7 @@ impl Server {
         state.requests.push(line.clone());
         if head.uri.path().starts_with("/openapi/v3/") {
             return match &state.published {
+                _ if state.forbidden.contains("openapi") => refused(403),
                 Some(published) => plain(200, published),
                 None => refused(404),
             };
