@@ -201,6 +201,9 @@ mod tests {
         let template = include_str!("generate/chart/operator/definitions.yaml");
         let own = c5c3_api::custom_resource::OBSERVED_GENERATION_DESCRIPTION;
         assert!(template.contains(&format!("ne $observed \"{own}\" ")));
+        assert!(template.contains("{{- if .Values.checkDefinitions }}\n"));
+        let values = include_str!("generate/chart/operator/values.yaml");
+        assert!(values.contains("\ncheckDefinitions: true\n"));
     }
 
     #[test]
