@@ -244,6 +244,10 @@ mod tests {
             ),
             "{refused}"
         );
+        let first =
+            refused.find("if an earlier version of this project installed it, apply package/crds;");
+        assert!(first < refused.find("delete"), "{refused}");
+        assert!(first.is_some(), "{refused}");
         assert!(server.requests("/keystones").is_empty());
     }
 

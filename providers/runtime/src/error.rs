@@ -21,9 +21,9 @@ pub enum RunError {
     Listen(#[from] ListenError),
     /// A kind of this project's names has another's definition.
     #[error(
-        "the definition of {plural}.{group} in this cluster isn't this project's, so that its resources have other fields: run these \
-         operators in another cluster; or, if no operator uses that definition any more and no resource of it is left, delete it and \
-         apply package/crds"
+        "the definition of {plural}.{group} in this cluster isn't this project's, so that its resources have other fields: if an \
+         earlier version of this project installed it, apply package/crds; otherwise run these operators in another cluster; or, if \
+         no operator uses that definition any more and no resource of it is left, delete it and apply package/crds"
     )]
     Foreign {
         /// The kind in the plural.
