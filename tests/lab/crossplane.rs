@@ -57,8 +57,8 @@ impl Release {
         }
     }
 
-    /// How often it looks at what nothing tells it of. 2.4 watches what is composed, but not the resources that functions
-    /// ask for.
+    /// How often it looks at what nothing tells it of. 2.4 watches what is composed, and the resources that functions ask for
+    /// (crossplane/crossplane, design/one-pager-watching-required-resources.md).
     const fn poll_interval(self) -> &'static str {
         match self {
             Release::V1_20 => "5s",
