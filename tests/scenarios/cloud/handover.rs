@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use lab::{
     Cloud, Cluster, Context, Kind, Machine, Nova, Result, bail, ensure, eventually, is, kind,
-    minutes, never, seconds,
+    minutes, never_until,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -84,7 +84,8 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
         draining(tenant).await
     })
     .await?;
-    never("a host is released with a server", seconds(3), async || {
+    let released = "a host is released with a server";
+    never_until(released, servers(tenant, "running"), async || {
         let lease = lease(cluster, &host).await?;
         ensure!(
             lease.control_plane == FIRST && lease.phase == "Draining",
@@ -119,7 +120,11 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
         is(&cluster.get(SHARE, OTHER).await?, "LibvirtReady")
     })
     .await?;
-    let after = servers(tenant, "running").await?;
+    let both = "two clouds have a host";
+    let after = never_until(both, servers(tenant, "running"), async || {
+        is_in_one_cloud(&samples(tenant).await?, &host, since)
+    })
+    .await?;
     println!("{host} was handed over: servers before {before:?}, after {after:?}");
     let ids = |servers: &BTreeMap<String, Server>| servers.keys().cloned().collect::<Vec<_>>();
     ensure!(ids(&before) == ids(&after), "a server is lost or new");
@@ -129,10 +134,6 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
         ensure!(is_same || !is_live, "{id} was started anew");
     }
 
-    never("two clouds have a host", seconds(5), async || {
-        is_in_one_cloud(&samples(tenant).await?, &host, since)
-    })
-    .await?;
     were_complete(&samples(tenant).await?, &host, since, &ids(&after))?;
     let watch = format!("{}/watch", cloud.namespace());
     cluster.delete(JOB, &watch).await?;

@@ -1,5 +1,9 @@
 //! What operates a function: probes, discovery, metrics, stopping.
 
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
 use function_runtime::{Server, Tls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -191,10 +195,28 @@ async fn a_call_in_flight_finishes_and_no_other_begins() -> Outcome {
     for padding in [0, 2 << 20] {
         let serving = Serving::start(Tls::Insecure).await?;
         let (address, client) = (serving.address, serving.client().await?);
-        let slow = tokio::spawn(async move { call(&client, V1, request("Slow", padding)).await });
-        serving.gate.holds(1).await;
+        let gate = Arc::clone(&serving.gate);
+        let mut health = HealthClient::new(serving.client().await?);
+        let mut watched = health
+            .watch(HealthCheckRequest::default())
+            .await?
+            .into_inner();
+        watched.next().await.unwrap()?;
+        let held = tokio::spawn(async move { call(&client, V1, request("Held", padding)).await });
+        // A small call blocks its worker thread. While the other one is parked, the runtime's timers stand still, so that this waits
+        // without them; telling the server to stop wakes it.
+        while gate.held() == 0 {
+            thread::sleep(Duration::from_millis(10));
+        }
         let served = serving.tell_to_stop();
-        assert_eq!(desired(&slow.await??), ["ours", "theirs"]);
+        assert_eq!(
+            watched.next().await.unwrap()?.status(),
+            ServingStatus::NotServing
+        );
+        drop((watched, health));
+        assert!(!held.is_finished());
+        gate.open();
+        assert_eq!(desired(&held.await??), ["ours", "theirs"]);
         served.await??;
         assert!(TcpStream::connect(address).await.is_err());
     }

@@ -173,8 +173,8 @@ fn every_string_of_a_spec_has_a_pattern() {
     });
 }
 
-/// The API server shows nothing but a pattern of what doesn't match it. Patterns without a form are of names, labels, tags and the like,
-/// which read as their patterns do; a new one gets a title, which becomes the rule's message.
+/// The API server shows nothing but a pattern of what doesn't match it. Patterns without a form are in the snapshot: of names, labels,
+/// tags and the like, which read as their patterns do. A new one gets a title, which becomes the rule's message.
 #[test]
 fn texts_with_a_form_say_it_when_they_are_refused() {
     let (mut said, mut bare) = (0, BTreeSet::new());
@@ -192,11 +192,12 @@ fn texts_with_a_form_say_it_when_they_are_refused() {
         let rules = schema["x-kubernetes-validations"].as_array();
         let mut messages = rules.into_iter().flatten().map(|rule| &rule["message"]);
         let message = format!("not valid: write {form}");
-        assert!(messages.any(|said| *said == message), "{path}");
+        assert!(messages.any(|found| *found == message), "{path}");
         said += 1;
     });
     assert!(said >= 70, "only {said} texts say their form");
-    assert!(bare.len() <= 39, "{} patterns: {bare:?}", bare.len());
+    let bare = Vec::from_iter(bare);
+    insta::assert_snapshot!(bare.join("\n"));
 }
 
 fn has_rules(schema: &Value) -> bool {
