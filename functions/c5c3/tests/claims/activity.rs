@@ -101,7 +101,7 @@ fn claim_is_stalled_with_its_control_plane() {
 #[case::control_planes("control-plane")]
 #[case::hypervisors("hv-pool-a")]
 #[case::storage("st-pool-a")]
-fn clusters_have_the_same_conditions_and_generation(#[case] name: &str) {
+fn clusters_report_activity_and_generation_as_claims_do(#[case] name: &str) {
     let mut created = Call::of_pool(name);
     created.composite["metadata"]["generation"] = json!(7);
     let outcome = created.run();

@@ -7,6 +7,7 @@ mod names;
 mod openstack;
 mod ownership;
 mod properties;
+mod requests;
 mod restored;
 mod sizes;
 mod workloads;

@@ -94,7 +94,7 @@ fn a_ceiling_below_what_the_pool_has_promised_counts_at_once() {
 }
 
 #[test]
-fn a_share_by_its_weight_alone_is_due_no_nodes_before() {
+fn share_with_min_hosts_zero_keeps_zero_though_the_pool_promised_one_node() {
     let mut call = asking(json!([{"name": "hv-pool-a", "minHosts": 0}]));
     for pool in &mut call.world {
         for consumer in pool["status"]["consumers"].as_array_mut().unwrap() {
