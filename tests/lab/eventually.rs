@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_must_never_happen_is_looked_for_until_something_else_has_come() {
+    async fn never_until_attempts_until_its_future_ends() {
         let (outcome, attempts) = gone_after(usize::MAX).await;
         assert_eq!(outcome.unwrap(), "it came");
         assert_eq!(attempts, 4);

@@ -27,7 +27,7 @@ pub(crate) struct Recipe {
     pub folder: &'static str,
     /// The module whose version is the program's.
     pub module: &'static str,
-    /// What to build: an import path, or a folder of ours beginning with `./`.
+    /// What to build: an import path, or a folder beside `go.mod`, beginning with `./`.
     pub package: &'static str,
     /// Link-time variables, `name=value`, with `{version}`, `{major}` and `{minor}` for the module's.
     pub variables: &'static [&'static str],
@@ -61,19 +61,20 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         cache.display()
     ));
     let unfinished = binary.with_added_extension("building");
-    let ours = folder.join(REPLACED);
-    let with_ours = match ours.is_dir() {
+    let replacements = folder.join(REPLACED);
+    let patched = match replacements.is_dir() {
         true => {
             let sources = sources(recipe.folder, recipe.module)?;
-            Some(with_files(&folder, recipe.module, &sources, &ours)?)
+            let module = recipe.module;
+            Some(patched_copy(&folder, module, &sources, &replacements)?)
         }
         false => None,
     };
     let mut build = go(&folder);
     build
         .args(["build", "-mod=readonly", "-trimpath"])
-        .args(with_ours.iter().map(|with_ours| {
-            let manifest = with_ours.path().join("go.mod");
+        .args(patched.iter().map(|patched| {
+            let manifest = patched.path().join("go.mod");
             format!("-modfile={}", manifest.display())
         }))
         .args(["-ldflags", &flags, "-o"])
@@ -128,16 +129,21 @@ fn extracted(module: &str, version: &str) -> Option<PathBuf> {
     (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
 }
 
-/// A copy of a module's sources with some files of ours in the place of its own, and a `go.mod` and `go.sum` as in a folder, by which
-/// it is built from the copy.
-fn with_files(folder: &Path, module: &str, sources: &Path, ours: &Path) -> Result<TempDir> {
+/// Copies a module's sources with some files replaced, beside a `go.mod` that builds it from the copy. `go build -overlay` can't: it
+/// refuses files below GOMODCACHE.
+fn patched_copy(
+    folder: &Path,
+    module: &str,
+    sources: &Path,
+    replacements: &Path,
+) -> Result<TempDir> {
     let changed = tempfile::tempdir().context("cannot make a temporary folder")?;
     let copy = changed.path().join("module");
-    for from in [sources, ours] {
+    for from in [sources, replacements] {
         for file in files_below(from)? {
             let to = copy.join(&file);
             fs::create_dir_all(to.parent().unwrap_or(&copy))?;
-            // Go's files can't be written, and copies by `fs::copy` neither.
+            // Files of the module cache are read-only, and `fs::copy` copies permissions.
             fs::write(&to, fs::read(from.join(&file))?)
                 .with_context(|| format!("cannot write {}", to.display()))?;
         }
@@ -229,11 +235,11 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
             add(&fs::read(file)?);
         }
     }
-    let ours = folder.join(REPLACED);
-    if ours.is_dir() {
-        for file in files_below(&ours)? {
+    let replacements = folder.join(REPLACED);
+    if replacements.is_dir() {
+        for file in files_below(&replacements)? {
             add(file.as_os_str().as_encoded_bytes());
-            add(&fs::read(ours.join(file))?);
+            add(&fs::read(replacements.join(file))?);
         }
     }
     add(recipe.package.as_bytes());
@@ -296,8 +302,8 @@ mod tests {
     #[test]
     fn files_of_a_module_are_replaced_in_a_copy_that_it_is_built_from() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let [pins, sources, ours] =
-            ["pins", "sources", "ours"].map(|name| folder.path().join(name));
+        let [pins, sources, replacements] =
+            ["pins", "sources", "replacements"].map(|name| folder.path().join(name));
         write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
         write(
             &sources,
@@ -307,12 +313,12 @@ mod tests {
                 ("pkg/z.go", "z"),
             ],
         )?;
-        write(&ours, &[("pkg/all/all.go", "one")])?;
+        write(&replacements, &[("pkg/all/all.go", "one")])?;
         let mut permissions = fs::metadata(sources.join("pkg/all/all.go"))?.permissions();
         permissions.set_readonly(true);
         fs::set_permissions(sources.join("pkg/all/all.go"), permissions)?;
 
-        let changed = with_files(&pins, "example.org/tool/v2", &sources, &ours)?;
+        let changed = patched_copy(&pins, "example.org/tool/v2", &sources, &replacements)?;
         let copy = changed.path().join("module");
         let files = ["main.go", "pkg/all/all.go", "pkg/z.go"].map(PathBuf::from);
         assert_eq!(files_below(&copy)?, files);

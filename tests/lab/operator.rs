@@ -1,6 +1,6 @@
 //! Operators, others' and ours, run outside the cluster that they serve.
 
-mod ours;
+mod c5c3;
 
 use std::fs;
 use std::sync::Arc;

@@ -102,13 +102,13 @@ impl Claimed {
         }))
     }
 
-    /// Its name, as a message has it.
+    /// Returns its key.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// Whether it is being deleted: it stays as long as a pod uses it.
-    pub fn is_going(&self) -> bool {
+    /// Whether it is being deleted. It stays while a pod uses it.
+    pub fn is_being_deleted(&self) -> bool {
         self.text("/metadata/deletionTimestamp").is_some()
     }
 

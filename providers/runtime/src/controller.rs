@@ -211,7 +211,7 @@ mod tests {
         }
 
         fn composed(&self, _: &Value, _: &ObservedState<'_>) -> Result<Composed, Failure> {
-            Err(Failure::new(Reason::Invalid, "nobody asks"))
+            Err(Failure::new(Reason::Invalid, "not called in this test"))
         }
     }
 

@@ -12,7 +12,7 @@ pub struct Part {
     pub weight: u32,
     /// Nodes it gets before weights count.
     pub min_hosts: u32,
-    /// Nodes that the claim can't do without, which the pool promises it: one at least, and none without servers.
+    /// Nodes that the claim requests from the pool: at least one, and none without Nova.
     pub needed: u32,
     /// Nodes it never exceeds.
     pub max_hosts: Option<u32>,

@@ -69,7 +69,7 @@ impl Recipe<'_> {
                         control_plane: self.names.control_plane().to_owned(),
                         weight: part.weight,
                         min_hosts: match part.min_hosts {
-                            // It is promised one, which it gets by its weight.
+                            // The pool promises such a claim one node, which the share gets by its weight.
                             0 => 0,
                             min_hosts => promised(composite, &self.cluster.metadata)
                                 .unwrap_or(min_hosts)

@@ -226,7 +226,7 @@ impl Recipe<'_> {
             Err(message) => return Progress::Unknown { message },
         };
         let mut all = data.iter().chain(&galera);
-        if let Some(claim) = all.find(|claim| claim.is_going()) {
+        if let Some(claim) = all.find(|claim| claim.is_being_deleted()) {
             let message = format!("MariaDB waits for the deletion of {}", claim.key());
             return Progress::waiting(Reason::WaitingFor("PersistentVolumeClaim"), message);
         }
