@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use c5c3_api::control_plane::{Backup, ControlPlaneServices, HypervisorAccess, Infrastructure};
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
-use c5c3_api::parts::{Gateway, Ingress, Quantity, Resources};
+use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Resources};
 use function_protocol::{Fatal, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -78,6 +78,8 @@ pub struct ExposurePreset {
     pub gateway: Option<Gateway>,
     /// What the Ingresses say.
     pub ingress: Option<Ingress>,
+    /// How long requests may take at the Gateway, by default any time. It has no effect on Ingresses.
+    pub request_timeout: Option<RequestTimeout>,
 }
 
 /// How tenants get the clouds.yaml of their control planes.

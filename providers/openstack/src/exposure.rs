@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::parts::{self, Exposure};
+use c5c3_api::parts::{self, Exposure, RequestTimeout};
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::{
     HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
@@ -133,8 +133,12 @@ impl Component<'_> {
                 }],
                 // Without it, Gateways have a limit of their own, for instance Envoy's of 15 s, which ends uploads of images and calls
                 // that the API still answers (https://gateway.envoyproxy.io/docs/tasks/traffic/http-timeouts/). The API has its own.
-                timeouts: Timeouts {
-                    request: "0s".to_owned(),
+                // GKE's Gateway refuses a route that has it (https://github.com/kserve/kserve/issues/5311).
+                timeouts: match exposure.request_timeout.unwrap_or_default() {
+                    RequestTimeout::Unlimited => Some(Timeouts {
+                        request: "0s".to_owned(),
+                    }),
+                    RequestTimeout::Gateway => None,
                 },
             }],
         };

@@ -44,6 +44,7 @@ impl Recipe<'_> {
                 hostname: format!("{name}.{base}"),
                 gateway: site.gateway.clone(),
                 ingress: site.ingress.clone(),
+                request_timeout: site.request_timeout,
             });
         }
         Ok(())

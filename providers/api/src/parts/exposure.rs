@@ -18,6 +18,7 @@ const ONE_WAY: Rule = Rule::new(
 
 /// How an API is reached from outside its cluster. Without it, only from within.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [ONE_WAY]))]
 pub struct Exposure {
     /// The name that clients outside know, for instance `identity.example.com`.
@@ -29,6 +30,9 @@ pub struct Exposure {
     /// What an Ingress says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingress: Option<Ingress>,
+    /// How long requests may take at a Gateway, by default any time. It has no effect on an Ingress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_timeout: Option<RequestTimeout>,
 }
 
 impl Exposure {
@@ -36,6 +40,16 @@ impl Exposure {
     pub fn url(&self) -> String {
         format!("https://{}", self.hostname)
     }
+}
+
+/// Who limits how long requests may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RequestTimeout {
+    /// Nobody but the API itself: the HTTPRoute has `timeouts`.
+    #[default]
+    Unlimited,
+    /// The Gateway: the HTTPRoute has no `timeouts`. Some Gateways, for instance GKE's, refuse a route that has them.
+    Gateway,
 }
 
 /// A Gateway (gateway.networking.k8s.io/v1), whose listener ends the encryption of clients.

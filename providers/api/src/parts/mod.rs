@@ -35,7 +35,7 @@ pub use self::{
     component::{ApiComponent, Component},
     database::Database,
     dependency::{Dependency, DependencyKind},
-    exposure::{Exposure, Gateway, Ingress},
+    exposure::{Exposure, Gateway, Ingress, RequestTimeout},
     host::{HostPort, HostPortError},
     image::{Fork, Image, PullPolicy},
     kept::{Kept, Members, Storage},

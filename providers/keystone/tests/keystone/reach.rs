@@ -100,6 +100,30 @@ fn an_autoscaler_without_a_measure_or_room_is_refused() {
 }
 
 #[test]
+fn a_gateway_that_refuses_timeouts_gets_a_route_without_them() {
+    for (said, timeouts) in [
+        (Value::Null, json!({ "request": "0s" })),
+        (json!("Unlimited"), json!({ "request": "0s" })),
+        (json!("Gateway"), Value::Null),
+    ] {
+        let cluster = with(json!({
+            "expose": {
+                "hostname": "identity.example.com",
+                "gateway": { "name": "public" },
+                "requestTimeout": said,
+            },
+        }));
+        let route = cluster.get::<Manifest<HttpRoute>>("keystone").unwrap();
+        assert_eq!(route["spec"]["rules"][0]["timeouts"], timeouts, "{said}");
+        assert_eq!(
+            route["spec"]["parentRefs"],
+            json!([{ "name": "public" }]),
+            "the Gateway knows nothing of it"
+        );
+    }
+}
+
+#[test]
 fn a_gateway_leads_to_it_and_trusts_its_certificate() {
     let mut cluster = with(json!({
         "expose": {

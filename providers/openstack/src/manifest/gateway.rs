@@ -28,8 +28,9 @@ pub struct HttpRoute {
 pub struct Rule {
     /// The Services that requests are distributed to.
     pub backend_refs: Vec<Backend>,
-    /// How long requests may take.
-    pub timeouts: Timeouts,
+    /// How long requests may take. Without it the Gateway decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<Timeouts>,
 }
 
 /// How long requests may take. In the standard channel since Gateway API 1.2.

@@ -48,6 +48,22 @@ fn every_api_has_a_host_name_of_the_claims_own() {
 }
 
 #[test]
+fn timeouts_that_the_sites_gateway_refuses_are_left_out_for_every_api() {
+    let outcome = exposed(json!({
+        "domain": "cloud.example.com",
+        "gateway": {"name": "public"},
+        "requestTimeout": "Gateway",
+    }))
+    .run();
+    let services = services(&outcome);
+    for service in SERVICES {
+        let expose = &services[service]["expose"];
+        assert_eq!(expose["requestTimeout"], "Gateway", "{service}");
+    }
+    assert_eq!(services["nova"]["consoles"]["requestTimeout"], "Gateway");
+}
+
+#[test]
 fn claims_of_one_name_in_two_clusters_have_different_host_names() {
     let ingress = json!({"className": "nginx"});
     let domain = "{controlPlaneCluster}.example.com";
