@@ -50,10 +50,13 @@ impl Cluster<'_> {
             if before.is_none() && (is_taken || sharing.is_full(admitted.len())) {
                 break;
             }
-            let others = promised.saturating_sub(before.map_or(0, hosts));
+            let had = before.map_or(0, hosts);
+            let others = promised.saturating_sub(had);
             let after = others.saturating_add(hosts(&consumer));
+            let is_met = hosts(&consumer) <= had;
             match before {
-                _ if after <= most && (is_allowed(&consumer) && !is_taken || after <= promised) => {
+                // Whoever needs no more nodes fits, even into a pool that promised more than it can have by now.
+                _ if is_met || after <= most && is_allowed(&consumer) && !is_taken => {
                     promised = after
                 }
                 // It keeps what it was promised, and waits for more.

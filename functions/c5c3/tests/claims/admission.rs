@@ -181,6 +181,18 @@ fn claims_without_servers_take_no_nodes_of_a_pool() {
 }
 
 #[test]
+fn a_claim_without_servers_is_admitted_by_a_pool_that_promised_more_nodes_than_it_can_have() {
+    let mut call = asking("hv-pool-b", &[("a/a", "01", 3)]);
+    call.composite["spec"]["workers"] = json!(2);
+    call.composite["spec"]["maxWorkers"] = json!(3);
+    call.composite["spec"]["sharing"] = json!({});
+    call.composite["status"] = call.run().status;
+    call.composite["spec"]["sharing"] = json!({"reserve": 1});
+    let newcomers = [asked(&call, "b/b", "02", 1), asked(&call, "c/c", "03", 0)];
+    assert_eq!(admitted(&call.with(newcomers).run()), ["a/a", "c/c"]);
+}
+
+#[test]
 fn claims_that_only_ask_never_grow_a_pool() {
     let names: Vec<String> = (0..150).map(|number| format!("evil/{number}")).collect();
     let claims: Vec<(&str, &str, u32)> =
