@@ -1,5 +1,6 @@
 //! The composition function under test, a process that a scenario may kill and start again.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,13 +126,14 @@ impl Function {
         self.machine.kill("function")
     }
 
-    /// How often it has composed a composite resource, which its log calls `Kind namespace/name`, or `Kind name` without a namespace.
+    /// In how many versions it has composed a composite resource, which its log calls `Kind namespace/name`, or `Kind name` without a
+    /// namespace. Each is another reconcile: Crossplane calls it several times in one, all with one version.
     ///
     /// # Errors
     /// When its log can't be read.
     pub fn composed(&self, subject: &str) -> Result<usize> {
         let log = fs::read_to_string(self.machine.log("function"))?;
-        Ok(times_composed(&log, subject))
+        Ok(versions_composed(&log, subject))
     }
 
     /// Where it listens, `ip:port`.
@@ -150,14 +152,16 @@ impl Function {
     }
 }
 
-/// How many lines of a log say that a resource was composed.
-fn times_composed(log: &str, subject: &str) -> usize {
+/// The number of versions of a resource that were composed, as a log says.
+fn versions_composed(log: &str, subject: &str) -> usize {
     let lines = log
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines
         .filter(|line| line["message"] == "composed" && line["subject"] == subject)
-        .count()
+        .map(|line| line["version"].to_string())
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 #[cfg(test)]
@@ -165,15 +169,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compositions_of_one_resource_are_counted_in_the_log() {
+    fn composed_versions_of_one_resource_are_counted_in_the_log() {
         let log = "\
             {\"level\":\"INFO\",\"message\":\"serving\"}\n\
-            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"tag\":\"x\"}\n\
-            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/bc\",\"tag\":\"y\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"version\":\"1\",\"tag\":\"x\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"version\":\"1\",\"tag\":\"w\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/bc\",\"version\":\"3\",\"tag\":\"y\"}\n\
             {\"level\":\"WARN\",\"message\":\"fatal result\",\"subject\":\"OpenStackCluster a/b\"}\n\
-            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"tag\":\"z\"}\n\
+            {\"level\":\"DEBUG\",\"message\":\"composed\",\"subject\":\"OpenStackCluster a/b\",\"version\":\"2\",\"tag\":\"z\"}\n\
             {\"level\":\"DEBUG\",\"mess";
-        assert_eq!(times_composed(log, "OpenStackCluster a/b"), 2);
-        assert_eq!(times_composed(log, "OpenStackCluster b"), 0);
+        assert_eq!(versions_composed(log, "OpenStackCluster a/b"), 2);
+        assert_eq!(versions_composed(log, "OpenStackCluster b"), 0);
     }
 }

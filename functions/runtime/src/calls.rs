@@ -85,7 +85,8 @@ impl Calls {
             None => {
                 let (results, conditions) = (response.results.len(), response.conditions.len());
                 let waiting = response.requirements.is_some();
-                debug!(%subject, tag, ?took, results, conditions, waiting, "composed");
+                let composed = subject.version();
+                debug!(%subject, version = composed, tag, ?took, results, conditions, waiting, "composed");
                 Outcome::Ok
             }
         };

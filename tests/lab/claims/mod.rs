@@ -259,19 +259,20 @@ impl<'a> Site<'a> {
         Ok(composed)
     }
 
-    /// Has a user's resource composed twice more, by notes on it that change nothing: the second time begins after this is called.
+    /// Has a user's resource composed three times more, by notes on it that change nothing: the second time begins after this is called, and
+    /// has ended when the third one begins. Crossplane hands on a claim's notes to the composite, so that each makes a version of it.
     pub async fn composed_again(&self, kind: Kind, name: &str) -> Result<()> {
         let metadata = self.composite(kind, name).await?.metadata;
         let place = [metadata.namespace, metadata.name].into_iter().flatten();
         let place = place.collect::<Vec<_>>().join("/");
         let subject = format!("{} {place}", self.composite_kind(kind).kind);
-        for _ in 0..2 {
+        for _ in 0..3 {
             let before = self.lab.function.composed(&subject)?;
             let note = json!({"metadata": {"annotations": {NOTE: before.to_string()}}});
             self.lab.management.edit(kind, name, note).await?;
             self.until(&format!("{name} is composed again"), async || {
                 let now = self.lab.function.composed(&subject)?;
-                ensure!(now > before, "{subject} was composed {now} times");
+                ensure!(now > before, "{subject} was composed in {now} versions");
                 Ok(())
             })
             .await?;
