@@ -1,7 +1,8 @@
 //! The cache folder of tools and images: the names in it, and how long what is in it stays.
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
@@ -54,12 +55,34 @@ pub(crate) fn remove_unused(folder: &Path) -> Result<Vec<String>> {
     for (_, name, is_folder) in &unused {
         let path = folder.join(name);
         let removed = match is_folder {
-            true => fs::remove_dir_all(&path),
+            true => set_aside(&path).and_then(fs::remove_dir_all),
             false => fs::remove_file(&path),
         };
-        removed.with_context(|| format!("cannot remove {}", path.display()))?;
+        gone(removed).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     Ok(unused.into_iter().map(|(_, name, _)| name).collect())
+}
+
+/// Gives a folder the name of an unfinished one, so that what a killed removal leaves of it doesn't count as whole.
+fn set_aside(folder: &Path) -> io::Result<PathBuf> {
+    let is_aside = folder
+        .extension()
+        .is_some_and(|extension| extension == "building");
+    if is_aside {
+        return Ok(folder.to_path_buf());
+    }
+    let aside = folder.with_added_extension("building");
+    gone(fs::remove_dir_all(&aside))?;
+    fs::rename(folder, &aside)?;
+    Ok(aside)
+}
+
+/// Fine, too, where another process has removed it.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
 
 /// Whether an entry is something built, unfinished or not, or its lock: its name ends with a hash, or is that of a version of uv.
@@ -76,8 +99,6 @@ fn is_built(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     fn names(folder: &Path) -> io::Result<Vec<String>> {
@@ -143,6 +164,27 @@ mod tests {
         let mut left = [&kept[..], &others[..]].concat();
         left.sort_unstable();
         assert_eq!(names(folder.path())?, left);
+        Ok(())
+    }
+
+    #[test]
+    fn folder_that_is_removed_has_the_name_of_an_unfinished_one() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let image = folder.path().join("nova-2025.2-59f3307b09e1");
+        let leftover = folder.path().join("nova-2025.2-59f3307b09e1.building");
+        fs::create_dir(&image)?;
+        fs::write(image.join("index.json"), "whole")?;
+        fs::create_dir(&leftover)?;
+        fs::write(leftover.join("oci-layout"), "of an earlier removal")?;
+
+        let aside = set_aside(&image)?;
+        assert_eq!(aside, leftover);
+        assert_eq!(names(folder.path())?, ["nova-2025.2-59f3307b09e1.building"]);
+        assert_eq!(names(&aside)?, ["index.json"]);
+        assert_eq!(set_aside(&aside)?, leftover);
+        let missing = set_aside(&image).map(drop);
+        assert!(missing.is_err());
+        gone(missing)?;
         Ok(())
     }
 }
