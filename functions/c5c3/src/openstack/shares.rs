@@ -125,6 +125,21 @@ impl Recipe<'_> {
         Ok(shares)
     }
 
+    /// The pools that guarantee fewer nodes than the claim can't do without, in words: they had no more when it enabled Nova or grew.
+    pub fn guaranteed_less(&self) -> Vec<String> {
+        let pools = self.site.hypervisors.iter().zip(&self.parts);
+        let less = pools.filter_map(|(pool, part)| {
+            let promised = promised(pool.composite.as_ref()?, &self.cluster.metadata)?;
+            (promised < part.needed).then(|| {
+                format!(
+                    "{} guarantees {promised} of the {} nodes that the claim asks for",
+                    pool.name, part.needed
+                )
+            })
+        });
+        less.collect()
+    }
+
     /// Where agents reach the control plane. While that isn't known, they keep the addresses that they have.
     fn agent_endpoints(
         &self,

@@ -126,13 +126,17 @@ impl Recipe<'_> {
                 let sentences: Vec<&str> = problems.iter().map(|(_, why)| why.as_str()).collect();
                 transitions::set(response, "PoolsReady", false, *reason, sentences.join("; "));
             }
-            None => transitions::set(
-                response,
-                "PoolsReady",
-                true,
-                Reason::PoolsReady,
-                "every pool can be consumed".to_owned(),
-            ),
+            None => {
+                let less = self.guaranteed_less();
+                let message = match less.is_empty() {
+                    true => "every pool can be consumed".to_owned(),
+                    false => format!(
+                        "every pool can be consumed, but {}, and others by weight alone: ask the pool's owner for more",
+                        less.join(", ")
+                    ),
+                };
+                transitions::set(response, "PoolsReady", true, Reason::PoolsReady, message);
+            }
         }
         if !findings.control_plane.exists {
             let message = if problems.is_empty() && findings.accepted {

@@ -273,6 +273,28 @@ fn a_share_has_the_nodes_that_its_pool_promised() {
 }
 
 #[test]
+fn a_claim_that_enables_nova_in_a_full_pool_says_that_no_node_is_guaranteed() {
+    let (mut call, _) = openstack::call("customer-b-staging").running();
+    let said = |call: &Call| call.run().conditions["PoolsReady"].clone();
+    assert_eq!(said(&call).2, "every pool can be consumed");
+    for pool in &mut call.world {
+        if text(pool, "/spec/name") == "hv-pool-a" {
+            let consumers = pool["status"]["consumers"].as_array_mut().unwrap();
+            consumers.last_mut().unwrap()["minHosts"] = json!(0);
+        }
+    }
+    let (status, _, message) = said(&call);
+    assert_eq!(status, "True");
+    assert_eq!(
+        message,
+        "every pool can be consumed, but hv-pool-a guarantees 0 of the 1 nodes that the claim asks for, and others by weight \
+         alone: ask the pool's owner for more"
+    );
+    call.composite["spec"]["services"]["nova"] = json!(false);
+    assert_eq!(said(&call).2, "every pool can be consumed");
+}
+
+#[test]
 fn a_running_claim_does_not_ask_a_pool_that_cannot_serve_it() {
     let (mut call, before) = openstack::call("customer-b-staging").running();
     call.composite["spec"]["hypervisorClusters"] = json!(["hv-pool-a", "hv-pool-b"]);
