@@ -84,7 +84,7 @@ fn said_of_full_pool(nova: bool) -> String {
     }
     let outcome = call.run();
     let message = outcome.conditions["PoolsReady"].2.split("; ").nth(1);
-    message.unwrap().to_owned()
+    message.unwrap_or_default().to_owned()
 }
 
 #[test]

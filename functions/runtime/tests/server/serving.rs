@@ -26,7 +26,7 @@ pub const V1: &str = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFuncti
 pub const V1_BETA1: &str = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
 
 /// How long a call is held at most, so that a test that never opens the gate ends.
-const HELD: Duration = Duration::from_secs(30);
+const HELD: Duration = Duration::from_secs(300);
 
 /// Holds calls until it is opened.
 #[derive(Default)]
