@@ -16,6 +16,7 @@ use crate::asked::asked;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
 use crate::enabling;
+use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
@@ -61,7 +62,8 @@ pub fn reconcile(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<BTreeSet<String>, Failure> {
-    let mut lost = lost::remembered(share, leases);
+    let held = hold::held(share.name(), observed);
+    let mut lost = lost::no_longer_leased(share, leases, held);
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
@@ -74,7 +76,13 @@ pub fn reconcile(
             if is_asked {
                 reports.set_servers(leases.names().into_iter().map(|name| (name, 0)).collect());
             }
-            return Ok(BTreeSet::new());
+            if !lost.is_empty() {
+                desired
+                    .conditions
+                    .note(lost::CONDITION, &lost::unasked(&lost, share.name()));
+                desired.requeue_at(after(RARELY, observed));
+            }
+            return Ok(lost);
         }
         Nova::Unknown(_) => desired.conditions.note(condition, &progress),
         Nova::Known(api) => {

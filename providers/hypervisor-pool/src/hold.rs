@@ -143,6 +143,15 @@ fn advice(unlabelled: &[Unlabelled<'_>], namespace: &str, control_plane: &str) -
     )
 }
 
+/// Returns the nodes that pods of a share protect but for those that were wiped, whether it still leases them or not; none while that can't
+/// be read, and then none of the pods is deleted.
+pub fn held(share: &str, observed: &ObservedState<'_>) -> BTreeSet<String> {
+    let sets = list(&drain::namespace(share), observed);
+    let sets = sets.found().unwrap_or_default();
+    let held = sets.iter().filter(|set| !was_wiped(set));
+    held.filter_map(node_of).map(str::to_owned).collect()
+}
+
 fn list(namespace: &str, observed: &ObservedState<'_>) -> Lookup<Vec<Live<StatefulSet>>> {
     observed.list::<StatefulSet>(namespace, &[(COMPONENT, HOLD)])
 }

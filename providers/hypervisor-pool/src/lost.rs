@@ -19,7 +19,7 @@ use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;
 
 /// The condition that says what is left of lost nodes. It is only there while something is.
-const CONDITION: &str = "LostNodesRemoved";
+pub const CONDITION: &str = "LostNodesRemoved";
 
 /// How many lost nodes a status names.
 pub const REPORTED: usize = 1000;
@@ -33,13 +33,30 @@ pub fn reported(share: &Subject<HypervisorShareSpec>) -> impl Iterator<Item = &s
     hosts.map(|host| host.name.as_str()).chain(lost)
 }
 
-/// Returns the nodes that a share has lost, as far as its status tells: it leases them no longer, and no lease of theirs ended. One ends
-/// with the wipe, which the share itself starts.
-pub fn remembered(share: &Subject<HypervisorShareSpec>, leases: &Leases) -> BTreeSet<String> {
-    let leased = leases.nodes().iter();
-    let leased: BTreeSet<&str> = leased.map(|node| node.metadata.name.as_str()).collect();
-    let lost = reported(share).filter(|name| !leased.contains(name));
-    lost.map(str::to_owned).collect()
+/// Returns the nodes that a share has lost, as far as its status and its pods tell: it leases them no longer, and no lease of theirs ended.
+/// One ends with the wipe, which the share itself starts. `held` has the nodes with a pod that protects them: a status has 1,000 leased
+/// nodes at most. What protects a lost node is deleted in the reconcile that writes the node to the status.
+pub fn no_longer_leased(
+    share: &Subject<HypervisorShareSpec>,
+    leases: &Leases,
+    held: BTreeSet<String>,
+) -> BTreeSet<String> {
+    let mut lost = held;
+    lost.extend(reported(share).map(str::to_owned));
+    for node in leases.nodes() {
+        lost.remove(&node.metadata.name);
+    }
+    lost
+}
+
+/// What is said of lost nodes while no Secret has Nova's configuration, nor a copy is left, which goes with the last node.
+pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
+    let message = format!(
+        "Nova has no configuration, so it can't be asked what is on {}, which this share leases no longer. Where no server is left there, \
+         remove the names from status.lost by `kubectl edit hypervisorshare {share} --subresource=status`",
+        named(&Vec::from_iter(lost), ", ")
+    );
+    Progress::Unknown { message }
 }
 
 /// Deletes what Nova and Placement have of lost nodes, which the share's status names, once they are down and empty. Where another share has

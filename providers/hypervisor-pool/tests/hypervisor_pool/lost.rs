@@ -205,6 +205,20 @@ fn resource_provider_of_a_deleted_node_is_remembered_while_placement_does_not_an
     assert_eq!(lost(&cluster), Value::Null);
 }
 
+/// A status has 1,000 of the leased nodes at most.
+#[test]
+fn node_that_the_status_did_not_name_is_lost_by_the_pod_that_protected_it() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
+    status["hosts"].as_array_mut().unwrap().truncate(1);
+    cluster.set_status(&share_key("prod"), status);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
 /// An administrator deleted the compute service, and something is on its way to the host.
 #[test]
 fn resource_provider_of_a_deleted_node_with_migrations_stays() {

@@ -1,5 +1,7 @@
 //! Nodes that come back without the labels of their lease, though they may have servers.
 
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Key;
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::HypervisorPool;
 use serde_json::{Value, json};
@@ -76,6 +78,37 @@ fn node_that_comes_back_is_not_removable_while_nova_does_not_answer() {
     later(&mut cluster);
     assert_eq!(lost(&cluster), Value::Null);
     assert_eq!(removable(&cluster), json!(["node-b"]));
+}
+
+/// The copy of Nova's configuration goes with the last node, and the Secret may be missing for a moment.
+#[test]
+fn nodes_stay_lost_while_nova_has_no_configuration() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    for node in ["node-a", "node-b"] {
+        cluster.delete(&node_key(node));
+    }
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-a", "node-b"]));
+    cluster.delete(&Key::of::<Secret>("openstack-prod", "nova-cell1-compute"));
+    later(&mut cluster);
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. Where no server is \
+             left there, remove the names from status.lost by `kubectl edit hypervisorshare prod --subresource=status`"
+        ]
+        .map(str::to_owned)
+    );
+    put_clouds(&mut cluster);
+    put_node(&mut cluster, "node-b", "10.0.0.2");
+    cordon(&mut cluster, "node-b", true);
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-a", "node-b"]));
+    assert_eq!(removable(&cluster), Value::Null);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
 }
 
 /// Another control plane could say that it has nodes of which it never had one.
