@@ -12,6 +12,7 @@ use provider_composer::{
 use provider_openstack::Awaited;
 
 use crate::aggregate;
+use crate::api::{Api, report};
 use crate::asked::asked;
 use crate::configuration::Configuration;
 use crate::drain::{self, Reports};
@@ -23,9 +24,7 @@ use crate::lost;
 use crate::members::Inventory;
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{
-    Access, Aggregate, Call, Change, Occupants, Question, Service, VALID, after, request,
-};
+use crate::nova::{Access, Aggregate, Change, Question, VALID, after};
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
@@ -40,14 +39,6 @@ enum Nova {
     Unknown(String),
     /// It answers.
     Known(Api),
-}
-
-/// A Nova that answers.
-pub struct Api {
-    /// How it is reached.
-    pub access: Access,
-    /// Its compute services, by host.
-    pub services: BTreeMap<String, Service>,
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases. Returns the nodes
@@ -263,57 +254,6 @@ impl Api {
             self.call(change, desired)?;
         }
         Ok(lost)
-    }
-
-    /// The resource providers in an aggregate, unless it isn't known where Placement is.
-    fn members(
-        &self,
-        aggregate: &str,
-        observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Lookup<Option<BTreeMap<String, String>>> {
-        let aggregate = aggregate.to_owned();
-        let members = self.access.read(Question::Members { aggregate }, observed);
-        if let Lookup::Found(None) = members {
-            desired
-                .conditions
-                .note(leftovers::CONDITION, &leftovers::unchecked());
-        }
-        members
-    }
-
-    /// What is on a host.
-    pub fn occupants(&self, host: &str, observed: &ObservedState<'_>) -> Lookup<Occupants> {
-        let host = host.to_owned();
-        self.access.read(Question::Occupants { host }, observed)
-    }
-
-    /// Changes something.
-    ///
-    /// # Errors
-    /// The call can't be written.
-    pub fn call(&self, change: Change, desired: &mut DesiredState) -> Result<(), Failure> {
-        let access = self.access.clone();
-        let call = request(&Call { access, change }).map_err(|error| {
-            let message = format!("a call of Nova can't be written: {error}");
-            Failure::new(Reason::InternalError, message)
-        })?;
-        desired.call(call);
-        Ok(())
-    }
-}
-
-/// Sets a condition, which Ready waits for unless the share is being deleted. Servers run while Nova or Placement doesn't answer.
-pub fn report(
-    share: &Subject<HypervisorShareSpec>,
-    type_: &str,
-    progress: &Progress,
-    desired: &mut DesiredState,
-) {
-    let is_unknown = matches!(progress, Progress::Unknown { .. });
-    match share.is_deleted() || is_unknown {
-        true => desired.conditions.note(type_, progress),
-        false => desired.conditions.set(type_, progress),
     }
 }
 

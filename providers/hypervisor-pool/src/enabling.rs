@@ -10,7 +10,7 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject};
 
 use crate::aggregate;
-use crate::compute_services::Api;
+use crate::api::Api;
 use crate::leases::Leases;
 use crate::members::{self, Inventory};
 use crate::named;

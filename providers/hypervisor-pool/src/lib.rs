@@ -3,6 +3,7 @@
 
 mod agents;
 mod aggregate;
+mod api;
 mod asked;
 pub mod assignment;
 mod compute_services;

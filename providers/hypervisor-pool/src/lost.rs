@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 
+use crate::api::{Api, report};
 use crate::asked::{DRAWN, NEAREST, draw, drawn};
-use crate::compute_services::{Api, report};
 use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
