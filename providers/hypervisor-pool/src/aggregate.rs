@@ -16,6 +16,12 @@ use crate::zone::{self, OccupantsOf};
 const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
+/// What is waited for while something changes.
+const WAITS: &str = "Aggregate";
+/// What to do where another share has the identity of a share that isn't the first one.
+const COPY: &str = "Where this share is a copy of one in another pool, drain its nodes first, because agents of another identity don't start \
+                    on nodes with files of this one; then set another aggregate.name and remove spec.identity. Where that one is the copy, \
+                    drain and delete it there";
 
 /// What a share wants of its aggregate.
 struct Wanted<'a> {
@@ -32,9 +38,14 @@ pub fn own<'a>(
     found: &'a [Aggregate],
 ) -> Option<&'a Aggregate> {
     let identity = identity(share)?;
-    let is_first = share.metadata.uid.as_deref() == Some(identity);
+    let is_first = is_first(share);
     let mut found = found.iter();
     found.find(|one| is_marked(one, identity) && (is_first || one.name == name(share)))
+}
+
+/// Whether no earlier share had the identity of this one.
+pub fn is_first(share: &Subject<HypervisorShareSpec>) -> bool {
+    share.metadata.uid.as_deref() == identity(share)
 }
 
 fn is_marked(one: &Aggregate, identity: &str) -> bool {
@@ -42,7 +53,7 @@ fn is_marked(one: &Aggregate, identity: &str) -> bool {
 }
 
 /// Whether another share has a host in its aggregate.
-pub fn is_of_another(host: &str, own: Option<&Aggregate>, found: &[Aggregate]) -> bool {
+pub fn is_in_another_aggregate(host: &str, own: Option<&Aggregate>, found: &[Aggregate]) -> bool {
     let own = own.map(|own| own.id);
     let is_other = |one: &&Aggregate| one.metadata.contains_key(SHARE) && Some(one.id) != own;
     let mut others = found.iter().filter(is_other);
@@ -120,24 +131,61 @@ pub fn changes(
     (changes, progress)
 }
 
-/// Returns what changes in an aggregate with hosts that the share never leased, and reports them. A share in another pool may have the same
-/// identity and name, and would change the rest of it back, or these hosts may have been lost by an earlier share. Neither share deletes
-/// what isn't its own.
-pub fn with_strangers(
+/// Returns what changes in an aggregate with hosts that the share doesn't know to have leased, and reports them. A share in another pool
+/// may have the same identity and name, and would change the rest of it back, or these hosts may have been lost by an earlier share. At most
+/// one share has the identity as its UID: where every other one leaves the rest as it is, nobody changes anything back.
+pub fn with_unleased_hosts(
+    share: &Subject<HypervisorShareSpec>,
     own: &Aggregate,
-    strangers: &[&String],
-    (mut changes, _): (Vec<Change>, Progress),
+    unleased: &[&String],
+    (mut changes, decided): (Vec<Change>, Progress),
 ) -> (Vec<Change>, Progress) {
     changes.retain(|change| matches!(change, Change::AddHost { .. } | Change::JoinProvider { .. }));
-    let name = &own.name;
+    let is_of_the_rest = matches!(
+        decided,
+        Progress::Waiting {
+            reason: Reason::WaitingFor(WAITS),
+            ..
+        }
+    ) || own.zone != share.spec.availability_zone;
+    let also = match is_of_the_rest || decided.is_ready() {
+        true => String::new(),
+        false => format!(". Also: {}", decided.message()),
+    };
     let message = format!(
-        "Nova's aggregate {name} has hosts that this share never leased, so its name, zone and metadata stay as they are: {}. Where a share \
-         in another pool has the same spec.identity, remove it here, and set another aggregate.name. Otherwise remove each host by \
-         `openstack aggregate remove host {name} NODE` or, where its machine is off for good, evacuate its servers and remove its compute \
-         service by `openstack compute service delete ID`",
-        named(strangers, ", ")
+        "{}. Its name, zone and metadata stay as they are. {COPY}. {}{also}",
+        has_unleased_hosts(own, unleased),
+        removed_by_hand(own)
     );
     (changes, Progress::failed(Reason::NameTaken, message))
+}
+
+/// Reports hosts in the aggregate of the first share of an identity that it doesn't know to have leased. They stay members.
+pub fn unleased_hosts(own: &Aggregate, unleased: &[&String]) -> Progress {
+    let message = format!(
+        "{}. Where a share in another pool has the same spec.identity, that share is the copy: drain and delete it there. {}",
+        has_unleased_hosts(own, unleased),
+        removed_by_hand(own)
+    );
+    Progress::failed(Reason::NameTaken, message)
+}
+
+fn has_unleased_hosts(own: &Aggregate, unleased: &[&String]) -> String {
+    format!(
+        "Nova's aggregate {} has hosts that this share doesn't know to have leased: {}",
+        own.name,
+        named(unleased, ", ")
+    )
+}
+
+/// How a person removes such hosts.
+fn removed_by_hand(own: &Aggregate) -> String {
+    format!(
+        "Remove a host that another pool runs by `openstack aggregate remove host {} NODE`. Where its machine is off for good, evacuate its \
+         servers, remove its compute service by `openstack compute service delete ID` and its agent by `openstack network agent delete NODE`, \
+         and see `openstack resource provider list --name NODE`",
+        own.name
+    )
 }
 
 /// Returns what changes in an aggregate that exists, and which hosts aren't in it for now.
@@ -281,14 +329,13 @@ fn claimed(other: &Aggregate, identity: &str, name: &str) -> Progress {
     Progress::failed(
         Reason::NameTaken,
         format!(
-            "Nova's aggregate {other} has this share's spec.identity {identity}, and the name of this share's is {name}: where a share in \
-             another pool has the same spec.identity, remove it here; where the aggregate is of this share, rename it by `openstack \
-             aggregate set --name {name} {other}`"
+            "Nova's aggregate {other} has this share's spec.identity {identity}, and the name of this share's is {name}. {COPY}. Where \
+             the aggregate is of this share, rename it by `openstack aggregate set --name {name} {other}`"
         ),
     )
 }
 
 fn waiting(wanted: &Wanted<'_>) -> Progress {
     let message = format!("waits for Nova's aggregate {}", wanted.name);
-    Progress::waiting(Reason::WaitingFor("Aggregate"), message)
+    Progress::waiting(Reason::WaitingFor(WAITS), message)
 }

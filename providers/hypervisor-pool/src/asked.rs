@@ -41,21 +41,25 @@ pub fn asked(leases: &Leases, reports: &Reports, now: Timestamp) -> BTreeSet<Str
     asked.map(|(_, _, name)| name.to_owned()).collect()
 }
 
-/// Returns as many hosts as are asked about at once. Where there are more, they are drawn, so that none waits for those that never get
-/// a hypervisor.
-pub fn drawn<'h>(hosts: impl IntoIterator<Item = &'h String>, now: Timestamp) -> Vec<&'h String> {
+/// Returns these hosts in order of their names. Where there are more than `most`, so many are drawn, so that none waits for those that stay
+/// as they are.
+pub fn drawn<'h>(
+    hosts: impl IntoIterator<Item = &'h String>,
+    most: usize,
+    now: Timestamp,
+) -> Vec<&'h String> {
     let mut hosts: Vec<&String> = hosts.into_iter().collect();
-    if hosts.len() > AT_ONCE {
+    if hosts.len() > most {
         hosts.sort_by_cached_key(|host| draw(host, now));
-        hosts.truncate(AT_ONCE);
-        hosts.sort_unstable();
+        hosts.truncate(most);
     }
+    hosts.sort_unstable();
     hosts
 }
 
 /// Returns a node's place among others, of which the first are drawn: another one each time. In any fixed order, a pace could skip the same
 /// nodes again and again.
-pub fn draw(node: &str, now: Timestamp) -> String {
+fn draw(node: &str, now: Timestamp) -> String {
     let round = (now.as_second() / i64::from(VALID)).to_string();
     digest([node, &round])
 }

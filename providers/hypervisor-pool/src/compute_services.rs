@@ -216,13 +216,15 @@ impl Api {
         let own = aggregate::own(share, &found);
         let members = own.into_iter().flat_map(|own| &own.hosts);
         let members: BTreeSet<&String> = members.filter(|host| !nodes.contains(host)).collect();
-        let strangers = members.iter().copied().filter(|&host| {
-            let is_stranger = !lost.contains(host);
-            is_stranger && self.services.contains_key(host)
-        });
-        let strangers: Vec<&String> = strangers.collect();
-        let is_of_another = |host: &str| aggregate::is_of_another(host, own, &found);
-        let lost = lost::reconcile(self, share, lost, &is_of_another, observed, desired)?;
+        let unleased = members.iter().copied();
+        let unleased = unleased.filter(|&host| !lost.contains(host));
+        let unleased = unleased.filter(|&host| self.services.contains_key(host));
+        let unleased: Vec<&String> = unleased.collect();
+        let is_first = aggregate::is_first(share);
+        // Those of a copy are most likely nodes of another pool.
+        let sought = if is_first { unleased.as_slice() } else { &[] };
+        let is_elsewhere = |host: &str| aggregate::is_in_another_aggregate(host, own, &found);
+        let lost = lost::reconcile(self, share, lost, sought, &is_elsewhere, observed, desired)?;
         let hosts = nodes.iter().copied().chain(members);
         let hosts = hosts.filter(|name| self.services.contains_key(*name));
         let hosts: BTreeSet<String> = hosts.cloned().collect();
@@ -242,8 +244,13 @@ impl Api {
         let occupants = |host: &str| self.occupants(host, observed);
         enabling::reconcile(self, share, leases, own, &inventory, observed, desired)?;
         let decided = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
-        let (changes, progress) = match own.filter(|_| !strangers.is_empty()) {
-            Some(own) => aggregate::with_strangers(own, &strangers, decided),
+        let (changes, progress) = match own.filter(|_| !unleased.is_empty()) {
+            Some(own) if is_first => {
+                let progress = aggregate::unleased_hosts(own, &unleased);
+                desired.conditions.note("AggregateMembersKnown", &progress);
+                decided
+            }
+            Some(own) => aggregate::with_unleased_hosts(share, own, &unleased, decided),
             None => decided,
         };
         if !progress.is_ready() {

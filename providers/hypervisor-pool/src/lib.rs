@@ -120,7 +120,7 @@ impl Composer for HypervisorShare {
                 .surplus_since()
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
-            lost: lost.into_iter().take(lost::REPORTED).collect(),
+            lost: lost.into_iter().take(lost::MAX_LOST).collect(),
             physical_networks,
             conditions: Vec::new(),
         })

@@ -10,7 +10,7 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason, Subject};
 
 use crate::api::{Api, report};
-use crate::asked::{DRAWN, NEAREST, draw, drawn};
+use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
 use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
@@ -22,11 +22,11 @@ use crate::zone::OccupantsOf;
 pub const CONDITION: &str = "LostNodesRemoved";
 
 /// How many lost nodes a status names.
-pub const REPORTED: usize = 1000;
+pub const MAX_LOST: usize = 1000;
 
 /// Returns the nodes of a share that may have servers, as its status has them: those that it leases and those that it has lost. A node
 /// that is wiped has none.
-pub fn reported(share: &Subject<HypervisorShareSpec>) -> impl Iterator<Item = &str> {
+pub fn may_have_servers(share: &Subject<HypervisorShareSpec>) -> impl Iterator<Item = &str> {
     let hosts = share.status.hosts.iter();
     let hosts = hosts.filter(|host| host.phase != LeasePhase::Wiping);
     let lost = share.status.lost.iter().map(String::as_str);
@@ -42,7 +42,7 @@ pub fn no_longer_leased(
     held: BTreeSet<String>,
 ) -> BTreeSet<String> {
     let mut lost = held;
-    lost.extend(reported(share).map(str::to_owned));
+    lost.extend(may_have_servers(share).map(str::to_owned));
     for node in leases.nodes() {
         lost.remove(&node.metadata.name);
     }
@@ -59,62 +59,75 @@ pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
     Progress::Unknown { message }
 }
 
-/// Deletes what Nova and Placement have of lost nodes, which the share's status names, once they are down and empty. Where another share has
-/// a host in its aggregate, its machine may be a node of another cluster now. Returns the nodes of which something is left or may be.
+/// Deletes what Nova and Placement have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
+/// machine may be a node of another cluster now. Of `unleased`, members of the share's aggregate that it doesn't know to have leased, servers
+/// are reported, and nothing is deleted. Returns the nodes of which something is left or may be.
 ///
 /// # Errors
 /// A call can't be written.
 pub fn reconcile(
     api: &Api,
     share: &Subject<HypervisorShareSpec>,
-    mut remembered: BTreeSet<String>,
-    is_of_another: &dyn Fn(&str) -> bool,
+    mut lost: BTreeSet<String>,
+    unleased: &[&String],
+    is_in_another_aggregate: &dyn Fn(&str) -> bool,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<BTreeSet<String>, Failure> {
     let now = observed.now();
     let occupants = |host: &str| api.occupants(host, observed);
-    let mut left = Left::default();
-    let services = remembered
-        .iter()
-        .filter_map(|host| Some((host, api.services.get(host)?)));
-    let (others, mut services): (Vec<_>, Vec<(&String, &Service)>) =
-        services.partition(|(host, _)| is_of_another(host));
-    left.others = others.into_iter().map(|(host, _)| host.clone()).collect();
-    services.sort_by_cached_key(|(host, _)| draw(host, now));
-    services.truncate(NEAREST + DRAWN);
-    services.sort_by_key(|(host, _)| *host);
-    for (host, service) in services {
-        left.service(host, service, &occupants);
+    let mut cleanup = Cleanup::default();
+    let with_service = lost.iter().filter(|host| api.services.contains_key(*host));
+    let (others, own): (Vec<&String>, Vec<&String>) =
+        with_service.partition(|host| is_in_another_aggregate(host));
+    cleanup.others = others.into_iter().cloned().collect();
+    let down = unleased.iter().copied().filter(|host| {
+        let service = api.services.get(*host);
+        service.is_some_and(|service| !service.is_up) && !is_in_another_aggregate(host)
+    });
+    let hosts: BTreeSet<&String> = own.into_iter().chain(down).collect();
+    let asked = drawn(hosts.iter().copied(), NEAREST + DRAWN, now);
+    if asked.len() < hosts.len() {
+        cleanup.many = hosts.into_iter().cloned().collect();
     }
-    let gone = remembered
-        .iter()
-        .filter(|host| !api.services.contains_key(*host));
-    let gone: BTreeSet<String> = drawn(gone, now).into_iter().cloned().collect();
+    for host in asked {
+        let is_empty = cleanup.check_empty(host, &occupants);
+        let service = api.services.get(host).filter(|_| lost.contains(host));
+        if let (true, Some(service)) = (is_empty, service) {
+            cleanup.add_service(host, service);
+        }
+    }
+    let gone = lost.iter().filter(|host| !api.services.contains_key(*host));
+    let gone: Vec<&String> = gone.collect();
     if !gone.is_empty() {
-        let hosts = gone.clone();
+        let asked = drawn(gone.iter().copied(), AT_ONCE, now).into_iter();
+        let asked: BTreeSet<String> = asked.cloned().collect();
+        let hosts = asked.clone();
         let found = api.access.read(Question::Leftovers { hosts }, observed);
-        let kept = left.providers(&gone, found, &occupants);
-        remembered.retain(|host| kept.contains(host) || !gone.contains(host));
+        let unfinished = cleanup.add_providers(&gone, &asked, found, &occupants);
+        lost.retain(|host| unfinished.contains(host) || !asked.contains(host));
     }
-    if let Some(progress) = left.progress() {
+    if let Some(progress) = cleanup.progress() {
         desired.requeue_at(after(VALID, observed));
         report(share, CONDITION, &progress, desired);
-    } else if let Some(progress) = left.kept() {
+    } else if let Some(progress) = cleanup.blocked() {
         // No server waits for that.
         desired.conditions.note(CONDITION, &progress);
     }
-    for change in left.changes {
+    for change in cleanup.changes {
         api.call(change, desired)?;
     }
-    Ok(remembered)
+    Ok(lost)
 }
 
 /// What is left of lost nodes.
 #[derive(Default)]
-struct Left {
+struct Cleanup {
     /// What deletes it, where nothing is there.
     changes: Vec<Change>,
+    /// All hosts with a compute service, where they are too many to ask about at once: which are asked about changes each time, and a
+    /// message must not.
+    many: Vec<String>,
     /// The hosts with servers, and how many.
     occupied: Vec<String>,
     /// The hosts without servers whose nova-compute runs.
@@ -127,12 +140,9 @@ struct Left {
     unknown: Option<Progress>,
 }
 
-impl Left {
-    /// Adds the compute service of a host.
-    fn service(&mut self, host: &str, service: &Service, occupants: OccupantsOf<'_>) {
-        if !self.is_empty(host, occupants) {
-            return;
-        }
+impl Cleanup {
+    /// Adds the compute service of an empty host.
+    fn add_service(&mut self, host: &str, service: &Service) {
         match service.is_up {
             // It would register anew.
             true => self.up.push(host.to_owned()),
@@ -143,38 +153,44 @@ impl Left {
         }
     }
 
-    /// Adds what Placement has of hosts without a compute service. Returns those of which it has something or may have.
-    fn providers(
+    /// Adds what Placement has of the hosts without a compute service that were asked about. Returns those of which it has something or may
+    /// have something.
+    fn add_providers(
         &mut self,
-        hosts: &BTreeSet<String>,
+        gone: &[&String],
+        asked: &BTreeSet<String>,
         found: Lookup<Option<BTreeMap<String, Leftover>>>,
         occupants: OccupantsOf<'_>,
     ) -> BTreeSet<String> {
-        let names = named(&Vec::from_iter(hosts), ", ");
         let message = format!(
-            "Placement can't be asked for resource providers of {names}, which this share leases no longer"
+            "Placement can't be asked for resource providers of {}, which this share leases no longer",
+            named(gone, ", ")
         );
         let found = match known(found, &message) {
             Ok(found) => found.unwrap_or_default(),
             Err(why) => {
                 self.unknown.get_or_insert(why);
-                return hosts.clone();
+                return asked.clone();
             }
         };
-        let mut kept = BTreeSet::new();
+        let mut unfinished = BTreeSet::new();
         for (id, Leftover { host, is_allocated }) in found {
-            kept.insert(host.clone());
+            unfinished.insert(host.clone());
             if is_allocated {
                 self.allocated.push(format!("{host} ({id})"));
-            } else if self.is_empty(&host, occupants) {
+            } else if self.check_empty(&host, occupants) {
                 self.changes.push(Change::DeleteProvider { id, host });
             }
         }
-        kept
+        if asked.len() < gone.len() && !self.allocated.is_empty() {
+            // Others are asked about next.
+            self.allocated = vec![format!("some of {}", named(gone, ", "))];
+        }
+        unfinished
     }
 
-    /// Whether a host has neither servers nor migrations, as far as Nova answers.
-    fn is_empty(&mut self, host: &str, occupants: OccupantsOf<'_>) -> bool {
+    /// Returns whether a host has neither servers nor migrations, and records why not.
+    fn check_empty(&mut self, host: &str, occupants: OccupantsOf<'_>) -> bool {
         match occupants(host) {
             Lookup::Found(found) if found.count() == 0 => return true,
             Lookup::Found(found) => self.occupied.push(format!("{host} ({})", found.count())),
@@ -190,16 +206,18 @@ impl Left {
 
     /// What is waited for, if anything.
     fn progress(&self) -> Option<Progress> {
+        if !self.many.is_empty() {
+            return Some(node_lost(&format!(
+                "this share leases these {} nodes no longer, and Nova may have servers or migrations on some of them: {}",
+                self.many.len(),
+                named(&self.many, ", ")
+            )));
+        }
         if !self.occupied.is_empty() {
-            return Some(Progress::failed(
-                Reason::NodeLost,
-                format!(
-                    "this share leases these nodes no longer, and Nova has servers or migrations there: {}. Where a node has come back as it \
-                     was, set its label {LEASE} to the control plane of this share. Otherwise make sure that its machine is off, then \
-                     evacuate or delete what `openstack server list --all-projects --host NODE` lists",
-                    named(&self.occupied, ", ")
-                ),
-            ));
+            return Some(node_lost(&format!(
+                "this share leases these nodes no longer, and Nova has servers or migrations there: {}",
+                named(&self.occupied, ", ")
+            )));
         }
         if !self.up.is_empty() {
             let message = format!(
@@ -216,23 +234,40 @@ impl Left {
     }
 
     /// What only a person can delete, if there is something.
-    fn kept(&self) -> Option<Progress> {
-        if !self.others.is_empty() {
-            let message = format!(
+    fn blocked(&self) -> Option<Progress> {
+        let others = (!self.others.is_empty()).then(|| {
+            format!(
                 "this share leased these nodes before, and another share has them in its aggregate in Nova, so their compute services stay: \
                  {}. For a machine that was moved to another cluster, this ends once that share frees it. Otherwise remove each host by \
                  `openstack aggregate remove host AGGREGATE NODE`",
                 named(&self.others, ", ")
-            );
-            return Some(Progress::waiting(Reason::WaitingFor("Nova"), message));
-        }
-        let message = format!(
-            "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: {}. See \
-             `openstack resource provider show --allocations ID`, and remove allocations of servers that run on other hosts or don't exist \
-             any more by `openstack resource provider allocation unset --provider ID SERVER`",
-            named(&self.allocated, ", ")
-        );
-        let is_allocated = !self.allocated.is_empty();
-        is_allocated.then(|| Progress::waiting(Reason::WaitingFor("Placement"), message))
+            )
+        });
+        let allocated = (!self.allocated.is_empty()).then(|| {
+            format!(
+                "Placement keeps resource providers of nodes that this share leases no longer, because something is allocated there: {}. See \
+                 `openstack resource provider show --allocations ID`, and remove allocations of servers that run on other hosts or don't exist \
+                 any more by `openstack resource provider allocation unset --provider ID SERVER`",
+                named(&self.allocated, ", ")
+            )
+        });
+        let reason = match others {
+            Some(_) => "Nova",
+            None => "Placement",
+        };
+        let messages: Vec<String> = others.into_iter().chain(allocated).collect();
+        let waits = || Progress::waiting(Reason::WaitingFor(reason), messages.join("; "));
+        (!messages.is_empty()).then(waits)
     }
+}
+
+/// What is said of lost nodes with servers, and what to do.
+fn node_lost(what: &str) -> Progress {
+    Progress::failed(
+        Reason::NodeLost,
+        format!(
+            "{what}. Where a node has come back as it was, set its label {LEASE} to the control plane of this share. Otherwise make sure that \
+             its machine is off, then evacuate or delete what `openstack server list --all-projects --host NODE` lists"
+        ),
+    )
 }

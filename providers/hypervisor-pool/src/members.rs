@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use provider_composer::{Lookup, Progress, Reason};
 
-use crate::asked::drawn;
+use crate::asked::{AT_ONCE, drawn};
 use crate::named;
 use crate::nova::{Aggregate, Change, hosts_of};
 
@@ -40,7 +40,7 @@ impl<'h> Hypervisors<'h> {
     /// Asks about some of the hosts, all at once.
     fn of(hosts: impl IntoIterator<Item = &'h String>, inventory: &Inventory<'_>) -> Self {
         let mut hypervisors = Self::default();
-        for host in drawn(hosts, inventory.now) {
+        for host in drawn(hosts, AT_ONCE, inventory.now) {
             let message = format!("Nova can't be asked for the hypervisor of {host}");
             match known((inventory.hypervisor)(host), &message) {
                 Ok(Some(id)) => drop(hypervisors.ids.insert(host, id)),

@@ -172,9 +172,10 @@ fn aggregate_of_the_same_identity_with_another_name_is_not_taken_over(
             "False".to_owned(),
             "NameTaken".to_owned(),
             format!(
-                "Nova's aggregate hv-pool-b has this share's spec.identity earlier, and the name of this share's is {name}: where a share in \
-                 another pool has the same spec.identity, remove it here; where the aggregate is of this share, rename it by `openstack \
-                 aggregate set --name {name} hv-pool-b`"
+                "Nova's aggregate hv-pool-b has this share's spec.identity earlier, and the name of this share's is {name}. Where this share \
+                 is a copy of one in another pool, drain its nodes first, because agents of another identity don't start on nodes with files \
+                 of this one; then set another aggregate.name and remove spec.identity. Where that one is the copy, drain and delete it there. \
+                 Where the aggregate is of this share, rename it by `openstack aggregate set --name {name} hv-pool-b`"
             )
         ]
     );

@@ -145,6 +145,37 @@ fn compute_service_of_a_host_in_the_aggregate_of_another_share_stays() {
 }
 
 #[test]
+fn what_another_share_and_placement_keep_is_reported_together() {
+    let (mut cluster, nova) = started();
+    let other = Aggregate {
+        id: 1_000,
+        name: "hv-pool-b".to_owned(),
+        metadata: BTreeMap::from([("c5c3.hypervisor-share".to_owned(), "other".to_owned())]),
+        hosts: BTreeSet::from(["node-b".to_owned()]),
+        ..Aggregate::default()
+    };
+    nova.change(|state| {
+        state.services.remove("node-a");
+        let left = ("provider-node-a".to_owned(), "node-a".to_owned());
+        state.left.extend([left]);
+        state.is_allocated = true;
+        state.aggregates.push(other);
+    });
+    for node in ["node-a", "node-b"] {
+        cluster.delete(&node_key(node));
+    }
+    later(&mut cluster);
+    let [_, reason, message] = removed(&cluster).unwrap();
+    assert_eq!(reason, "WaitingForNova");
+    for part in [
+        "so their compute services stay: node-b.",
+        "because something is allocated there: node-a (provider-node-a).",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
 fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
     let (mut cluster, nova) = with_dead_node();
     nova.change(|state| {
@@ -351,6 +382,17 @@ fn few_of_many_lost_nodes_are_asked_about_at_once_and_all_in_the_end() {
     cluster.wait(SignedDuration::from_secs(15));
     reconcile(&mut cluster, "prod");
     assert_eq!(nova.change(|state| state.asked.len()), 8);
+    let [_, reason, message] = removed(&cluster).unwrap();
+    assert_eq!(reason, "NodeLost");
+    let which = "this share leases these 30 nodes no longer, and Nova may have servers or migrations on some of them: node-10, node-11, node-12, \
+                 and 27 more. ";
+    assert!(message.starts_with(which), "{message}");
+    let writes = cluster.writes();
+    for _ in 0..5 {
+        cluster.wait(SignedDuration::from_secs(15));
+        reconcile(&mut cluster, "prod");
+    }
+    assert_eq!(cluster.writes(), writes, "whichever are asked about");
     nova.occupy("node-39", 0, 0);
     for _ in 0..20 {
         later(&mut cluster);

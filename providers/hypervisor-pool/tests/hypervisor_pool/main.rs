@@ -30,7 +30,7 @@ mod requirements;
 mod restored;
 mod returned;
 mod root;
+mod same_identity;
 mod surplus;
-mod twins;
 mod vlans;
 mod wipe;

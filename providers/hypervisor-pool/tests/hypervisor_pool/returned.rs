@@ -113,7 +113,7 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
 
 /// Another control plane could say that it has nodes of which it never had one.
 #[test]
-fn nova_alone_makes_no_node_lost() {
+fn host_that_only_nova_reports_is_not_lost() {
     let (mut cluster, nova) = with_dead_node();
     cluster.edit(&share_key("prod"), |share| {
         share["spec"]["maxHosts"] = json!(2);
@@ -126,11 +126,10 @@ fn nova_alone_makes_no_node_lost() {
     });
     nova.occupy("node-d", 1, 0);
     later(&mut cluster);
-    assert_eq!(removed(&cluster), None);
-    assert_eq!(
-        condition(&cluster, "prod", "AggregateReady")[1],
-        "NameTaken"
-    );
+    assert_eq!(removed(&cluster), node_lost("node-d (1)"));
+    assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
+    let [status, reason, _] = condition(&cluster, "prod", "AggregateMembersKnown");
+    assert_eq!([status, reason], ["False", "NameTaken"]);
     assert_eq!(lost(&cluster), Value::Null);
     assert_eq!(removable(&cluster), json!(["node-d"]));
 }
