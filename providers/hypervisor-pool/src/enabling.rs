@@ -10,7 +10,7 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject};
 
 use crate::aggregate;
-use crate::api::Api;
+use crate::api::{Api, report};
 use crate::leases::Leases;
 use crate::members::{self, Inventory};
 use crate::named;
@@ -50,7 +50,8 @@ pub fn reconcile(
             named(&waiting, ", ")
         );
         let progress = Progress::waiting(Reason::WaitingFor("Nova"), message);
-        desired.conditions.note("ComputeServicesEnabled", &progress);
+        // Until then servers are scheduled elsewhere, or nowhere.
+        report(share, "ComputeServicesEnabled", &progress, desired);
         desired.requeue_at(after(VALID, observed));
     }
     let services = ready.into_iter().filter_map(|host| api.services.get(host));

@@ -75,10 +75,15 @@ fn new_host_of_a_share_without_an_aggregate_is_enabled_once_nova_has_its_hypervi
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b").as_deref(), Some(NEW));
     assert!(waits(&cluster).is_some());
+    let [status, reason, message] = condition(&cluster, "prod", "Ready");
+    assert_eq!([status, reason], ["False", "WaitingForNova"]);
+    assert!(message.contains("node-b"), "{message}");
     nova.change(|state| state.starting.clear());
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b"), None);
     assert_eq!(waits(&cluster), None);
+    let ready = condition(&cluster, "prod", "Ready");
+    assert_ne!(ready[1], "WaitingForNova");
 }
 
 #[test]
