@@ -6,6 +6,7 @@ import re
 import sys
 import time
 
+from keystoneauth1 import exceptions
 from tenant import GLANCE, HOSTS, NOVA, PLACEMENT, console, create, flavor, host, inside, is_active, named, until
 
 # A server that was migrated while it ran is still in the same boot.
@@ -40,9 +41,21 @@ def boot(server):
     return until(f"{server} says in which boot it is", lambda: BOOT.findall(console(server)))[-1]
 
 
+def answered(ask):
+    """What APIs answer; nothing where one of them doesn't."""
+    try:
+        return ask()
+    except exceptions.ClientException:
+        return None
+
+
 def members():
     """Waits until Placement has every host in an aggregate."""
-    until("each host is in an aggregate", lambda: all(of_provider("aggregates", it) for it in providers()))
+    until("each host is in an aggregate", lambda: answered(are_members))
+
+
+def are_members():
+    return all(of_provider("aggregates", it) for it in providers())
 
 
 def providers():
@@ -51,8 +64,10 @@ def providers():
 
 def of_provider(what, provider):
     """What Placement has of a resource provider; nothing if it was deleted since it was listed."""
-    answer = PLACEMENT.get(f"/resource_providers/{provider['uuid']}/{what}", raise_exc=False)
-    return answer.json()[what] if answer.ok else []
+    try:
+        return PLACEMENT.get(f"/resource_providers/{provider['uuid']}/{what}").json()[what]
+    except exceptions.NotFound:
+        return []
 
 
 def services():
@@ -62,13 +77,19 @@ def services():
 def watch():
     """Prints again and again which hosts Nova and Placement have, and for whom something of each is allocated."""
     while True:
-        seen = {"time": int(time.time() * 1000)}
-        aggregates = NOVA.get("/os-aggregates").json()["aggregates"]
-        seen["members"] = sorted({host for aggregate in aggregates for host in aggregate["hosts"]})
-        seen["services"] = sorted(service["host"] for service in services())
-        seen["providers"] = {it["name"]: sorted(of_provider("allocations", it)) for it in providers()}
-        print(json.dumps(seen), flush=True)
+        seen = answered(sample)
+        if seen:
+            print(json.dumps(seen), flush=True)
         time.sleep(0.5)
+
+
+def sample():
+    seen = {"time": int(time.time() * 1000)}
+    aggregates = NOVA.get("/os-aggregates").json()["aggregates"]
+    seen["members"] = sorted({host for aggregate in aggregates for host in aggregate["hosts"]})
+    seen["services"] = sorted(service["host"] for service in services())
+    seen["providers"] = {it["name"]: sorted(of_provider("allocations", it)) for it in providers()}
+    return seen
 
 
 def drained():
