@@ -42,6 +42,8 @@ pub(crate) const CONTROL_PLANE: &str = "control-plane";
 
 /// The addresses of Services.
 pub(crate) const SERVICES: &str = "10.96.0.0/16";
+/// The first of these addresses, by which pods reach the API server.
+const API_SERVER: &str = "10.96.0.1";
 
 /// The store behind every cluster of a machine.
 pub struct Etcd {
@@ -103,6 +105,7 @@ impl Cluster {
                 "kubernetes.default",
                 "kubernetes.default.svc",
                 &ADDRESS.to_string(),
+                API_SERVER,
             ])?,
             &folder,
         )?;
