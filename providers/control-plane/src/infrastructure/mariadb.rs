@@ -119,7 +119,8 @@ fn my_cnf(resources: &ResourceRequirements) -> String {
 }
 
 /// Replication between members. A Job that reads what a member has committed recovers its InnoDB first, with the same buffers, and no
-/// member is started unless the Jobs of all succeed.
+/// member is started unless the Jobs of all succeed. A member that joins copies all data first: at the end of its time the operator would
+/// restart the members that serve already, and begin again (`restartPods` of mariadb-operator 0.38, whose default is 5 minutes).
 fn galera(resources: &ResourceRequirements) -> Galera {
     let job = Job {
         resources: resources.clone(),
@@ -128,7 +129,12 @@ fn galera(resources: &ResourceRequirements) -> Galera {
         enabled: true,
         agent: helper(),
         init_job: job.clone(),
-        recovery: Recovery { enabled: true, job },
+        recovery: Recovery {
+            enabled: true,
+            job,
+            pod_sync_timeout: "2h".to_owned(),
+            cluster_bootstrap_timeout: "6h".to_owned(),
+        },
     }
 }
 
@@ -166,6 +172,15 @@ mod tests {
         let manifest = serde_json::to_value(&galera).unwrap();
         let job = &manifest["initJob"]["resources"];
         assert_eq!(job["limits"]["memory"], "8Gi", "{manifest}");
+    }
+
+    #[test]
+    fn galera_has_hours_for_members_that_copy_all_data() {
+        let galera = galera(&bounds("250m", "4", "512Mi", "8Gi"));
+        let manifest = serde_json::to_value(&galera).unwrap();
+        let recovery = &manifest["recovery"];
+        assert_eq!(recovery["podSyncTimeout"], "2h", "{manifest}");
+        assert_eq!(recovery["clusterBootstrapTimeout"], "6h", "{manifest}");
     }
 
     #[rstest::rstest]

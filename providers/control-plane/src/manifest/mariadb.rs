@@ -109,11 +109,16 @@ pub struct Galera {
 
 /// What starts a Galera cluster again when no member serves: from the one that has committed most.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Recovery {
     /// Whether that is done.
     pub enabled: bool,
     /// The Jobs that read what each member has committed.
     pub job: Job,
+    /// How long a member may take to join, for instance 2h.
+    pub pod_sync_timeout: String,
+    /// How long all may take together.
+    pub cluster_bootstrap_timeout: String,
 }
 
 /// A Job with the programs and the configuration of a member.
