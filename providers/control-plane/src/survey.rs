@@ -186,31 +186,52 @@ fn mariadb(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>)
     }
 }
 
-/// How far mariadb-operator has come with starting a Galera cluster again, and what a person may have to decide.
+/// The UUID of a member that never was in a cluster, or that has to copy all data of another.
+const NO_UUID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// How far mariadb-operator has come with starting a Galera cluster again, and what a person may have to decide. It compares members with
+/// a number, skips those with neither a number nor a UUID, and starts none if a member has a UUID alone (`isComplete` of
+/// mariadb-operator 0.38).
 fn recovery(key: &Key, object: &Value) -> String {
     let status = &object["status"]["galeraRecovery"];
     if let Some(first) = status["bootstrap"]["pod"].as_str() {
         return format!("mariadb-operator starts {first} first, and the others join it");
     }
+    let has_number = |state: &Value| state["seqno"].as_i64().is_some_and(|seqno| seqno >= 0);
     let is_known = |member: &String| {
-        let state = &status["state"][member];
-        status["recovered"][member].is_object()
-            || state["safeToBootstrap"] == true
-            || state["seqno"].as_i64().is_some_and(|seqno| seqno >= 0)
+        let (state, recovered) = (&status["state"][member], &status["recovered"][member]);
+        let has_nothing = recovered["uuid"] == NO_UUID && recovered["seqno"] == -1;
+        state["safeToBootstrap"] == true
+            || has_number(state)
+            || has_number(recovered)
+            || has_nothing
     };
     let members = object["spec"]["replicas"].as_u64().unwrap_or(1);
     let members = (0..members).map(|member| format!("{}-{member}", key.name));
     let unknown: Vec<String> = members.filter(|member| !is_known(member)).collect();
-    if unknown.is_empty() {
-        return "mariadb-operator chooses the member that has committed most. If it doesn't choose one, no volume has data: restore a \
-                backup"
-            .to_owned();
+    let (unclear, missing): (Vec<&str>, Vec<&str>) = unknown
+        .iter()
+        .map(String::as_str)
+        .partition(|member| status["recovered"][*member].is_object());
+    if !missing.is_empty() {
+        return format!(
+            "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If the \
+             volume of one of these is lost for good, delete the PersistentVolumeClaims and the pod of that member, and it joins the \
+             others with empty volumes: what only it had committed is lost then",
+            missing.join(", ")
+        );
     }
+    let choice = match unclear.is_empty() {
+        true => "mariadb-operator chooses the member that has committed most. If MariaDB isn't started within half an hour, ".to_owned(),
+        false => format!(
+            "mariadb-operator starts none, since it can't read how much {} committed: ",
+            unclear.join(", ")
+        ),
+    };
     format!(
-        "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If a volume \
-         of one of these is lost for good, delete its claims and its pod, and it joins the others with empty volumes: what only it had \
-         committed is lost then",
-        unknown.join(", ")
+        "{choice}compare status.galeraRecovery of the MariaDB, and name a member in spec.galera.recovery.forceClusterBootstrapInPod; \
+         restore a backup only if no member has data. {}-0 may have the data of a single MariaDB: keep its volume",
+        key.name
     )
 }
 

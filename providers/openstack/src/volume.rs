@@ -73,7 +73,6 @@ pub fn lasting_volume(
 pub struct Claimed {
     key: Key,
     object: Arc<Value>,
-    storage: Storage,
 }
 
 impl Claimed {
@@ -87,18 +86,9 @@ impl Claimed {
             Lookup::Missing => return Ok(None),
             Lookup::Unknown(why) => return Err(why),
         };
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let size = text("/spec/resources/requests/storage").unwrap_or_default();
-        let storage = Storage {
-            size: size
-                .parse()
-                .map_err(|error: SizeError| format!("{claim}: {error}"))?,
-            class: text("/spec/storageClassName").map(str::to_owned),
-        };
         Ok(Some(Self {
             key: claim.clone(),
             object,
-            storage,
         }))
     }
 
@@ -113,8 +103,17 @@ impl Claimed {
     }
 
     /// The size that it asks for.
-    pub fn size(&self) -> &Size {
-        &self.storage.size
+    ///
+    /// # Errors
+    /// It isn't written as sizes are here. The message says so.
+    pub fn size(&self) -> Result<Size, String> {
+        let size = self.text("/spec/resources/requests/storage");
+        let size: Result<Size, SizeError> = size.unwrap_or_default().parse();
+        size.map_err(|error| format!("{}: {error}", self.key))
+    }
+
+    fn class(&self) -> Option<&str> {
+        self.text("/spec/storageClassName")
     }
 
     /// Says why it can't grow; none where it can. The API server lets bound claims grow whose StorageClass allows it
@@ -129,8 +128,7 @@ impl Claimed {
                 self.key
             )));
         }
-        let class = self.storage.class.as_deref();
-        let Some(name) = class.filter(|name| !name.is_empty()) else {
+        let Some(name) = self.class().filter(|name| !name.is_empty()) else {
             return Ok(Some(format!("{} has no StorageClass", self.key)));
         };
         match observed.get::<StorageClass>("", name) {
@@ -143,19 +141,20 @@ impl Claimed {
         }
     }
 
-    fn is_bound(&self) -> bool {
+    /// Whether it has a volume.
+    pub fn is_bound(&self) -> bool {
         self.text("/status/phase") == Some("Bound")
     }
 
-    /// Whether the volume hasn't grown yet to what was asked for, and may get this lower size instead
+    /// Whether the volume hasn't grown yet to what was asked for, `existing`, and may get this lower size instead
     /// (<https://kubernetes.io/docs/concepts/storage/persistent-volumes/#recovering-from-failure-when-expanding-volumes>). Kubernetes
     /// 1.31 refuses that, and doesn't have the status of the expansion.
-    fn recovers(&self, size: &Size) -> bool {
+    fn recovers(&self, existing: &Size, size: &Size) -> bool {
         let expansion = "/status/allocatedResourceStatuses/storage";
         let capacity = self.text("/status/capacity/storage");
         let capacity = capacity.and_then(|capacity| capacity.parse::<parts::Quantity>().ok());
         self.text(expansion).is_some()
-            && size.bytes() < self.size().bytes()
+            && size.bytes() < existing.bytes()
             && capacity.is_some_and(|capacity| size.bytes() > capacity.bytes())
     }
 
@@ -177,13 +176,16 @@ pub fn kept_volume(
     let Some(claimed) = Claimed::find(observed, claim)? else {
         return Ok(Kept::nothing(desired));
     };
-    let mut existing = claimed.storage.clone();
+    let mut existing = Storage {
+        size: claimed.size()?,
+        class: claimed.class().map(str::to_owned),
+    };
     if desired.class.is_none() {
         desired.class.clone_from(&existing.class);
     } else if existing.class.is_none() && !claimed.is_bound() {
         existing.class.clone_from(&desired.class);
     }
-    if claimed.recovers(&desired.size) {
+    if claimed.recovers(&existing.size, &desired.size) {
         existing.size.clone_from(&desired.size);
     }
     let mut kept = desired.kept(&existing);

@@ -10,6 +10,7 @@ mod placement;
 mod rabbitmq;
 mod sizes;
 mod valkey;
+mod volumes;
 
 use c5c3_api::parts::{Cache, CredentialsRef, Database, Messaging, NamedRef, Resources};
 use k8s_openapi::api::core::v1::{LocalObjectReference, ResourceRequirements};

@@ -25,7 +25,7 @@ const SIZE_ACCEPTED: &str = "SizeAccepted";
 /// Why something is kept, and what to do.
 const WHY: &str = "volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a MariaDB of one member \
                    doesn't become a Galera cluster or the reverse, and MariaDB keeps its MaxScale and imagePullSecrets. Set \
-                   the former values, or create MariaDB or RabbitMQ anew, and restore a backup";
+                   the former values, or recreate MariaDB or RabbitMQ, and restore a backup";
 
 /// The StatefulSet that RabbitMQ's cluster operator creates.
 const RABBITMQ_SERVERS: &str = "openstack-rabbitmq-server";
@@ -52,16 +52,13 @@ const OF_RABBITMQ_SERVERS: [&str; 3] = [
 ];
 
 /// What the names of the claims of MariaDB's members begin with, before their numbers.
-const OF_MARIADB_CLAIMS: &str = "storage-openstack-db";
-
-/// The same of the claims in which members of a Galera cluster keep its configuration.
-const OF_GALERA_CLAIMS: &str = "galera-openstack-db";
+pub(super) const OF_MARIADB_CLAIMS: &str = "storage-openstack-db";
 
 /// What the names of the claims of RabbitMQ's members begin with, before their numbers.
 const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
 
 /// As many members as a database or a message bus can have.
-const MOST: u32 = 9;
+pub(super) const MOST: u32 = 9;
 
 /// What exists of databases, message buses and the volume of backups, and what is applied over it. It is read once a reconcile.
 pub(crate) struct Sizes {
@@ -80,24 +77,20 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// Reads what exists.
     pub(crate) fn read(recipe: &Recipe<'_>, survey: &Survey, observed: &ObservedState<'_>) -> Self {
-        let exists = |node: Node| survey.get(&node).filter(|sight| sight.may_exist());
-        let running_mariadb = match exists(Node::MariaDb) {
-            Some(sight) => recipe.running_mariadb(sight),
-            None => Ok(None),
-        };
-        let running_rabbitmq = match exists(Node::RabbitMq) {
-            Some(sight) => recipe.running_rabbitmq(sight, observed),
-            None => Ok(None),
-        };
-        let mariadb = match &running_mariadb {
-            Ok(running) => recipe.server(running.as_ref(), observed),
-            Err(why) => Err(why.clone()),
-        };
-        let rabbitmq = match &running_rabbitmq {
-            Ok(running) => recipe.bus(running.as_ref(), observed),
-            Err(why) => Err(why.clone()),
-        };
-        let backups = exists(Node::MariaDb).and_then(|_| recipe.backup_volume(observed));
+        let running_mariadb = survey
+            .get(&Node::MariaDb)
+            .map_or(Ok(None), |sight| recipe.running_mariadb(sight));
+        let running_rabbitmq = survey
+            .get(&Node::RabbitMq)
+            .map_or(Ok(None), |sight| recipe.running_rabbitmq(sight, observed));
+        let mariadb = running_mariadb.as_ref().map_err(String::clone);
+        let mariadb = mariadb.and_then(|running| recipe.server(running.as_ref(), observed));
+        let rabbitmq = running_rabbitmq.as_ref().map_err(String::clone);
+        let rabbitmq = rabbitmq.and_then(|running| recipe.bus(running.as_ref(), observed));
+        let backups = survey
+            .get(&Node::MariaDb)
+            .filter(|sight| sight.may_exist())
+            .and_then(|_| recipe.backup_volume(observed));
         Self {
             running_mariadb,
             running_rabbitmq,
@@ -135,14 +128,13 @@ impl Sizes {
     /// # Errors
     /// Something can't be read.
     pub(crate) fn running(self) -> Result<RunningInfrastructure, String> {
-        let mariadb = self.running_mariadb?;
-        let (members, max_scale) = match mariadb {
-            Some(running) => (Some(running.members.into()), running.max_scale),
-            None => (None, None),
-        };
+        let (mariadb, max_scale) = self
+            .running_mariadb?
+            .map(|running| (running.members.into(), running.max_scale))
+            .unzip();
         Ok(RunningInfrastructure {
-            mariadb: members,
-            max_scale,
+            mariadb,
+            max_scale: max_scale.flatten(),
             rabbitmq: self.running_rabbitmq?.map(Into::into),
         })
     }
@@ -210,45 +202,6 @@ impl Recipe<'_> {
         }))
     }
 
-    /// Whether a node that doesn't exist can be created over what is left of its volumes.
-    ///
-    /// mariadb-operator initializes no Galera cluster over volumes that exist, and those of a single member have no state of Galera, so
-    /// that it would wait forever (`ReconcileInit` and `bootstrapSource` of mariadb-operator 0.38). A single member would serve what the
-    /// first one of a Galera cluster has, and another may have committed more.
-    pub(crate) fn volumes_fit(&self, node: Node, observed: &ObservedState<'_>) -> Progress {
-        if node != Node::MariaDb {
-            return Progress::Ready;
-        }
-        let left = self.claims(OF_MARIADB_CLAIMS, MOST, observed);
-        let left = left.and_then(|data| Ok((data, self.claims(OF_GALERA_CLAIMS, MOST, observed)?)));
-        let (data, galera) = match left {
-            Ok(left) => left,
-            Err(message) => return Progress::Unknown { message },
-        };
-        let mut all = data.iter().chain(&galera);
-        if let Some(claim) = all.find(|claim| claim.is_being_deleted()) {
-            let message = format!("MariaDB waits for the deletion of {}", claim.key());
-            return Progress::waiting(Reason::WaitingFor("PersistentVolumeClaim"), message);
-        }
-        let Some(first) = data.first() else {
-            return Progress::Ready;
-        };
-        let (had, desired, replicas) = match (
-            galera.is_empty(),
-            self.spec().infrastructure.mariadb.is_galera(),
-        ) {
-            (true, true) => ("of a single MariaDB", "a Galera cluster", "1"),
-            (false, false) => ("of a Galera cluster", "a single MariaDB", "3 or more"),
-            _ => return Progress::Ready,
-        };
-        let message = format!(
-            "{} has data {had}, which doesn't become {desired}: set infrastructure.mariadb.replicas to {replicas}, or delete the claims of \
-             its members once their data is in a backup, and restore the backup afterwards",
-            first.key()
-        );
-        Progress::failed(Reason::Unsupported, message)
-    }
-
     /// The MariaDB that exists.
     fn running_mariadb(&self, sight: &Sight) -> Result<Option<Running>, String> {
         let Some(existing) = found(sight)? else {
@@ -314,9 +267,9 @@ impl Recipe<'_> {
             Lookup::Missing => {
                 let members = running.replicas.min(MOST);
                 let claims = self.claims(OF_RABBITMQ_CLAIMS, members, observed)?;
-                let sizes = claims.iter().map(Claimed::size);
-                if let Some(size) = sizes.min_by_key(|size| size.bytes()) {
-                    running.storage.size = size.clone();
+                let sizes: Result<Vec<Size>, String> = claims.iter().map(Claimed::size).collect();
+                if let Some(size) = sizes?.into_iter().min_by_key(Size::bytes) {
+                    running.storage.size = size;
                 }
             }
             Lookup::Unknown(why) => return Err(why),
@@ -338,7 +291,7 @@ impl Recipe<'_> {
             return Ok(None);
         }
         for claim in self.claims(claims, MOST, observed)? {
-            if claim.size().bytes() < size.bytes()
+            if claim.size()?.bytes() < size.bytes()
                 && let Some(why) = claim.fixed(observed)?
             {
                 let field = format!("storageSize: {existing} instead of {size}, since {why}");
@@ -348,8 +301,8 @@ impl Recipe<'_> {
         Ok(None)
     }
 
-    /// The claims of members that exist.
-    fn claims(
+    /// The claims of members that exist, in the order of their numbers.
+    pub(super) fn claims(
         &self,
         claims: &str,
         members: u32,

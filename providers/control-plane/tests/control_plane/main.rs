@@ -15,6 +15,7 @@ mod hypervisor_access;
 mod mistakes;
 mod network;
 mod passwords;
+mod recovery;
 mod release;
 mod sizes;
 mod verified;

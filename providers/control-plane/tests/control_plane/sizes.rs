@@ -45,7 +45,7 @@ pub(crate) fn kept(stage: &Stage) -> String {
     assert_eq!((&*status, &*reason), ("False", "Unsupported"));
     assert_eq!(stage.condition("Ready").0, "True");
     assert!(
-        message.contains("create MariaDB or RabbitMQ anew, and restore a backup"),
+        message.contains("recreate MariaDB or RabbitMQ, and restore a backup"),
         "{message}"
     );
     message
