@@ -39,9 +39,9 @@ pub fn a_lost_database_is_restored() -> Result<()> {
 
         let before = projects(&cloud).await?;
         ensure!(before.contains("admin"), "projects: {before}");
-        back_up(&cloud).await?;
+        let began = back_up(&cloud).await?;
         lose(&cloud).await?;
-        restore(&cloud).await?;
+        restore(&cloud, &began).await?;
         ready(&cloud).await?;
         let after = projects(&cloud).await?;
         ensure!(after == before, "{before} became {after}");
@@ -75,8 +75,8 @@ pub(super) async fn asked_of(cloud: &Cloud, member: &str, query: &str) -> Result
     member.run(&["sh", "-c", ask, query])
 }
 
-/// Runs the schedule's Job now, as `kubectl create job --from` does.
-pub(super) async fn back_up(cloud: &Cloud) -> Result<()> {
+/// Runs the schedule's Job now, as `kubectl create job --from` does, and gives the time at which it began.
+pub(super) async fn back_up(cloud: &Cloud) -> Result<String> {
     let schedules = cloud.cluster.list(CRON_JOB, "").await?;
     let schedule = schedules.first().context("there is no schedule")?;
     let job = json!({
@@ -96,12 +96,16 @@ pub(super) async fn back_up(cloud: &Cloud) -> Result<()> {
         "spec": schedule.data["spec"]["jobTemplate"]["spec"],
     });
     cloud.cluster.apply(&job.to_string()).await?;
-    eventually("a backup is written", minutes(3), async || {
+    let began = eventually("a backup is written", minutes(3), async || {
         let job = cloud
             .cluster
             .get(JOB, "openstack/before-maintenance")
             .await?;
-        is(&job, "Complete")
+        is(&job, "Complete")?;
+        let began = job.data["status"]["startTime"].as_str();
+        began
+            .map(str::to_owned)
+            .context("the Job doesn't say when it began")
     })
     .await?;
     let files = files(cloud)?;
@@ -109,7 +113,7 @@ pub(super) async fn back_up(cloud: &Cloud) -> Result<()> {
         files.iter().any(|file| file.ends_with(".gzip.sql")),
         "files of backups: {files:?}"
     );
-    Ok(())
+    Ok(began)
 }
 
 /// The names of the files on the volume with backups.
@@ -151,15 +155,15 @@ async fn lose(cloud: &Cloud) -> Result<()> {
     Ok(())
 }
 
-/// Applies the manifest of the page, for the present time.
-pub(super) async fn restore(cloud: &Cloud) -> Result<()> {
+/// Applies the manifest of the page, for the time at which a backup began.
+pub(super) async fn restore(cloud: &Cloud, began: &str) -> Result<()> {
     let manifest = PAGE
         .split("```yaml\n")
         .filter_map(|block| block.split("```").next())
         .find(|block| block.contains("kind: Restore"))
         .context("docs/operations.md has no Restore")?;
     let mut restore: Value = serde_saphyr::from_str(manifest)?;
-    restore["spec"]["targetRecoveryTime"] = json!(jiff::Timestamp::now().to_string());
+    restore["spec"]["targetRecoveryTime"] = json!(began);
     cloud.cluster.apply(&restore.to_string()).await?;
     eventually("the backup is restored", minutes(4), async || {
         let restore = cloud
