@@ -71,7 +71,7 @@ impl Recipe<'_> {
             let message = format!(
                 "{}: while a control plane runs, volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a \
                  MariaDB of one member doesn't become a Galera cluster or the reverse, and MaxScale stays; everything else follows \
-                 the size. Choose the former size, or ask the platform team to create MariaDB anew from a backup",
+                 the size. Choose the former size, or ask the platform team to recreate MariaDB from a backup",
                 kept.join("; ")
             );
             transitions::set(response, SIZE_ACCEPTED, false, Reason::Unsupported, message);

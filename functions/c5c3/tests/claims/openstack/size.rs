@@ -121,7 +121,7 @@ fn claim_keeps_what_a_running_control_plane_cannot_change(
         assert_eq!((&**status, &**reason), ("False", "Unsupported"));
         assert!(said.starts_with(message), "{said}");
         assert!(
-            said.ends_with("ask the platform team to create MariaDB anew from a backup"),
+            said.ends_with("ask the platform team to recreate MariaDB from a backup"),
             "{said}"
         );
         assert!(!outcome.conditions.contains_key("Stalled"));
