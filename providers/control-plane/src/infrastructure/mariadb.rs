@@ -132,8 +132,8 @@ fn galera(resources: &ResourceRequirements) -> Galera {
         recovery: Recovery {
             enabled: true,
             job,
-            pod_sync_timeout: "2h".to_owned(),
-            cluster_bootstrap_timeout: "6h".to_owned(),
+            pod_sync_timeout: "30m".to_owned(),
+            cluster_bootstrap_timeout: "2h".to_owned(),
         },
     }
 }
@@ -179,8 +179,8 @@ mod tests {
         let galera = galera(&bounds("250m", "4", "512Mi", "8Gi"));
         let manifest = serde_json::to_value(&galera).unwrap();
         let recovery = &manifest["recovery"];
-        assert_eq!(recovery["podSyncTimeout"], "2h", "{manifest}");
-        assert_eq!(recovery["clusterBootstrapTimeout"], "6h", "{manifest}");
+        assert_eq!(recovery["podSyncTimeout"], "30m", "{manifest}");
+        assert_eq!(recovery["clusterBootstrapTimeout"], "2h", "{manifest}");
     }
 
     #[rstest::rstest]
