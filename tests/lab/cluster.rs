@@ -227,16 +227,7 @@ impl Cluster {
             .context("a service account is named namespace/name")?;
         let token = self.token(service_account).await?;
         let kubeconfig = self.access.by_token(&token, namespace);
-        let kubeconfig_file = self
-            .folder
-            .join(format!("kubeconfig-{namespace}-{account}"));
-        fs::write(&kubeconfig_file, &kubeconfig)?;
-        Ok(Self {
-            client: client(&kubeconfig).await?,
-            kubeconfig,
-            kubeconfig_file,
-            ..self.clone()
-        })
+        self.by(kubeconfig, &format!("{namespace}-{account}")).await
     }
 
     /// A token of a service account, `namespace/name`, which must be there.
@@ -275,7 +266,12 @@ impl Cluster {
             ..self.access.clone()
         };
         let kubeconfig = access.kubeconfig(&json!({}), "default");
-        let kubeconfig_file = self.folder.join(format!("kubeconfig-{port}"));
+        self.by(kubeconfig, &port.to_string()).await
+    }
+
+    /// The same cluster by another kubeconfig, whose file has a name of its own.
+    async fn by(&self, kubeconfig: String, name: &str) -> Result<Self> {
+        let kubeconfig_file = self.folder.join(format!("kubeconfig-{name}"));
         fs::write(&kubeconfig_file, &kubeconfig)?;
         Ok(Self {
             client: client(&kubeconfig).await?,

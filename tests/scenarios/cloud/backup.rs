@@ -1,8 +1,11 @@
 //! The databases of a control plane are lost, and restored from a backup as the documentation says.
 
 use std::fs;
+use std::sync::Arc;
 
-use lab::{Cloud, Context, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
+use lab::{
+    Cloud, Context, Image, Kind, Machine, Operator, Result, ensure, eventually, is, kind, minutes,
+};
 use serde_json::{Value, json};
 
 use super::{CONTROL_PLANE, DATABASE_USER, does};
@@ -17,21 +20,35 @@ const MEMBER: &str = "openstack/openstack-db-0";
 /// The page that tells how to restore.
 const PAGE: &str = include_str!("../../../docs/operations.md");
 
-pub fn a_lost_database_is_restored() -> Result<()> {
-    let images = [
+/// The images of a control plane with a database and Keystone.
+pub(super) fn images() -> Result<[Image; 4]> {
+    Ok([
         Image::mariadb()?,
         Image::mariadb_operator()?,
         Image::memcached()?,
         Image::of_service("keystone", "2025.2")?,
-    ];
+    ])
+}
+
+/// A cloud with the operators of such a control plane. Those of MariaDB and K-ORC run until they are dropped.
+pub(super) async fn with_operators(
+    machine: &Arc<Machine>,
+    images: &[Image],
+) -> Result<(Cloud, [Operator; 2])> {
+    let mut cloud = Cloud::bare(machine, images).await?;
+    cloud.cluster.install_control_plane_kinds().await?;
+    let mariadb = Operator::mariadb(machine, &cloud.cluster).await?;
+    let k_orc = Operator::k_orc(machine, &cloud.cluster).await?;
+    for operator in ["c5c3", "keystone"] {
+        cloud.install(machine, operator).await?;
+    }
+    Ok((cloud, [mariadb, k_orc]))
+}
+
+pub fn a_lost_database_is_restored() -> Result<()> {
+    let images = images()?;
     lab::on_a_bare_machine(async move |machine| {
-        let mut cloud = Cloud::bare(&machine, &images).await?;
-        cloud.cluster.install_control_plane_kinds().await?;
-        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
-        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
-        for operator in ["c5c3", "keystone"] {
-            cloud.install(&machine, operator).await?;
-        }
+        let (cloud, _operators) = with_operators(&machine, &images).await?;
         cloud.volume("databases", "1Gi", DATABASE_USER).await?;
         cloud.volume("backups", "2Gi", DATABASE_USER).await?;
         cloud.cluster.apply(include_str!("backup.yaml")).await?;

@@ -3,7 +3,9 @@
 use lab::{Cloud, Image, Kind, Operator, Result, condition, ensure, eventually, is, kind, minutes};
 use serde_json::{Value, json};
 
-use super::backup::{MARIADB, WHOLE, asked_of, back_up, projects, ready, restore};
+use super::backup::{
+    MARIADB, WHOLE, asked_of, back_up, images, projects, ready, restore, with_operators,
+};
 use super::{CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, does};
 
 const CLAIM: Kind = kind("v1", "PersistentVolumeClaim");
@@ -31,20 +33,9 @@ const VOLUMES: [(&str, &str); 8] = [
 ];
 
 pub fn a_database_grows_to_three_members_and_survives_a_power_loss() -> Result<()> {
-    let images = [
-        Image::mariadb()?,
-        Image::mariadb_operator()?,
-        Image::memcached()?,
-        Image::of_service("keystone", "2025.2")?,
-    ];
+    let images = images()?;
     lab::on_a_bare_machine(async move |machine| {
-        let mut cloud = Cloud::bare(&machine, &images).await?;
-        cloud.cluster.install_control_plane_kinds().await?;
-        let _mariadb = Operator::mariadb(&machine, &cloud.cluster).await?;
-        let _k_orc = Operator::k_orc(&machine, &cloud.cluster).await?;
-        for operator in ["c5c3", "keystone"] {
-            cloud.install(&machine, operator).await?;
-        }
+        let (cloud, _operators) = with_operators(&machine, &images).await?;
         for (name, size) in VOLUMES {
             cloud.volume(name, size, DATABASE_USER).await?;
         }

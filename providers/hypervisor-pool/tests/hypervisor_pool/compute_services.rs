@@ -124,12 +124,7 @@ fn node_that_gets_a_server_at_the_last_moment_is_drained_again() {
 #[test]
 fn share_whose_nodes_never_ran_nova_compute_needs_no_nova() {
     let mut cluster = cluster();
-    for cell in ["cell1", "cell2"] {
-        cluster.delete(&Key::of::<Secret>(
-            "openstack-prod",
-            &format!("nova-{cell}-compute"),
-        ));
-    }
+    delete_nova(&mut cluster);
     settle(&mut cluster, "prod");
     cluster.delete(&share_key("prod"));
     for component in ["drain", "wipe"] {
@@ -152,12 +147,7 @@ fn share_whose_nodes_never_ran_nova_compute_needs_no_nova() {
 #[test]
 fn share_whose_nodes_ran_nova_compute_needs_nova() {
     let (mut cluster, nova) = started();
-    for cell in ["cell1", "cell2"] {
-        cluster.delete(&Key::of::<Secret>(
-            "openstack-prod",
-            &format!("nova-{cell}-compute"),
-        ));
-    }
+    delete_nova(&mut cluster);
     nova.occupy("node-b", 1, 0);
     cordon(&mut cluster, "node-b", true);
     pod(&mut cluster, "drain", "node-b", Some(true));

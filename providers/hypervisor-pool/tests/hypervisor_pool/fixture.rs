@@ -115,6 +115,14 @@ pub fn put_configuration(cluster: &mut Cluster) {
     }
 }
 
+/// Deletes what the control plane says of its Nova.
+pub fn delete_nova(cluster: &mut Cluster) {
+    for cell in ["cell1", "cell2"] {
+        let name = format!("nova-{cell}-compute");
+        cluster.delete(&Key::of::<Secret>("openstack-prod", &name));
+    }
+}
+
 /// Lets the operator call Nova.
 pub fn put_clouds(cluster: &mut Cluster) {
     let data = json!({ "nova.conf": "c2VjcmV0", "release": "MjAyNS4y", "clouds.yaml": "e30=", "cacert": "Q0E=" });

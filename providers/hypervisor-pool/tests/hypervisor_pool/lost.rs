@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::drain::{node_key, pod};
 use crate::fixture::*;
-use crate::nova::{Nova, Placement, later, service, started};
+use crate::nova::{Nova, Placement, State, later, service, started};
 
 /// Both nodes are in the share's aggregate, and node-b is dead.
 pub fn with_dead_node() -> (Cluster, Nova) {
@@ -175,17 +175,23 @@ fn what_another_share_and_placement_keep_is_reported_together() {
     }
 }
 
-#[test]
-fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
+/// A share that has lost node-b, of which Nova left a resource provider in a Placement that is changed before.
+fn with_provider_of_a_lost_node(change: impl FnOnce(&mut State)) -> (Cluster, Nova) {
     let (mut cluster, nova) = with_dead_node();
     nova.change(|state| {
         state.leaves_providers = true;
-        state.is_allocated = true;
+        change(state);
     });
     cluster.delete(&node_key("node-b"));
     later(&mut cluster);
     assert_eq!(services(&nova), ["node-a"]);
     assert_eq!(lost(&cluster), json!(["node-b"]));
+    (cluster, nova)
+}
+
+#[test]
+fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
+    let (mut cluster, nova) = with_provider_of_a_lost_node(|state| state.is_allocated = true);
     assert_eq!(
         removed(&cluster).unwrap(),
         [
@@ -212,15 +218,8 @@ fn resource_provider_of_a_deleted_node_is_deleted_once_nothing_is_allocated() {
 
 #[test]
 fn resource_provider_of_a_deleted_node_is_remembered_while_placement_does_not_answer() {
-    let (mut cluster, nova) = with_dead_node();
-    nova.change(|state| {
-        state.leaves_providers = true;
-        state.placement = Placement::Silent;
-    });
-    cluster.delete(&node_key("node-b"));
-    later(&mut cluster);
-    assert_eq!(services(&nova), ["node-a"]);
-    assert_eq!(lost(&cluster), json!(["node-b"]));
+    let silent = |state: &mut State| state.placement = Placement::Silent;
+    let (mut cluster, nova) = with_provider_of_a_lost_node(silent);
     assert_eq!(
         removed(&cluster).unwrap(),
         [

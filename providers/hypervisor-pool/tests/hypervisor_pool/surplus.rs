@@ -1,8 +1,6 @@
 //! The choice of the nodes that a share gives up.
 
 use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::Secret;
-use provider_composer::Key;
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
@@ -242,12 +240,7 @@ fn share_that_gives_up_all_nodes_is_not_asked() {
 #[test]
 fn share_without_nova_gives_up_a_node_at_once() {
     let mut cluster = cluster();
-    for cell in ["cell1", "cell2"] {
-        cluster.delete(&Key::of::<Secret>(
-            "openstack-prod",
-            &format!("nova-{cell}-compute"),
-        ));
-    }
+    delete_nova(&mut cluster);
     settle(&mut cluster, "prod");
     arrive(&mut cluster);
     later(&mut cluster);
