@@ -1,7 +1,7 @@
 //! The kinds of the inputs as CustomResourceDefinitions, apiextensions.k8s.io/v1.
 //!
 //! The function's package has them, so that editors and `c5c3 plan` know the fields. Crossplane before 2.2 creates them, and uses none
-//! (crossplane/crossplane#6976); from 2.2 on it doesn't create them. Nobody needs a resource of these kinds.
+//! (crossplane/crossplane#6976); from 2.2 on it doesn't create them. No resource of these kinds is needed.
 
 use c5c3_api::schema;
 use serde_json::{Map, Value, json};

@@ -45,7 +45,7 @@ impl Exposure {
 /// Who limits how long requests may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RequestTimeout {
-    /// Nobody but the API itself: the HTTPRoute has `timeouts`.
+    /// The API alone: the HTTPRoute has `timeouts`, which are off.
     #[default]
     Unlimited,
     /// The Gateway: the HTTPRoute has no `timeouts`. Some Gateways, for instance GKE's, refuse a route that has them.
