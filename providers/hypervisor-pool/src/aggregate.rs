@@ -17,9 +17,9 @@ const SHARE: &str = "c5c3.hypervisor-share";
 /// The key that has the zone.
 const ZONE: &str = "availability_zone";
 /// What is waited for while something changes.
-const WAITS: &str = "Aggregate";
+pub const WAITS: &str = "Aggregate";
 /// What to do where another share has the identity of a share that isn't the first one.
-const COPY: &str = "Where this share is a copy of one in another pool, drain its nodes first, because agents of another identity don't start \
+pub const COPY: &str = "Where this share is a copy of one in another pool, drain its nodes first, because agents of another identity don't start \
                     on nodes with files of this one; then set another aggregate.name and remove spec.identity. Where that one is the copy, \
                     drain and delete it there";
 
@@ -67,10 +67,12 @@ fn name(share: &Subject<HypervisorShareSpec>) -> &str {
 }
 
 /// Returns what changes so that Nova has the share's aggregate with these hosts, and how far that is. A share that is deleted, or names
-/// neither an aggregate nor a zone, has none. What Nova would refuse isn't among the changes.
+/// neither an aggregate nor a zone, has none. What Nova would refuse isn't among the changes. `unleased` are members that the share doesn't
+/// know to have leased: they stay.
 pub fn changes(
     share: &Subject<HypervisorShareSpec>,
     hosts: &BTreeSet<String>,
+    unleased: &[&String],
     found: &[Aggregate],
     inventory: &Inventory<'_>,
     occupants: OccupantsOf<'_>,
@@ -90,10 +92,7 @@ pub fn changes(
     let Some(wanted) = wanted(share, identity) else {
         return match own {
             Some(own) if share.is_deleted() => (removal(own, true), Progress::Ready),
-            Some(own) => match zone::kept(own, None, occupants) {
-                Some(why) => (Vec::new(), why),
-                None => (removal(own, false), Progress::Ready),
-            },
+            Some(own) => leaving(own, unleased, occupants),
             None => (Vec::new(), Progress::Ready),
         };
     };
@@ -113,7 +112,12 @@ pub fn changes(
     };
     let is_taken = own.name != wanted.name && found.iter().any(|one| one.name == wanted.name);
     let taken = is_taken.then(|| taken(&wanted));
-    let kept = zone::kept(own, wanted.zone, occupants);
+    // Nova removes a zone only with its aggregate.
+    let is_removed = own.zone.is_some() && wanted.zone.is_none();
+    let kept = match is_removed && !unleased.is_empty() {
+        true => Some(zone::kept_by_others(own, unleased)),
+        false => zone::kept(own, wanted.zone, occupants),
+    };
     let possible = Wanted {
         name: if is_taken { &own.name } else { wanted.name },
         zone: match kept {
@@ -131,61 +135,22 @@ pub fn changes(
     (changes, progress)
 }
 
-/// Returns what changes in an aggregate with hosts that the share doesn't know to have leased, and reports them. A share in another pool
-/// may have the same identity and name, and would change the rest of it back, or these hosts may have been lost by an earlier share. At most
-/// one share has the identity as its UID: where every other one leaves the rest as it is, nobody changes anything back.
-pub fn with_unleased_hosts(
-    share: &Subject<HypervisorShareSpec>,
+/// Returns what changes where a share that isn't deleted wants no aggregate any more: its hosts leave, and then the aggregate is deleted.
+fn leaving(
     own: &Aggregate,
     unleased: &[&String],
-    (mut changes, decided): (Vec<Change>, Progress),
+    occupants: OccupantsOf<'_>,
 ) -> (Vec<Change>, Progress) {
-    changes.retain(|change| matches!(change, Change::AddHost { .. } | Change::JoinProvider { .. }));
-    let is_of_the_rest = matches!(
-        decided,
-        Progress::Waiting {
-            reason: Reason::WaitingFor(WAITS),
-            ..
-        }
-    ) || own.zone != share.spec.availability_zone;
-    let also = match is_of_the_rest || decided.is_ready() {
-        true => String::new(),
-        false => format!(". Also: {}", decided.message()),
+    let hosts = own.hosts.iter().filter(|host| !unleased.contains(host));
+    let leaving = Aggregate {
+        hosts: hosts.cloned().collect(),
+        ..own.clone()
     };
-    let message = format!(
-        "{}. Its name, zone and metadata stay as they are. {COPY}. {}{also}",
-        has_unleased_hosts(own, unleased),
-        removed_by_hand(own)
-    );
-    (changes, Progress::failed(Reason::NameTaken, message))
-}
-
-/// Reports hosts in the aggregate of the first share of an identity that it doesn't know to have leased. They stay members.
-pub fn unleased_hosts(own: &Aggregate, unleased: &[&String]) -> Progress {
-    let message = format!(
-        "{}. Where a share in another pool has the same spec.identity, that share is the copy: drain and delete it there. {}",
-        has_unleased_hosts(own, unleased),
-        removed_by_hand(own)
-    );
-    Progress::failed(Reason::NameTaken, message)
-}
-
-fn has_unleased_hosts(own: &Aggregate, unleased: &[&String]) -> String {
-    format!(
-        "Nova's aggregate {} has hosts that this share doesn't know to have leased: {}",
-        own.name,
-        named(unleased, ", ")
-    )
-}
-
-/// How a person removes such hosts.
-fn removed_by_hand(own: &Aggregate) -> String {
-    format!(
-        "Remove a host that another pool runs by `openstack aggregate remove host {} NODE`. Where its machine is off for good, evacuate its \
-         servers, remove its compute service by `openstack compute service delete ID` and its agent by `openstack network agent delete NODE`, \
-         and see `openstack resource provider list --name NODE`",
-        own.name
-    )
+    match zone::kept(&leaving, None, occupants) {
+        Some(why) => (Vec::new(), why),
+        None if own.hosts.is_empty() => (removal(own, false), Progress::Ready),
+        None => (removed(&leaving, &BTreeSet::new()), Progress::Ready),
+    }
 }
 
 /// Returns what changes in an aggregate that exists, and which hosts aren't in it for now.

@@ -25,6 +25,7 @@ use crate::members::Inventory;
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{Access, Aggregate, Change, Question, VALID, after};
+use crate::same_identity;
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
@@ -243,16 +244,15 @@ impl Api {
         };
         let occupants = |host: &str| self.occupants(host, observed);
         enabling::reconcile(self, share, leases, own, &inventory, observed, desired)?;
-        let decided = aggregate::changes(share, &hosts, &found, &inventory, &occupants);
-        let (changes, progress) = match own.filter(|_| !unleased.is_empty()) {
-            Some(own) if is_first => {
-                let progress = aggregate::unleased_hosts(own, &unleased);
-                desired.conditions.note("AggregateMembersKnown", &progress);
-                decided
-            }
-            Some(own) => aggregate::with_unleased_hosts(share, own, &unleased, decided),
+        let decided = aggregate::changes(share, &hosts, &unleased, &found, &inventory, &occupants);
+        let (changes, progress) = match own {
+            Some(own) => same_identity::permitted(share, own, &hosts, &unleased, decided),
             None => decided,
         };
+        if let Some(own) = own.filter(|_| is_first && !unleased.is_empty()) {
+            let unleased = same_identity::unleased_hosts(own, &unleased);
+            desired.conditions.note("AggregateMembersKnown", &unleased);
+        }
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }

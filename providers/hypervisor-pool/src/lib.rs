@@ -23,6 +23,7 @@ mod nodes;
 pub mod nova;
 mod pod;
 mod pool;
+mod same_identity;
 mod share;
 mod state;
 mod status;

@@ -40,6 +40,18 @@ pub fn kept(own: &Aggregate, zone: Option<&str>, occupants: OccupantsOf<'_>) -> 
     None
 }
 
+/// Why an aggregate keeps its zone, which is removed only with the aggregate, while hosts are in it that a share doesn't know to have leased.
+pub fn kept_by_others(own: &Aggregate, unleased: &[&String]) -> Progress {
+    let message = format!(
+        "the availability zone of the aggregate {} stays {} instead of (none) while hosts that this share doesn't know to have leased are in \
+         it: {}. See the condition AggregateMembersKnown, or set availabilityZone back",
+        own.name,
+        shown(own.zone.as_deref()),
+        named(unleased, ", ")
+    );
+    Progress::failed(Reason::ZoneInUse, message)
+}
+
 /// Returns those of some hosts that Nova would add to an aggregate with a zone, and why not all of them.
 pub fn joining<'a>(
     hosts: BTreeSet<&'a String>,

@@ -5,6 +5,7 @@ use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::nova::SYSTEM;
 use serde_json::json;
 
+use crate::drain::node_key;
 use crate::fixture::*;
 use crate::nova::{Nova, service};
 
@@ -150,4 +151,120 @@ fn copy_of_a_share_reports_what_its_own_hosts_wait_for_too() {
         ),
         "{message}"
     );
+}
+
+/// Nova's calls don't go on, whoever is reconciled.
+fn settles(nova: &Nova, clusters: &mut [Cluster]) {
+    let calls = nova.change(|state| state.calls);
+    later(clusters);
+    assert_eq!(nova.change(|state| state.calls), calls, "nothing is called");
+}
+
+fn only_of_the_copy() -> (Vec<String>, Option<String>) {
+    (vec!["node-x".to_owned()], Some("standard".to_owned()))
+}
+
+#[test]
+fn first_share_without_hosts_leaves_the_aggregate_to_its_copy() {
+    let nova = Nova::default();
+    let mut clusters = pools(&nova);
+    clusters[0].delete(&node_key("node-a"));
+    nova.change(|state| state.services.get_mut("node-a").unwrap().is_up = false);
+    later(&mut clusters);
+    assert_eq!(aggregate(&nova), only_of_the_copy());
+    settles(&nova, &mut clusters);
+    assert_eq!(
+        condition(&clusters[0], "prod", "AggregateReady"),
+        [
+            "False",
+            "WaitingForAggregate",
+            "the name, zone and metadata of Nova's aggregate hv stay as they are until a host of this share is in it, because a share in \
+             another pool may have the same spec.identity"
+        ]
+        .map(str::to_owned)
+    );
+    let known = condition(&clusters[0], "prod", "AggregateMembersKnown");
+    assert_eq!(known[0], "False");
+    assert_eq!(condition(&clusters[1], "prod", "AggregateReady")[0], "True");
+
+    put_node(&mut clusters[0], "node-a", "10.0.0.1");
+    nova.set_up("node-a", true);
+    later(&mut clusters);
+    assert_eq!(aggregate(&nova), both("premium"));
+    settles(&nova, &mut clusters);
+}
+
+#[test]
+fn first_share_that_wants_no_aggregate_any_more_removes_only_its_own_hosts() {
+    let nova = Nova::default();
+    let mut clusters = pools(&nova);
+    clusters[0].edit(&share_key("prod"), |share| {
+        share["spec"]["aggregate"] = json!(null);
+    });
+    later(&mut clusters);
+    assert_eq!(aggregate(&nova), only_of_the_copy());
+    settles(&nova, &mut clusters);
+    assert_eq!(condition(&clusters[0], "prod", "AggregateReady")[0], "True");
+    let known = condition(&clusters[0], "prod", "AggregateMembersKnown");
+    assert_eq!(known[0], "False");
+}
+
+/// Nova removes a zone only with the aggregate, from which all hosts would have to go.
+#[test]
+fn first_share_that_wants_no_zone_any_more_keeps_it_beside_a_copy() {
+    let nova = Nova::default();
+    let mut clusters = pools(&nova);
+    for zone in [json!("zone-a"), json!(null)] {
+        clusters[0].edit(&share_key("prod"), |share| {
+            share["spec"]["availabilityZone"] = zone;
+        });
+        later(&mut clusters);
+    }
+    settles(&nova, &mut clusters);
+    assert_eq!(aggregate(&nova), both("premium"));
+    assert_eq!(
+        condition(&clusters[0], "prod", "AggregateReady"),
+        [
+            "False",
+            "ZoneInUse",
+            "the availability zone of the aggregate hv stays zone-a instead of (none) while hosts that this share doesn't know to have leased \
+             are in it: node-x. See the condition AggregateMembersKnown, or set availabilityZone back"
+        ]
+        .map(str::to_owned)
+    );
+}
+
+/// It isn't the first of its identity, and no share has its hosts.
+#[test]
+fn share_that_was_created_again_changes_its_aggregate() {
+    let nova = Nova::default();
+    let mut clusters = [pool(&nova, "node-x", "second", "standard")];
+    later(&mut clusters);
+    assert_eq!(aggregate(&nova), only_of_the_copy());
+    clusters[0].edit(&share_key("prod"), |share| {
+        share["spec"]["aggregate"]["metadata"]["tier"] = json!("gold");
+    });
+    later(&mut clusters);
+    assert_eq!(aggregate(&nova).1.as_deref(), Some("gold"));
+    assert_eq!(condition(&clusters[0], "prod", "AggregateReady")[0], "True");
+}
+
+/// The first one may exist, and have no host either.
+#[test]
+fn share_that_was_created_again_changes_its_aggregate_only_while_it_has_a_host() {
+    let nova = Nova::default();
+    let mut clusters = [pool(&nova, "node-x", "second", "standard")];
+    later(&mut clusters);
+    clusters[0].delete(&node_key("node-x"));
+    clusters[0].edit(&share_key("prod"), |share| {
+        share["spec"]["aggregate"]["metadata"]["tier"] = json!("gold");
+    });
+    nova.change(|state| {
+        let host = "node-x".to_owned();
+        state.aggregates[0].hosts.remove(&host);
+        state.services.remove(&host);
+    });
+    later(&mut clusters);
+    settles(&nova, &mut clusters);
+    assert_eq!(aggregate(&nova), (Vec::new(), Some("standard".to_owned())));
 }
