@@ -61,7 +61,7 @@ pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
 
 /// Deletes what Nova and Placement have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
 /// machine may be a node of another cluster now. Of `unleased`, members of the share's aggregate that it doesn't know to have leased, servers
-/// are reported, and nothing is deleted. Returns the nodes of which something is left or may be.
+/// are reported unless many are down, and nothing is deleted. Returns the nodes of which something is left or may be.
 ///
 /// # Errors
 /// A call can't be written.
@@ -85,10 +85,15 @@ pub fn reconcile(
         let service = api.services.get(*host);
         service.is_some_and(|service| !service.is_up) && !is_in_another_aggregate(host)
     });
-    let hosts: BTreeSet<&String> = own.into_iter().chain(down).collect();
-    let asked = drawn(hosts.iter().copied(), NEAREST + DRAWN, now);
-    if asked.len() < hosts.len() {
-        cleanup.many = hosts.into_iter().cloned().collect();
+    let down: Vec<&String> = down.collect();
+    let mut asked = drawn(own.iter().copied(), NEAREST + DRAWN, now);
+    if asked.len() < own.len() {
+        cleanup.many = own.into_iter().cloned().collect();
+    }
+    match down.len() > NEAREST + DRAWN {
+        // No answer would change what is said or done.
+        true => cleanup.unleased = down.into_iter().cloned().collect(),
+        false => asked.extend(down),
     }
     for host in asked {
         let is_empty = cleanup.check_empty(host, &occupants);
@@ -128,6 +133,8 @@ struct Cleanup {
     /// All hosts with a compute service, where they are too many to ask about at once: which are asked about changes each time, and a
     /// message must not.
     many: Vec<String>,
+    /// The members of the aggregate that are down and that the share doesn't know to have leased, where they are too many to ask about.
+    unleased: Vec<String>,
     /// The hosts with servers, and how many.
     occupied: Vec<String>,
     /// The hosts without servers whose nova-compute runs.
@@ -251,11 +258,20 @@ impl Cleanup {
                 named(&self.allocated, ", ")
             )
         });
-        let reason = match others {
-            Some(_) => "Nova",
-            None => "Placement",
+        let unleased = (!self.unleased.is_empty()).then(|| {
+            format!(
+                "Nova isn't asked what is on these {} hosts, which are down and which this share doesn't know to have leased, because there \
+                 are so many: {}. Nothing of them is deleted: see the condition AggregateMembersKnown",
+                self.unleased.len(),
+                named(&self.unleased, ", ")
+            )
+        });
+        let reason = match others.is_some() || unleased.is_some() {
+            true => "Nova",
+            false => "Placement",
         };
-        let messages: Vec<String> = others.into_iter().chain(allocated).collect();
+        let messages = others.into_iter().chain(allocated).chain(unleased);
+        let messages: Vec<String> = messages.collect();
         let waits = || Progress::waiting(Reason::WaitingFor(reason), messages.join("; "));
         (!messages.is_empty()).then(waits)
     }

@@ -134,6 +134,41 @@ fn host_that_only_nova_reports_is_not_lost() {
     assert_eq!(removable(&cluster), json!(["node-d"]));
 }
 
+/// As dead machines whose nodes were deleted before a status named lost nodes.
+#[test]
+fn many_hosts_that_only_nova_reports_are_not_asked_about() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.change(|state| {
+        for number in 10..19 {
+            let host = format!("node-{number}");
+            state.services.insert(host.clone(), service(&host, false));
+            state.aggregates[0].hosts.insert(host);
+        }
+    });
+    later(&mut cluster);
+    nova.change(|state| state.asked.clear());
+    later(&mut cluster);
+    assert!(nova.change(|state| state.asked.is_empty()));
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "False",
+            "WaitingForNova",
+            "Nova isn't asked what is on these 9 hosts, which are down and which this share doesn't know to have leased, because there are so \
+             many: node-10, node-11, node-12, and 6 more. Nothing of them is deleted: see the condition AggregateMembersKnown"
+        ]
+        .map(str::to_owned)
+    );
+    let ready = condition(&cluster, "prod", "Ready");
+    assert_ne!(ready[1], "NodeLost");
+    assert_ne!(ready[1], "WaitingForNova", "no server waits for them");
+
+    nova.occupy("node-b", 1, 0);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
 #[test]
 fn node_that_was_wiped_is_removable_before_its_share_is_reconciled() {
     let (mut cluster, _) = started();
