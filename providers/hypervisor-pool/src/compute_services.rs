@@ -21,7 +21,7 @@ use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
-use crate::members::Inventory;
+use crate::members::{Inventory, known};
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{Access, Aggregate, Change, Question, VALID, after};
@@ -76,7 +76,10 @@ pub fn reconcile(
             }
             return Ok(lost);
         }
-        Nova::Unknown(_) => desired.conditions.note(condition, &progress),
+        Nova::Unknown(why) => {
+            desired.conditions.note(condition, &progress);
+            lost::note_unread(&lost, why, desired);
+        }
         Nova::Known(api) => {
             // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
             report(share, condition, &progress, desired);
@@ -209,8 +212,13 @@ impl Api {
         let found = self
             .access
             .read::<Vec<Aggregate>>(Question::Aggregates, observed);
-        let Lookup::Found(found) = found else {
-            return Ok(lost);
+        let found = match known(found, "Nova's aggregates can't be read") {
+            Ok(found) => found,
+            Err(why) => {
+                lost::note_unread(&lost, why.message(), desired);
+                desired.requeue_at(after(VALID, observed));
+                return Ok(lost);
+            }
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
         let nodes: BTreeSet<&String> = nodes.collect();

@@ -59,6 +59,20 @@ pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
     Progress::Unknown { message }
 }
 
+/// Says of lost nodes that Nova can't be read, if there are any. They may have servers, so that the condition doesn't go meanwhile.
+pub fn note_unread(lost: &BTreeSet<String>, why: &str, desired: &mut DesiredState) {
+    if lost.is_empty() {
+        return;
+    }
+    let message = format!(
+        "Nova can't be asked what is on {}, which this share leases no longer: {why}",
+        named(&Vec::from_iter(lost), ", ")
+    );
+    desired
+        .conditions
+        .note(CONDITION, &Progress::Unknown { message });
+}
+
 /// Deletes what Nova and Placement have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
 /// machine may be a node of another cluster now. Of `unleased`, members of the share's aggregate that it doesn't know to have leased, servers
 /// are reported unless many are down, and nothing is deleted. Returns the nodes of which something is left or may be.

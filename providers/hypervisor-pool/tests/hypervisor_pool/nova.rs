@@ -22,6 +22,8 @@ pub struct State {
     /// The hosts of which it doesn't say what is on them.
     pub silent: BTreeSet<String>,
     pub aggregates: Vec<Aggregate>,
+    /// Whether it doesn't say which aggregates it has.
+    pub hides_aggregates: bool,
     /// The hosts with a compute service and without a hypervisor.
     pub starting: BTreeSet<String>,
     /// By host, the name that libvirt has for it, where that is another.
@@ -284,6 +286,7 @@ impl System for Nova {
             }
             Some(match query.question {
                 Question::Services => json!(state.services),
+                Question::Aggregates if state.hides_aggregates => return None,
                 Question::Aggregates => json!(state.aggregates),
                 Question::Hypervisor { host } => {
                     if state.hides_hypervisors {

@@ -80,6 +80,33 @@ fn node_that_comes_back_is_not_removable_while_nova_does_not_answer() {
     assert_eq!(removable(&cluster), json!(["node-b"]));
 }
 
+#[rstest::rstest]
+#[case::nova(true, "nova doesn't answer")]
+#[case::aggregates(false, "Nova's aggregates can't be read: nova doesn't answer")]
+fn lost_nodes_are_named_while_nova_does_not_answer(#[case] is_nova: bool, #[case] why: &str) {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    let silence = |is_silent: bool| {
+        nova.change(|state| {
+            state.is_unreachable = is_silent && is_nova;
+            state.hides_aggregates = is_silent && !is_nova;
+        });
+    };
+    silence(true);
+    later(&mut cluster);
+    let message =
+        format!("Nova can't be asked what is on node-b, which this share leases no longer: {why}");
+    let expected = ["Unknown", "LookupFailed", message.as_str()].map(str::to_owned);
+    assert_eq!(removed(&cluster), Some(expected));
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    silence(false);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
 /// The copy of Nova's configuration goes with the last node, and the Secret may be missing for a moment.
 #[test]
 fn nodes_stay_lost_while_nova_has_no_configuration() {
