@@ -159,8 +159,12 @@ impl Api {
         Ok(())
     }
 
-    /// Counts the servers on each node at once. A node without a compute service, such as a new one, has none.
+    /// Counts the servers on each node at once. A node without a compute service, such as a new one, has none, unless Nova lists no compute
+    /// service at all, as before its database is restored.
     fn count(&self, leases: &Leases, reports: &mut Reports, observed: &ObservedState<'_>) {
+        if self.services.is_empty() {
+            return;
+        }
         let servers = self
             .access
             .read::<BTreeMap<String, u32>>(Question::Servers, observed);

@@ -59,6 +59,18 @@ pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
     Progress::Unknown { message }
 }
 
+/// What is said of lost nodes while Nova lists no compute service, as one whose database is created anew and not restored yet. A Nova whose
+/// hosts run has at least one.
+fn unlisted(lost: &BTreeSet<String>, share: &str) -> Progress {
+    let message = format!(
+        "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on {}, which this share leases no \
+         longer. Where no server is left there, remove the names from status.lost by `kubectl edit hypervisorshare {share} \
+         --subresource=status`",
+        named(&Vec::from_iter(lost), ", ")
+    );
+    Progress::Unknown { message }
+}
+
 /// Says of lost nodes that Nova can't be read, if there are any. They may have servers, so that the condition doesn't go meanwhile.
 pub fn note_unread(lost: &BTreeSet<String>, why: &str, desired: &mut DesiredState) {
     if lost.is_empty() {
@@ -88,6 +100,11 @@ pub fn reconcile(
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
 ) -> Result<BTreeSet<String>, Failure> {
+    if api.services.is_empty() && !lost.is_empty() {
+        let progress = unlisted(&lost, share.name());
+        desired.conditions.note(CONDITION, &progress);
+        return Ok(lost);
+    }
     let now = observed.now();
     let occupants = |host: &str| api.occupants(host, observed);
     let mut cleanup = Cleanup::default();

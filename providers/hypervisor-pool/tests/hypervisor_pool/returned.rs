@@ -107,6 +107,37 @@ fn lost_nodes_are_named_while_nova_does_not_answer(#[case] is_nova: bool, #[case
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
 }
 
+/// As one whose database was just created anew, and isn't restored yet.
+#[test]
+fn nodes_stay_lost_while_nova_lists_no_compute_service() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    comes_back(&mut cluster);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+    let (services, aggregates) = nova.change(|state| {
+        let services = std::mem::take(&mut state.services);
+        (services, std::mem::take(&mut state.aggregates))
+    });
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(removable(&cluster), Value::Null);
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this share \
+             leases no longer. Where no server is left there, remove the names from status.lost by `kubectl edit hypervisorshare prod \
+             --subresource=status`"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| (state.services, state.aggregates) = (services, aggregates));
+    later(&mut cluster);
+    assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
 /// The copy of Nova's configuration goes with the last node, and the Secret may be missing for a moment.
 #[test]
 fn nodes_stay_lost_while_nova_has_no_configuration() {

@@ -225,6 +225,24 @@ fn nodes_without_compute_services_are_given_up_first() {
     assert_eq!(draining(&cluster), ["node-b"]);
 }
 
+/// As one whose database was just created anew, and isn't restored yet.
+#[test]
+fn pool_waits_for_a_nova_without_any_compute_service() {
+    let (mut cluster, nova) = started();
+    nova.occupy("node-b", 50, 0);
+    nova.change(|state| state.services.clear());
+    arrive(&mut cluster);
+    later(&mut cluster);
+    assert!(draining(&cluster).is_empty());
+    let status = &cluster.get(&share_key("prod")).unwrap()["status"];
+    assert_eq!(status["surplusCounted"], Value::Null);
+    for node in ["node-a", "node-b"] {
+        nova.set_up(node, true);
+    }
+    later(&mut cluster);
+    assert_eq!(draining(&cluster), ["node-a"]);
+}
+
 #[test]
 fn share_that_gives_up_all_nodes_is_not_asked() {
     let (mut cluster, nova) = started();
