@@ -11,10 +11,12 @@ use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, 
 
 use crate::api::{Api, report};
 use crate::asked::{AT_ONCE, DRAWN, NEAREST, drawn};
+use crate::drain;
+use crate::hold::HOLD;
 use crate::leases::Leases;
 use crate::members::known;
 use crate::named;
-use crate::nodes::LEASE;
+use crate::nodes::{FORMER_LEASE, LEASE, SINCE};
 use crate::nova::{Change, Leftover, Question, Service, VALID, after};
 use crate::zone::OccupantsOf;
 
@@ -52,9 +54,9 @@ pub fn no_longer_leased(
 /// What is said of lost nodes while no Secret has Nova's configuration, nor a copy is left, which goes with the last node.
 pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
     let message = format!(
-        "Nova has no configuration, so it can't be asked what is on {}, which this share leases no longer. Where no server is left there, \
-         remove the names from status.lost by `kubectl edit hypervisorshare {share} --subresource=status`",
-        named(&Vec::from_iter(lost), ", ")
+        "Nova has no configuration, so it can't be asked what is on {}, which this share leases no longer. {}",
+        named(&Vec::from_iter(lost), ", "),
+        removed_by_hand(share)
     );
     Progress::Unknown { message }
 }
@@ -64,11 +66,21 @@ pub fn unasked(lost: &BTreeSet<String>, share: &str) -> Progress {
 fn unlisted(lost: &BTreeSet<String>, share: &str) -> Progress {
     let message = format!(
         "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on {}, which this share leases no \
-         longer. Where no server is left there, remove the names from status.lost by `kubectl edit hypervisorshare {share} \
-         --subresource=status`",
-        named(&Vec::from_iter(lost), ", ")
+         longer. {}",
+        named(&Vec::from_iter(lost), ", "),
+        removed_by_hand(share)
     );
     Progress::Unknown { message }
+}
+
+/// How a person takes nodes out of the status. What protects a node adds it again.
+fn removed_by_hand(share: &str) -> String {
+    let namespace = drain::namespace(share);
+    format!(
+        "Where no server is left there, remove the label {SINCE} or {FORMER_LEASE} of a node that has it without {LEASE}, and delete the \
+         StatefulSet {HOLD}-* in {namespace} of one that another control plane leases; once no {HOLD}-* of these nodes is left, remove the \
+         names from status.lost by `kubectl edit hypervisorshare {share} --subresource=status`"
+    )
 }
 
 /// Says of lost nodes that Nova can't be read, if there are any. They may have servers, so that the condition doesn't go meanwhile.

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Key;
 use provider_composer_testing::Cluster;
-use provider_hypervisor_pool::HypervisorPool;
+use provider_hypervisor_pool::{HypervisorPool, LEASE, SINCE};
 use serde_json::{Value, json};
 
 use crate::drain::{cordon, node_key, phase, pod};
@@ -26,6 +26,15 @@ fn comes_back(cluster: &mut Cluster) {
     cluster.edit(&node_key("node-b"), |node| {
         node["metadata"]["labels"]["worker.gardener.cloud/pool"] = json!("zone-a");
     });
+}
+
+/// How a message says to take nodes out of the status.
+fn removed_by_hand() -> String {
+    format!(
+        "Where no server is left there, remove the label {SINCE} or c5c3.io/control-plane of a node that has it without {LEASE}, and delete \
+         the StatefulSet hold-* in agents-prod of one that another control plane leases; once no hold-* of these nodes is left, remove the \
+         names from status.lost by `kubectl edit hypervisorshare prod --subresource=status`"
+    )
 }
 
 /// How many nodes of its group of machines may have servers.
@@ -125,13 +134,13 @@ fn nodes_stay_lost_while_nova_lists_no_compute_service() {
     assert_eq!(
         removed(&cluster).unwrap(),
         [
-            "Unknown",
-            "LookupFailed",
+            "Unknown".to_owned(),
+            "LookupFailed".to_owned(),
             "Nova lists no compute service at all, as before its database is restored, so it isn't known what is on node-b, which this share \
-             leases no longer. Where no server is left there, remove the names from status.lost by `kubectl edit hypervisorshare prod \
-             --subresource=status`"
+             leases no longer. "
+                .to_owned()
+                + &removed_by_hand()
         ]
-        .map(str::to_owned)
     );
     nova.change(|state| (state.services, state.aggregates) = (services, aggregates));
     later(&mut cluster);
@@ -153,12 +162,12 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
     assert_eq!(
         removed(&cluster).unwrap(),
         [
-            "Unknown",
-            "LookupFailed",
-            "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. Where no server is \
-             left there, remove the names from status.lost by `kubectl edit hypervisorshare prod --subresource=status`"
+            "Unknown".to_owned(),
+            "LookupFailed".to_owned(),
+            "Nova has no configuration, so it can't be asked what is on node-a, node-b, which this share leases no longer. "
+                .to_owned()
+                + &removed_by_hand()
         ]
-        .map(str::to_owned)
     );
     put_clouds(&mut cluster);
     put_node(&mut cluster, "node-b", "10.0.0.2");
@@ -167,6 +176,34 @@ fn nodes_stay_lost_while_nova_has_no_configuration() {
     assert_eq!(lost(&cluster), json!(["node-a", "node-b"]));
     assert_eq!(removable(&cluster), Value::Null);
     assert_eq!(removed(&cluster), node_lost("node-b (1)"));
+}
+
+/// The StatefulSet that protects it tells of it too.
+#[test]
+fn node_that_is_taken_out_of_the_status_is_added_again_while_a_pod_protects_it() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.occupy("node-b", 1, 0);
+    let unlabel = |cluster: &mut Cluster, label: &str| {
+        cluster.edit(&node_key("node-b"), |node| {
+            let labels = node["metadata"]["labels"].as_object_mut().unwrap();
+            labels.remove(label).unwrap();
+        });
+        later(cluster);
+    };
+    let forget = |cluster: &mut Cluster| {
+        let mut status = cluster.get(&share_key("prod")).unwrap()["status"].clone();
+        status.as_object_mut().unwrap().remove("lost").unwrap();
+        cluster.set_status(&share_key("prod"), status);
+        later(cluster);
+    };
+    cordon(&mut cluster, "node-b", true);
+    unlabel(&mut cluster, LEASE);
+    forget(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    unlabel(&mut cluster, SINCE);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    forget(&mut cluster);
+    assert_eq!(lost(&cluster), Value::Null);
 }
 
 /// Another control plane could say that it has nodes of which it never had one.
