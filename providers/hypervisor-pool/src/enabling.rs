@@ -37,19 +37,14 @@ pub fn reconcile(
     let leased = leased.map(|node| &node.metadata.name);
     let new = leased.filter(|host| api.services.get(*host).is_some_and(Service::is_new));
     let new: BTreeSet<&String> = new.collect();
-    let ready = match (aggregate::is_wanted(share), own) {
-        (false, _) => members::registered(new.clone(), inventory).0,
+    let (ready, waits) = match (aggregate::is_wanted(share), own) {
+        (false, _) => members::registered(new.clone(), inventory),
         (true, Some(own)) => members::joined(own, new.clone(), inventory),
-        (true, None) => BTreeSet::new(),
+        (true, None) => (BTreeSet::new(), None),
     };
     let waiting: Vec<&String> = new.difference(&ready).copied().collect();
     if !waiting.is_empty() {
-        let message = format!(
-            "these compute services are disabled since they registered, until Nova has their hypervisors and, where this share has an \
-             aggregate, Placement has them in it: {}. See the condition AggregateReady, and `openstack hypervisor list`",
-            named(&waiting, ", ")
-        );
-        let progress = Progress::waiting(Reason::WaitingFor("Nova"), message);
+        let progress = progress(&waiting, waits);
         // Until then servers are scheduled elsewhere, or nowhere.
         report(share, "ComputeServicesEnabled", &progress, desired);
         desired.requeue_at(after(VALID, observed));
@@ -60,4 +55,20 @@ pub fn reconcile(
         api.call(Change::Enable { service }, desired)?;
     }
     Ok(())
+}
+
+/// What new compute services wait for. That something can't be read isn't that a host isn't there.
+fn progress(waiting: &[&String], waits: Option<Progress>) -> Progress {
+    let names = named(waiting, ", ");
+    if let Some(Progress::Unknown { message }) = waits {
+        let message = format!(
+            "these compute services are disabled since they registered, and can't be enabled: {names}. {message}"
+        );
+        return Progress::Unknown { message };
+    }
+    let message = format!(
+        "these compute services are disabled since they registered, until Nova has their hypervisors and, where this share has an aggregate, \
+         Placement has them in it: {names}. See the condition AggregateReady, and `openstack hypervisor list`"
+    );
+    Progress::waiting(Reason::WaitingFor("Nova"), message)
 }

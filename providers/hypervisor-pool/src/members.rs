@@ -111,27 +111,35 @@ pub fn copies(
     (changes, waits.or_else(|| hypervisors.waits()))
 }
 
-/// Returns those of some hosts that are in the aggregate and, where it is known where Placement is, in Placement too.
+/// Returns those of some hosts that are in the aggregate and, where it is known where Placement is, in Placement too, and what others wait
+/// for besides being added there.
 pub fn joined<'h>(
     own: &Aggregate,
-    mut hosts: BTreeSet<&'h String>,
+    hosts: BTreeSet<&'h String>,
     inventory: &Inventory<'_>,
-) -> BTreeSet<&'h String> {
-    hosts.retain(|host| own.hosts.contains(*host));
+) -> (BTreeSet<&'h String>, Option<Progress>) {
+    let (inside, outside): (BTreeSet<&String>, BTreeSet<&String>) = hosts
+        .into_iter()
+        .partition(|host| own.hosts.contains(*host));
+    let waits = registered(outside, inventory).1;
     let members = match &inventory.members {
         Lookup::Found(Some(members)) => members,
-        Lookup::Found(None) => return hosts,
-        Lookup::Missing | Lookup::Unknown(_) => return BTreeSet::new(),
+        Lookup::Found(None) => return (inside, waits),
+        other => {
+            let unknown = known(other.clone(), PLACEMENT).err();
+            return (BTreeSet::new(), waits.or(unknown));
+        }
     };
     let copied: BTreeSet<&str> = members.values().flat_map(|name| hosts_of(name)).collect();
-    let (mut joined, others): (BTreeSet<&String>, BTreeSet<&String>) = hosts
+    let (mut joined, others): (BTreeSet<&String>, BTreeSet<&String>) = inside
         .into_iter()
         .partition(|host| copied.contains(host.as_str()));
     // libvirt may have another name for a host.
-    let others = Hypervisors::of(others, inventory).ids.into_iter();
-    let others = others.filter(|(_, id)| members.contains_key(id));
-    joined.extend(others.map(|(host, _)| host));
-    joined
+    let hypervisors = Hypervisors::of(others, inventory);
+    let found = hypervisors.ids.iter();
+    let found = found.filter(|(_, id)| members.contains_key(id.as_str()));
+    joined.extend(found.map(|(host, _)| *host));
+    (joined, waits.or_else(|| hypervisors.waits()))
 }
 
 fn unregistered(hosts: &[&String]) -> Option<Progress> {

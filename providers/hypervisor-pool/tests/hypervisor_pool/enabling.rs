@@ -86,6 +86,69 @@ fn new_host_of_a_share_without_an_aggregate_is_enabled_once_nova_has_its_hypervi
     assert_ne!(ready[1], "WaitingForNova");
 }
 
+/// Servers of other hosts run.
+#[rstest::rstest]
+#[case::placement(
+    true,
+    "Placement can't be asked which hosts are in the aggregate: nova doesn't answer"
+)]
+#[case::hypervisors(
+    false,
+    "Nova can't be asked for the hypervisor of node-b: nova doesn't answer"
+)]
+fn share_does_not_fail_while_nothing_is_known_of_a_new_host(
+    #[case] is_in_aggregate: bool,
+    #[case] why: &str,
+) {
+    let (mut cluster, nova) = with_new();
+    if is_in_aggregate {
+        cluster.edit(&share_key("prod"), |share| {
+            share["spec"]["availabilityZone"] = json!("zone-a");
+        });
+        nova.change(|state| state.starting.insert("node-b".to_owned()));
+        later(&mut cluster);
+        nova.change(|state| {
+            state.starting.clear();
+            state.placement = Placement::Silent;
+        });
+    }
+    nova.change(|state| state.hides_hypervisors = !is_in_aggregate);
+    later(&mut cluster);
+    assert_eq!(nova.disabled("node-b").as_deref(), Some(NEW));
+    let message = format!(
+        "these compute services are disabled since they registered, and can't be enabled: node-b. {why}"
+    );
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeServicesEnabled"),
+        ["Unknown", "LookupFailed", message.as_str()].map(str::to_owned)
+    );
+    assert_ne!(condition(&cluster, "prod", "Ready")[1], "WaitingForNova");
+
+    nova.change(|state| {
+        state.hides_hypervisors = false;
+        state.placement = Placement::Answering;
+    });
+    later(&mut cluster);
+    assert_eq!(nova.disabled("node-b"), None);
+    assert_eq!(waits(&cluster), None);
+}
+
+/// It isn't in the aggregate because its hypervisor isn't known.
+#[test]
+fn share_does_not_fail_while_the_hypervisor_of_a_new_host_is_not_known() {
+    let (mut cluster, nova) = with_new();
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["availabilityZone"] = json!("zone-a");
+    });
+    nova.change(|state| state.hides_hypervisors = true);
+    for _ in 0..2 {
+        later(&mut cluster);
+    }
+    let enabled = condition(&cluster, "prod", "ComputeServicesEnabled");
+    assert_eq!(enabled[0], "Unknown");
+    assert_ne!(condition(&cluster, "prod", "Ready")[1], "WaitingForNova");
+}
+
 #[test]
 fn new_host_that_is_drained_stays_disabled() {
     let (mut cluster, nova) = with_new();
