@@ -217,7 +217,8 @@ fn recovery(key: &Key, object: &Value) -> String {
         return format!(
             "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If the \
              volume of one of these is lost for good, delete the PersistentVolumeClaims and the pod of that member, and it joins the \
-             others with empty volumes: what only it had committed is lost then",
+             others with empty volumes: what only it had committed is lost then. Set status.galeraRecovery of the MariaDB to null \
+             afterwards, and restart mariadb-operator, which may read this only then",
             missing.join(", ")
         );
     }
@@ -229,8 +230,9 @@ fn recovery(key: &Key, object: &Value) -> String {
         ),
     };
     format!(
-        "{choice}compare status.galeraRecovery of the MariaDB, and name a member in spec.galera.recovery.forceClusterBootstrapInPod; \
-         restore a backup only if no member has data. {}-0 may have the data of a single MariaDB: keep its volume",
+        "{choice}compare status.galeraRecovery of the MariaDB, name a member in spec.galera.recovery.forceClusterBootstrapInPod, and \
+         restart mariadb-operator, which may read it only then; restore a backup only if no member has data. {}-0 may have the data of a \
+         single MariaDB: keep its volume",
         key.name
     )
 }

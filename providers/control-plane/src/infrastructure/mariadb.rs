@@ -120,7 +120,8 @@ fn my_cnf(resources: &ResourceRequirements) -> String {
 
 /// Replication between members. A Job that reads what a member has committed recovers its InnoDB first, with the same buffers, and no
 /// member is started unless the Jobs of all succeed. A member that joins copies all data first: at the end of its time the operator would
-/// restart the members that serve already, and begin again (`restartPods` of mariadb-operator 0.38, whose default is 5 minutes).
+/// restart the members that serve already, and begin again. The first member has the same time, and the operator reads nothing new of the
+/// MariaDB meanwhile (`restartPods` of mariadb-operator 0.38, whose default is 5 minutes).
 fn galera(resources: &ResourceRequirements) -> Galera {
     let job = Job {
         resources: resources.clone(),

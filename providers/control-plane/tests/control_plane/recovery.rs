@@ -225,6 +225,8 @@ fn galera_cluster_that_is_down_says_which_members_it_waits_for_and_what_to_decid
         let said = down("False", &recovery);
         assert!(said.contains(&format!("waits for {waits}. If")), "{said}");
         assert!(said.contains(DELETES), "{said}");
+        let restarts = "status.galeraRecovery of the MariaDB to null afterwards, and restart";
+        assert!(said.contains(restarts), "{said}");
     }
 }
 
@@ -259,7 +261,7 @@ fn galera_cluster_without_a_member_to_start_says_how_to_name_one(
     let said = down("False", &json!({ "recovered": recovered }));
     for part in [
         why,
-        "name a member in spec.galera.recovery.forceClusterBootstrapInPod",
+        "name a member in spec.galera.recovery.forceClusterBootstrapInPod, and restart mariadb-operator",
         "restore a backup only if no member has data",
         "openstack-db-0 may have the data of a single MariaDB: keep its volume",
     ] {
