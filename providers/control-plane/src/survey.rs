@@ -170,7 +170,7 @@ fn conditions(step: &Step, key: &Key, observed: &ObservedState<'_>, types: &[&st
 
 /// While no member of a Galera cluster serves, mariadb-operator starts the one that has committed most, once it knows that of all
 /// members, and waits for them as long as it takes (`recoverCluster` of mariadb-operator 0.38). Whether to go on without one of them is
-/// a person's decision.
+/// a person's decision. GaleraReady stays False until all members are ready, while the first one serves already.
 fn mariadb(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>) -> Progress {
     let progress = conditions(step, key, observed, &["Ready"]);
     let is_down = matches!(
@@ -179,7 +179,7 @@ fn mariadb(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>)
     );
     match progress {
         Progress::Waiting { reason, message } if is_down => {
-            let message = format!("{message}. No member serves: {}", recovery(key, object));
+            let message = format!("{message}. {}", recovery(key, object));
             Progress::waiting(reason, message)
         }
         progress => progress,
@@ -195,7 +195,10 @@ const NO_UUID: &str = "00000000-0000-0000-0000-000000000000";
 fn recovery(key: &Key, object: &Value) -> String {
     let status = &object["status"]["galeraRecovery"];
     if let Some(first) = status["bootstrap"]["pod"].as_str() {
-        return format!("mariadb-operator starts {first} first, and the others join it");
+        return format!(
+            "mariadb-operator starts {first} first, and the others join it, which takes as long as they copy data. {first} may serve \
+             already: restore no backup, and name no other member, while it does"
+        );
     }
     let has_number = |state: &Value| state["seqno"].as_i64().is_some_and(|seqno| seqno >= 0);
     let is_known = |member: &String| {
@@ -215,10 +218,10 @@ fn recovery(key: &Key, object: &Value) -> String {
         .partition(|member| status["recovered"][*member].is_object());
     if !missing.is_empty() {
         return format!(
-            "mariadb-operator starts the member that has committed most once it knows that of all members, and waits for {}. If the \
-             volume of one of these is lost for good, delete the PersistentVolumeClaims and the pod of that member, and it joins the \
-             others with empty volumes: what only it had committed is lost then. Set status.galeraRecovery of the MariaDB to null \
-             afterwards, and restart mariadb-operator, which may read this only then",
+            "No member serves: mariadb-operator starts the member that has committed most once it knows that of all members, and waits \
+             for {}. If the volume of one of these is lost for good, delete the PersistentVolumeClaims and the pod of that member, and it \
+             joins the others with empty volumes: what only it had committed is lost then. Set status.galeraRecovery of the MariaDB to \
+             null afterwards, and restart mariadb-operator, which may read this only then",
             missing.join(", ")
         );
     }
@@ -230,9 +233,9 @@ fn recovery(key: &Key, object: &Value) -> String {
         ),
     };
     format!(
-        "{choice}compare status.galeraRecovery of the MariaDB, name a member in spec.galera.recovery.forceClusterBootstrapInPod, and \
-         restart mariadb-operator, which may read it only then; restore a backup only if no member has data. {}-0 may have the data of a \
-         single MariaDB: keep its volume",
+        "No member serves: {choice}compare status.galeraRecovery of the MariaDB, name a member in \
+         spec.galera.recovery.forceClusterBootstrapInPod, and restart mariadb-operator, which may read it only then; restore a backup only \
+         if no member has data. {}-0 may have the data of a single MariaDB: keep its volume",
         key.name
     )
 }

@@ -223,6 +223,7 @@ fn galera_cluster_that_is_down_says_which_members_it_waits_for_and_what_to_decid
         ),
     ] {
         let said = down("False", &recovery);
+        assert!(said.contains("No member serves: "), "{said}");
         assert!(said.contains(&format!("waits for {waits}. If")), "{said}");
         assert!(said.contains(DELETES), "{said}");
         let restarts = "status.galeraRecovery of the MariaDB to null afterwards, and restart";
@@ -230,14 +231,18 @@ fn galera_cluster_that_is_down_says_which_members_it_waits_for_and_what_to_decid
     }
 }
 
+/// Its condition stays False while the first member serves and the others copy its data.
 #[test]
-fn galera_cluster_that_is_started_says_from_which_member() {
+fn galera_cluster_that_is_started_says_from_which_member_and_that_it_may_serve() {
     let recovery = json!({ "bootstrap": { "pod": "openstack-db-1" } });
     let said = down("False", &recovery);
     assert!(said.contains("starts openstack-db-1 first"), "{said}");
+    let serves = "openstack-db-1 may serve already: restore no backup, and name no other member";
+    assert!(said.contains(serves), "{said}");
     assert!(!said.contains(DELETES), "{said}");
-    let said = down("True", &recovery);
     assert!(!said.contains("No member serves"), "{said}");
+    let said = down("True", &recovery);
+    assert!(!said.contains("mariadb-operator"), "{said}");
 }
 
 /// A member with a UUID and no number has data, so that mariadb-operator chooses none. Without a UUID it may be a single MariaDB's.
@@ -260,6 +265,7 @@ fn galera_cluster_without_a_member_to_start_says_how_to_name_one(
     });
     let said = down("False", &json!({ "recovered": recovered }));
     for part in [
+        "No member serves: ",
         why,
         "name a member in spec.galera.recovery.forceClusterBootstrapInPod, and restart mariadb-operator",
         "restore a backup only if no member has data",
