@@ -146,6 +146,12 @@ impl Claimed {
         self.text("/status/phase") == Some("Bound")
     }
 
+    /// Whether it had a volume that was deleted. It gets no other
+    /// (<https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/>).
+    pub fn is_lost(&self) -> bool {
+        self.text("/status/phase") == Some("Lost")
+    }
+
     /// Whether the volume hasn't grown yet to what was asked for, `existing`, and may get this lower size instead
     /// (<https://kubernetes.io/docs/concepts/storage/persistent-volumes/#recovering-from-failure-when-expanding-volumes>). Kubernetes
     /// 1.31 refuses that, and doesn't have the status of the expansion.

@@ -28,9 +28,12 @@ impl Recipe<'_> {
         };
         let wanted = &self.spec().infrastructure.mariadb;
         let mut all = data.iter().chain(&galera);
-        if let Some(claim) = all.find(|claim| claim.is_being_deleted()) {
+        if let Some(claim) = all.clone().find(|claim| claim.is_being_deleted()) {
             let message = format!("MariaDB waits for the deletion of {}", claim.key());
             return waiting(message);
+        }
+        if let Some(claim) = all.find(|claim| claim.is_lost()) {
+            return waiting(lost(claim, wanted.is_galera()));
         }
         let unbound = data.iter().find(|claim| !claim.is_bound());
         if let Some(claim) = unbound.filter(|_| wanted.is_galera()) {
@@ -62,6 +65,19 @@ impl Recipe<'_> {
         };
         Progress::failed(Reason::Unsupported, message)
     }
+}
+
+/// Says what to do with a claim whose volume is gone: no pod starts with it, and its storage may still have the data.
+fn lost(claim: &Claimed, is_galera: bool) -> String {
+    let then = match is_galera {
+        true => "let the member join the others, or restore a backup if no other has data",
+        false => "restore a backup afterwards",
+    };
+    format!(
+        "{} is Lost, since its PersistentVolume was deleted: create that again if its storage still has the data, or delete the \
+         PersistentVolumeClaim, and {then}",
+        claim.key()
+    )
 }
 
 /// Says that the data is of another kind of MariaDB, and both ways to continue.

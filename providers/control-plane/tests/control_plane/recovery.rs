@@ -164,6 +164,51 @@ fn single_mariadb_is_created_over_claims_that_are_not_bound() {
     assert_eq!(size(&stage, Node::MariaDb).0, 1);
 }
 
+/// No pod starts with a claim whose volume was deleted, and it was bound before.
+#[rstest]
+#[case::of_a_single_one(1, "storage", 0, "and restore a backup afterwards")]
+#[case::of_a_member(
+    3,
+    "storage",
+    1,
+    "and let the member join the others, or restore a backup if no other has data"
+)]
+#[case::with_the_configuration_of_a_member(
+    3,
+    "galera",
+    2,
+    "and let the member join the others, or restore a backup if no other has data"
+)]
+fn mariadb_is_not_created_over_a_claim_that_has_lost_its_volume(
+    #[case] members: usize,
+    #[case] volume: &str,
+    #[case] number: usize,
+    #[case] then: &str,
+) {
+    let mut stage = Stage::new(with("mariadb", &json!({ "replicas": members })));
+    let volumes: &[&str] = match members {
+        1 => &["storage"],
+        _ => &["storage", "galera"],
+    };
+    bound(&mut stage, volumes, members);
+    let claim = member(volume, number);
+    stage.cluster.set_status(&claim, json!({ "phase": "Lost" }));
+    stage.settle();
+    let (status, reason, said) = refused(&stage);
+    let waits = ("False", "WaitingForPersistentVolumeClaim");
+    assert_eq!((&*status, &*reason), waits);
+    let why = format!(
+        "{claim} is Lost, since its PersistentVolume was deleted: create that again if its storage still has the data, or delete the \
+         PersistentVolumeClaim, {then}"
+    );
+    assert!(said.contains(&why), "{said}");
+
+    stage.cluster.delete(&claim);
+    stage.settle();
+    let replicas = u64::try_from(members).unwrap();
+    assert_eq!(size(&stage, Node::MariaDb).0, replicas);
+}
+
 /// An earlier MariaDB may have had a size in bytes.
 #[test]
 fn mariadb_is_created_over_volumes_of_a_size_in_bytes() {
