@@ -189,9 +189,9 @@ fn compose(
         note(step, progress, survey);
         return;
     }
-    let volumes = match step.node {
-        Node::MariaDb if !exists => recipe.mariadb_volumes(observed),
-        _ => Progress::Ready,
+    let volumes = match exists {
+        true => Progress::Ready,
+        false => recipe.volumes(step.node, observed),
     };
     let needed = [
         recipe.passwords(step.node, observed, desired),

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason, ResourceKind};
 use serde_json::Value;
 
 /// The claim of a volume of this size. Without a StorageClass it has the cluster's default.
@@ -102,6 +102,13 @@ impl Claimed {
         self.text("/metadata/deletionTimestamp").is_some()
     }
 
+    /// Whether an object of this kind owns it. Kubernetes deletes it after its owner.
+    pub fn is_owned_by(&self, kind: ResourceKind) -> bool {
+        let owners = self.object.pointer("/metadata/ownerReferences");
+        let mut owners = owners.and_then(Value::as_array).into_iter().flatten();
+        owners.any(|owner| owner["kind"] == kind.kind)
+    }
+
     /// The size that it asks for.
     ///
     /// # Errors
@@ -146,7 +153,7 @@ impl Claimed {
         self.text("/status/phase") == Some("Bound")
     }
 
-    /// Whether it had a volume that was deleted. It gets no other
+    /// Whether the volume that it was bound to doesn't exist any more
     /// (<https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/>).
     pub fn is_lost(&self) -> bool {
         self.text("/status/phase") == Some("Lost")

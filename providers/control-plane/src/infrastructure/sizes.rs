@@ -55,7 +55,7 @@ const OF_RABBITMQ_SERVERS: [&str; 3] = [
 pub(super) const OF_MARIADB_CLAIMS: &str = "storage-openstack-db";
 
 /// What the names of the claims of RabbitMQ's members begin with, before their numbers.
-const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
+pub(super) const OF_RABBITMQ_CLAIMS: &str = "persistence-openstack-rabbitmq-server";
 
 /// As many members as a database or a message bus can have.
 pub(super) const MOST: u32 = 9;

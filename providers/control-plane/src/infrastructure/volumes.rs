@@ -1,9 +1,11 @@
-//! What is left of a MariaDB's volumes, and which MariaDB may use it.
+//! What is left of the volumes of a MariaDB or RabbitMQ, and which one may use it.
 
-use provider_composer::{ObservedState, Progress, Reason};
+use provider_composer::{ObservedState, Progress, Reason, Resource};
 use provider_openstack::Claimed;
 
-use super::sizes::{MOST, OF_MARIADB_CLAIMS};
+use super::sizes::{MOST, OF_MARIADB_CLAIMS, OF_RABBITMQ_CLAIMS};
+use crate::graph::Node;
+use crate::manifest::rabbitmq::RabbitmqCluster;
 use crate::recipe::Recipe;
 
 /// What the names of the claims begin with in which members of a Galera cluster keep its configuration, before their numbers.
@@ -13,13 +15,35 @@ const OF_GALERA_CLAIMS: &str = "galera-openstack-db";
 const FEWEST: u32 = 3;
 
 impl Recipe<'_> {
-    /// Returns why MariaDB can't be created over the volumes that exist; Ready where it can.
-    ///
+    /// Returns why a node can't be created over the volumes that exist; Ready where it can.
+    pub(crate) fn volumes(&self, node: Node, observed: &ObservedState<'_>) -> Progress {
+        match node {
+            Node::MariaDb => self.mariadb_volumes(observed),
+            Node::RabbitMq => self.rabbitmq_volumes(observed),
+            _ => Progress::Ready,
+        }
+    }
+
+    /// Its operator has the claims deleted after the RabbitmqCluster that owns them (cluster-operator 2.16). Until it has a StatefulSet, a
+    /// new one would get the size of the claims that are left.
+    fn rabbitmq_volumes(&self, observed: &ObservedState<'_>) -> Progress {
+        let claims = match self.claims(OF_RABBITMQ_CLAIMS, MOST, observed) {
+            Ok(claims) => claims,
+            Err(message) => return Progress::Unknown { message },
+        };
+        let is_leaving =
+            |claim: &&Claimed| claim.is_being_deleted() || claim.is_owned_by(RabbitmqCluster::KIND);
+        match claims.iter().find(is_leaving) {
+            Some(claim) => deletion("RabbitMQ", claim),
+            None => Progress::Ready,
+        }
+    }
+
     /// mariadb-operator initializes no Galera cluster over volumes that exist, waits until all of them are bound, and compares only what
     /// the members that are desired have committed. The volume of a single member has no state of Galera, so that it would wait forever
     /// (`ReconcileInit`, `getPodNames` and `bootstrapSource` of mariadb-operator 0.38). A single member would serve what the first one of
     /// a Galera cluster has, and another may have committed more.
-    pub(crate) fn mariadb_volumes(&self, observed: &ObservedState<'_>) -> Progress {
+    fn mariadb_volumes(&self, observed: &ObservedState<'_>) -> Progress {
         let left = self.claims(OF_MARIADB_CLAIMS, MOST, observed);
         let left = left.and_then(|data| Ok((data, self.claims(OF_GALERA_CLAIMS, MOST, observed)?)));
         let (data, galera) = match left {
@@ -29,8 +53,7 @@ impl Recipe<'_> {
         let wanted = &self.spec().infrastructure.mariadb;
         let mut all = data.iter().chain(&galera);
         if let Some(claim) = all.clone().find(|claim| claim.is_being_deleted()) {
-            let message = format!("MariaDB waits for the deletion of {}", claim.key());
-            return waiting(message);
+            return deletion("MariaDB", claim);
         }
         if let Some(claim) = all.find(|claim| claim.is_lost()) {
             return waiting(lost(claim, wanted.is_galera()));
@@ -93,6 +116,13 @@ fn other_kind(claim: &Claimed, had: &str, desired: &str, replicas: &str) -> Stri
 fn number(claim: &Claimed) -> Option<u32> {
     let (_, number) = claim.key().name.rsplit_once('-')?;
     number.parse().ok()
+}
+
+fn deletion(server: &str, claim: &Claimed) -> Progress {
+    waiting(format!(
+        "{server} waits for the deletion of {}",
+        claim.key()
+    ))
 }
 
 fn waiting(message: String) -> Progress {

@@ -121,6 +121,49 @@ fn rabbitmq_without_a_stateful_set_returns_from_a_size_to_that_of_its_claims(
     assert_eq!(size(&stage, Node::RabbitMq).0, 3);
 }
 
+/// Without a StatefulSet its size is that of the claims that are left.
+#[rstest]
+#[case::that_is_being_deleted(false)]
+#[case::that_is_deleted_after_the_former_cluster(true)]
+fn rabbitmq_is_created_again_once_no_claim_is_left(#[case] is_owned: bool) {
+    let members = |size: &str| json!({ "replicas": 1, "storageSize": size });
+    let mut stage = running(with("rabbitmq", &members("10Gi")));
+    let volume = "persistence-openstack-rabbitmq-server-0";
+    claim(&mut stage, volume, "fast");
+    let volume = Key::of::<PersistentVolumeClaim>(NAMESPACE, volume);
+    stage.cluster.hold(volume.kind);
+    if is_owned {
+        let owner = json!({
+            "apiVersion": "rabbitmq.com/v1beta1", "kind": "RabbitmqCluster", "name": "openstack-rabbitmq", "uid": "former",
+        });
+        stage.cluster.edit(&volume, |claim| {
+            claim["metadata"]["ownerReferences"] = json!([owner]);
+        });
+    } else {
+        stage.cluster.delete(&volume);
+    }
+    stage.want(|spec| spec["infrastructure"] = json!({ "rabbitmq": members("5Gi") }));
+    let cluster = Node::RabbitMq.step().keys(NAMESPACE).next().unwrap();
+    stage.cluster.delete(&cluster);
+    stage.settle();
+    assert_eq!(stage.object(Node::RabbitMq), None);
+    let (status, reason, said) = stage.condition("InfrastructureReady");
+    let waits = ("False", "WaitingForPersistentVolumeClaim");
+    assert_eq!((&*status, &*reason), waits);
+    let why = format!("RabbitMQ waits for the deletion of {volume}");
+    assert!(said.contains(&why), "{said}");
+
+    stage.cluster.set_readable(&volume, false);
+    stage.settle();
+    assert_eq!(stage.object(Node::RabbitMq), None);
+    stage.cluster.set_readable(&volume, true);
+    stage.cluster.delete(&volume);
+    stage.cluster.release(&volume);
+    stage.play();
+    assert_eq!(volumes(&stage, Node::RabbitMq), "5Gi");
+    assert!(is_accepted(&stage));
+}
+
 fn said(stage: &Stage, field: &str) -> Value {
     let pointer = format!("/infrastructure/{field}");
     let value = stage.status().pointer(&pointer);
