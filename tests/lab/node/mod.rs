@@ -132,11 +132,27 @@ impl Node {
     /// # Errors
     /// When the pod isn't there or hasn't started.
     pub async fn logs(&self, pod: &str) -> Result<String> {
+        self.said(pod, &LogParams::default()).await
+    }
+
+    /// What a container of a pod has said until now, by its name; of one that ended, too.
+    ///
+    /// # Errors
+    /// When it isn't there or hasn't started.
+    pub async fn logs_of(&self, pod: &str, container: &str) -> Result<String> {
+        let container = LogParams {
+            container: Some(container.to_owned()),
+            ..LogParams::default()
+        };
+        self.said(pod, &container).await
+    }
+
+    async fn said(&self, pod: &str, which: &LogParams) -> Result<String> {
         let (namespace, pod) = pod
             .split_once('/')
             .context("a pod is named namespace/name")?;
         let pods: Api<Pod> = Api::namespaced(self.cluster.client(), namespace);
-        answered(async || Ok(pods.logs(pod, &LogParams::default()).await?)).await
+        answered(async || Ok(pods.logs(pod, which).await?)).await
     }
 
     /// What a pod's container sees in a Secret or ConfigMap that is mounted as this volume, by file. The pod goes by its UID,

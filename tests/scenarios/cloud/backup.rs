@@ -56,9 +56,9 @@ pub fn a_lost_database_is_restored() -> Result<()> {
 
         let before = projects(&cloud).await?;
         ensure!(before.contains("admin"), "projects: {before}");
-        let began = back_up(&cloud).await?;
+        let time = back_up(&cloud).await?;
         lose(&cloud).await?;
-        restore(&cloud, &began).await?;
+        restore(&cloud, &time).await?;
         ready(&cloud).await?;
         let after = projects(&cloud).await?;
         ensure!(after == before, "{before} became {after}");
@@ -92,7 +92,7 @@ pub(super) async fn asked_of(cloud: &Cloud, member: &str, query: &str) -> Result
     member.run(&["sh", "-c", ask, query])
 }
 
-/// Runs the schedule's Job now, as `kubectl create job --from` does, and gives the time at which it began.
+/// Runs the schedule's Job now, as `kubectl create job --from` does, and gives the time of the backup.
 pub(super) async fn back_up(cloud: &Cloud) -> Result<String> {
     let schedules = cloud.cluster.list(CRON_JOB, "").await?;
     let schedule = schedules.first().context("there is no schedule")?;
@@ -113,24 +113,34 @@ pub(super) async fn back_up(cloud: &Cloud) -> Result<String> {
         "spec": schedule.data["spec"]["jobTemplate"]["spec"],
     });
     cloud.cluster.apply(&job.to_string()).await?;
-    let began = eventually("a backup is written", minutes(3), async || {
+    eventually("a backup is written", minutes(3), async || {
         let job = cloud
             .cluster
             .get(JOB, "openstack/before-maintenance")
             .await?;
-        is(&job, "Complete")?;
-        let began = job.data["status"]["startTime"].as_str();
-        began
-            .map(str::to_owned)
-            .context("the Job doesn't say when it began")
+        is(&job, "Complete")
     })
     .await?;
-    let files = files(cloud)?;
-    ensure!(
-        files.iter().any(|file| file.ends_with(".gzip.sql")),
-        "files of backups: {files:?}"
-    );
-    Ok(began)
+    let time = time(cloud).await?;
+    let (file, files) = (format!("backup.{time}.gzip.sql"), files(cloud)?);
+    ensure!(files.contains(&file), "{file} isn't one of {files:?}");
+    Ok(time)
+}
+
+/// The time in the name of the file that the Job has written, from its log. mariadb-operator compares it with the one to restore.
+async fn time(cloud: &Cloud) -> Result<String> {
+    let selector = "job-name=before-maintenance";
+    let pods = cloud.cluster.list(POD, selector).await?;
+    let pod = pods.first().and_then(|pod| pod.metadata.name.as_deref());
+    let pod = format!("openstack/{}", pod.context("the Job has no pod")?);
+    let said = cloud.node.logs_of(&pod, "mariadb").await?;
+    let time = said.lines().find_map(|line| {
+        let (_, file) = line.split_once("Taking backup: ")?;
+        let (_, time) = file.split_once("/backup.")?;
+        time.strip_suffix(".gzip.sql")
+    });
+    time.map(str::to_owned)
+        .with_context(|| format!("the log names no file: {said}"))
 }
 
 /// The names of the files on the volume with backups.
@@ -172,15 +182,15 @@ async fn lose(cloud: &Cloud) -> Result<()> {
     Ok(())
 }
 
-/// Applies the manifest of the page, for the time at which a backup began.
-pub(super) async fn restore(cloud: &Cloud, began: &str) -> Result<()> {
+/// Applies the manifest of the page, for the time of a backup.
+pub(super) async fn restore(cloud: &Cloud, time: &str) -> Result<()> {
     let manifest = PAGE
         .split("```yaml\n")
         .filter_map(|block| block.split("```").next())
         .find(|block| block.contains("kind: Restore"))
         .context("docs/operations.md has no Restore")?;
     let mut restore: Value = serde_saphyr::from_str(manifest)?;
-    restore["spec"]["targetRecoveryTime"] = json!(began);
+    restore["spec"]["targetRecoveryTime"] = json!(time);
     cloud.cluster.apply(&restore.to_string()).await?;
     eventually("the backup is restored", minutes(4), async || {
         let restore = cloud

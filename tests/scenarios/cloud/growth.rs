@@ -99,7 +99,7 @@ async fn grow(cloud: &Cloud) -> Result<()> {
     })
     .await?;
     asked_of(cloud, MEMBERS[0], "SET GLOBAL read_only = 1").await?;
-    let began = back_up(cloud).await?;
+    let time = back_up(cloud).await?;
 
     let former = cluster.get(MARIADB, DATABASE).await?.metadata.uid;
     // It stays as long as the pod does.
@@ -114,7 +114,7 @@ async fn grow(cloud: &Cloud) -> Result<()> {
         is(&new, "Ready")
     })
     .await?;
-    restore(cloud, &began).await?;
+    restore(cloud, &time).await?;
     ready(cloud).await
 }
 
