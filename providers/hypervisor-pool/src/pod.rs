@@ -46,11 +46,38 @@ pub struct Agent {
     /// The group that may read its Secrets, besides root.
     pub group: Option<i64>,
     /// On how many nodes at once it may be down during an update.
-    pub max_unavailable: IntOrString,
+    pub pace: Pace,
     /// How long it may take to end, in seconds.
     pub grace: i64,
     /// Stands for its configuration: pods are replaced when it changes.
     pub configuration: String,
+}
+
+/// On how many nodes at once an agent is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// One, because servers have no network meanwhile.
+    One,
+    /// A tenth of all.
+    Tenth,
+}
+
+impl Pace {
+    /// The limit of a DaemonSet on so many nodes, some of which are dead. Kubernetes counts their agents as down
+    /// (pkg/controller/daemon/update.go), so they are allowed beside those that are replaced: otherwise a dead node stops every update.
+    /// No more than a tenth, lest many agents are replaced at once when all these nodes return together.
+    fn max_unavailable(self, nodes: usize, dead: usize) -> IntOrString {
+        let tenth = nodes.div_ceil(10);
+        let beside = |limit: usize| {
+            let limit = limit.saturating_add(dead.min(tenth));
+            IntOrString::Int(i32::try_from(limit).unwrap_or(i32::MAX))
+        };
+        match (self, dead) {
+            (Self::One, _) => beside(1),
+            (Self::Tenth, 0) => IntOrString::String("10%".to_owned()),
+            (Self::Tenth, _) => beside(tenth),
+        }
+    }
 }
 
 /// The nodes that an agent runs on.
@@ -59,6 +86,10 @@ pub struct Nodes {
     pub labels: BTreeMap<String, String>,
     /// A label that they don't have with one of these values.
     pub except: Option<(&'static str, Vec<String>)>,
+    /// Their number.
+    pub count: usize,
+    /// The number of those that are dead.
+    pub dead: usize,
 }
 
 impl Nodes {
@@ -89,6 +120,7 @@ impl Agent {
     /// The DaemonSet of a name, with addresses for names that DNS doesn't have.
     pub fn daemon_set(self, name: &str, nodes: Nodes, aliases: Vec<HostAlias>) -> DaemonSet {
         let labels = BTreeMap::from([(COMPONENT.to_owned(), name.to_owned())]);
+        let max_unavailable = self.pace.max_unavailable(nodes.count, nodes.dead);
         let annotations = BTreeMap::from([(CONFIGURATION.to_owned(), self.configuration)]);
         let labelled = |labels: &BTreeMap<String, String>| ObjectMeta {
             labels: Some(labels.clone()),
@@ -104,7 +136,7 @@ impl Agent {
                     rolling_update: Some(RollingUpdateDaemonSet {
                         // Two of one agent would share its sockets and, for nova-compute, its queues.
                         max_surge: Some(IntOrString::Int(0)),
-                        max_unavailable: Some(self.max_unavailable),
+                        max_unavailable: Some(max_unavailable),
                     }),
                 }),
                 template: PodTemplateSpec {
@@ -310,5 +342,32 @@ pub fn config_map(name: &str, map: &str) -> Volume {
             ..ConfigMapVolumeSource::default()
         }),
         ..Volume::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_of_an_update_grows_by_dead_nodes_up_to_a_tenth_of_all() {
+        let limit = |nodes, dead| match Pace::One.max_unavailable(nodes, dead) {
+            IntOrString::Int(limit) => limit,
+            IntOrString::String(text) => panic!("{text}"),
+        };
+        assert_eq!(
+            [(0, 0), (100, 0), (1, 1)].map(|(nodes, dead)| limit(nodes, dead)),
+            [1, 1, 2]
+        );
+        assert_eq!(
+            [9, 10, 11, 100].map(|dead| limit(100, dead)),
+            [10, 11, 11, 11]
+        );
+        assert_eq!(
+            Pace::Tenth.max_unavailable(100, 0),
+            IntOrString::String("10%".to_owned())
+        );
+        assert_eq!(Pace::Tenth.max_unavailable(25, 2), IntOrString::Int(5));
+        assert_eq!(Pace::Tenth.max_unavailable(25, 25), IntOrString::Int(6));
     }
 }

@@ -15,7 +15,7 @@ use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS};
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, WIPE};
 use crate::leases::Leases;
-use crate::nodes::{LEASE, PHASE};
+use crate::nodes::{self, LEASE, PHASE};
 use crate::pod::{Agent, Nodes};
 use crate::{hold, libvirt, status};
 
@@ -112,7 +112,7 @@ impl<'a> Share<'a> {
             let waits = progress(&agent);
             let has = match agent {
                 Ok(agent) => {
-                    let set = agent.daemon_set(name, self.nodes(), self.aliases());
+                    let set = agent.daemon_set(name, self.nodes(observed), self.aliases());
                     desired.apply(&self.namespace, name, &set);
                     status::rollout(&self.namespace, name, observed)
                 }
@@ -123,12 +123,12 @@ impl<'a> Share<'a> {
             };
             desired.conditions.set(condition, &has);
         }
-        self.ending(desired);
+        self.ending(observed, desired);
         hold::compose(&self.namespace, self.leases, observed, desired);
     }
 
     /// Composes what watches and wipes nodes whose lease ends.
-    fn ending(&self, desired: &mut DesiredState) {
+    fn ending(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
         let (settings, images) = (&self.subject.spec.agents, &self.leases.pool.images);
         let bridges = self.leases.pool.physical_networks.iter();
         let bridges: Vec<&str> = bridges.map(|network| network.bridge.as_str()).collect();
@@ -142,7 +142,7 @@ impl<'a> Share<'a> {
         ];
         for (name, phase, agent) in ending {
             if self.leases.in_phase(phase).next().is_some() {
-                let mut nodes = self.nodes();
+                let mut nodes = self.nodes(observed);
                 nodes
                     .labels
                     .insert(PHASE.to_owned(), phase.name().to_owned());
@@ -154,12 +154,19 @@ impl<'a> Share<'a> {
     }
 
     /// The nodes of the share that run agents.
-    fn nodes(&self) -> Nodes {
+    fn nodes(&self, observed: &ObservedState<'_>) -> Nodes {
         let lease = self.subject.spec.control_plane.clone();
         let ended = [LeasePhase::Releasing, LeasePhase::Wiping];
+        let all = || {
+            let nodes = self.leases.nodes().iter();
+            nodes.filter(|node| !ended.contains(&nodes::phase(node)))
+        };
+        let dead = all().filter(|node| node.body.is_dead(observed.now()));
         Nodes {
             labels: BTreeMap::from([(LEASE.to_owned(), lease)]),
             except: Some((PHASE, ended.map(|phase| phase.name().to_owned()).into())),
+            dead: dead.count(),
+            count: all().count(),
         }
     }
 

@@ -4,12 +4,12 @@ use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualizati
 use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
-use super::{CERTIFICATE, LIBVIRT, PROVIDERS, most, run_openvswitch, with_mount};
+use super::{CERTIFICATE, LIBVIRT, PROVIDERS, run_openvswitch, with_mount};
 use crate::configuration::{CEPH_KEYS, Configuration};
 use crate::images;
 use crate::pod::{
-    Agent, Rights, config_map, container, host_folder, mount, node_folder, node_variables, probe,
-    requirements, resources, secrets,
+    Agent, Pace, Rights, config_map, container, host_folder, mount, node_folder, node_variables,
+    probe, requirements, resources, secrets,
 };
 
 /// libvirt-qemu, the group in the image that QEMU belongs to.
@@ -77,7 +77,7 @@ pub fn libvirt(
         volumes,
         host_pid: true,
         group: Some(QEMU_GROUP).filter(|_| encrypted),
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         grace: 30,
         configuration: digest(configuration.iter().copied()),
     }
@@ -161,7 +161,7 @@ pub fn nova_compute(
         ],
         host_pid: false,
         group: None,
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         // An attachment or a disk that is being copied is finished first. Nova doesn't wait for builds.
         grace: 180,
         configuration: digest([nova.digest().as_str(), providers]),

@@ -5,9 +5,9 @@ use c5c3_api::hypervisor::{AgentImages, Agents};
 use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
 use provider_openstack::{empty_dir, variable};
 
-use super::{most, tunnel_interface};
+use super::tunnel_interface;
 use crate::images;
-use crate::pod::{Agent, Rights, container, host_folder, mount, probe, resources};
+use crate::pod::{Agent, Pace, Rights, container, host_folder, mount, probe, resources};
 
 /// Where the container that wipes a node sees the node's folders.
 const FOLDERS: [(&str, &str, &str); 5] = [
@@ -40,7 +40,7 @@ pub fn drain(images: &AgentImages) -> Agent {
         volumes: vec![host_folder("run-libvirt", "/run/libvirt")],
         host_pid: false,
         group: None,
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         grace: 1,
         configuration: String::new(),
     }
@@ -77,7 +77,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
         volumes: folders.into_iter().chain([empty_dir("tmp")]).collect(),
         host_pid: true,
         group: None,
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         grace: 1,
         configuration: String::new(),
     }

@@ -6,7 +6,6 @@ mod network;
 
 use c5c3_api::hypervisor::{Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 pub use self::compute::{libvirt, nova_compute};
 pub use self::ending::{drain, wipe};
@@ -19,11 +18,6 @@ pub const LIBVIRT: &str = "libvirt";
 pub const CERTIFICATE: &str = "hypervisor-tls";
 /// The ConfigMap with what Placement is told of the nodes.
 pub const PROVIDERS: &str = "providers";
-
-/// How many of the agents that don't interrupt traffic are replaced at once.
-fn most() -> IntOrString {
-    IntOrString::String("10%".to_owned())
-}
 
 fn run_openvswitch() -> Volume {
     host_folder("run-openvswitch", "/run/openvswitch")

@@ -2,15 +2,14 @@
 
 use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
-use super::{datapath, most, run_openvswitch, tunnel_interface, with_mount};
+use super::{datapath, run_openvswitch, tunnel_interface, with_mount};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
-    Agent, Rights, container, host_folder, mount, node_folder, node_variables, probe, requirements,
-    resources,
+    Agent, Pace, Rights, container, host_folder, mount, node_folder, node_variables, probe,
+    requirements, resources,
 };
 
 /// Open vSwitch: the switch on each node, whoever programs it.
@@ -80,7 +79,7 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
         ],
         host_pid: false,
         group: None,
-        max_unavailable: IntOrString::Int(1),
+        pace: Pace::One,
         grace: 30,
         configuration: String::new(),
     }
@@ -160,7 +159,7 @@ pub fn ovn_controller(
         volumes,
         host_pid: false,
         group: None,
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         grace: 30,
         configuration: ovn.digest(),
     })
@@ -218,7 +217,7 @@ pub fn neutron_agent(
         volumes,
         host_pid: false,
         group: None,
-        max_unavailable: most(),
+        pace: Pace::Tenth,
         grace: 30,
         configuration: digest([neutron.digest().as_str(), ovn.digest().as_str()]),
     })

@@ -1,7 +1,8 @@
 //! Nodes that aren't Ready for long.
 
 use jiff::SignedDuration;
-use provider_composer::Composed;
+use k8s_openapi::api::apps::v1::DaemonSet;
+use provider_composer::{Composed, Key};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::HypervisorPool;
 use serde_json::{Value, json};
@@ -198,4 +199,29 @@ fn dead_node_that_is_cordoned_or_whose_share_is_deleted_is_drained() {
         let waits = "node-b waits for the node to be Ready, or its Node to be deleted";
         assert!(message.contains(waits), "{message}");
     }
+}
+
+#[test]
+fn updates_of_agents_go_on_beside_dead_nodes() {
+    let mut cluster = cluster();
+    let limits = |cluster: &mut Cluster| {
+        settle(cluster, "prod");
+        ["openvswitch", "nova-compute"].map(|agent| {
+            let key = Key::of::<DaemonSet>("agents-prod", agent);
+            let set = cluster.get(&key).unwrap();
+            set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"].clone()
+        })
+    };
+    assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
+    stop(&mut cluster, "node-b");
+    assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
+    wait(&mut cluster, 15);
+    assert_eq!(limits(&mut cluster), [json!(2), json!(2)]);
+    // Its agents are still there while it is drained.
+    cordon(&mut cluster, "node-b", true);
+    reconcile_pool(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Draining"));
+    assert_eq!(limits(&mut cluster), [json!(2), json!(2)]);
+    start(&mut cluster, "node-b");
+    assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
 }
