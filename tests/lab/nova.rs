@@ -9,6 +9,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 
+use crate::cluster::Cluster;
 use crate::machine::Machine;
 use crate::pki::Identity;
 use crate::serve::Server;
@@ -86,8 +87,50 @@ impl Nova {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Creates a share of a control plane, with other fields of its spec, and what the control plane says of its Nova. Without a release
+    /// its nova-compute is simulated.
+    ///
+    /// # Errors
+    /// When the API server refuses them.
+    pub async fn share(
+        &self,
+        cluster: &Cluster,
+        control_plane: &str,
+        release: Option<&str>,
+        other: Value,
+    ) -> Result<()> {
+        let namespace = format!("openstack-{control_plane}");
+        let host = format!("nova.{namespace}.svc");
+        let mut secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": {
+                "name": "nova-cell1-compute", "namespace": namespace,
+                "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" },
+            },
+            "stringData": { "nova.conf": "", "clouds.yaml": self.clouds(&host).to_string() },
+        });
+        if let Some(release) = release {
+            secret["stringData"]["release"] = json!(release);
+        }
+        let mut share = json!({
+            "apiVersion": "hypervisor.c5c3.io/v1alpha1", "kind": "HypervisorShare",
+            "metadata": { "name": control_plane },
+            "spec": other,
+        });
+        share["spec"]["controlPlane"] = json!(control_plane);
+        share["spec"]["weight"] = json!(1);
+        share["spec"]["endpoints"] =
+            json!([{ "name": "nova", "hostnames": [host], "addresses": ["127.0.0.1"] }]);
+        let namespace =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        for object in [namespace, secret, share] {
+            cluster.apply(&object.to_string()).await?;
+        }
+        Ok(())
+    }
+
     /// The clouds.yaml that says where they are, under a name.
-    pub fn clouds(&self, host: &str) -> Value {
+    fn clouds(&self, host: &str) -> Value {
         let url = format!("http://{host}:{}", self.port);
         json!({ "clouds": { "nova": {
             "auth": { "auth_url": url, "application_credential_id": "1", "application_credential_secret": "2" },

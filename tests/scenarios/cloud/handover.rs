@@ -78,7 +78,11 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
     tenant.starts("handover", ADMINISTRATOR, "watch").await?;
 
     let nova = Nova::start(machine).await?;
-    share(cluster, &nova).await?;
+    let spec = json!({
+        "aggregate": {"name": OTHER},
+        "agents": {"virtualization": "qemu", "datapath": "netdev", "tunnelInterface": "underlay"},
+    });
+    nova.share(cluster, OTHER, None, spec).await?;
     // A share may take five minutes to count its servers.
     let host = eventually("a host is drained", minutes(7), async || {
         draining(tenant).await
@@ -184,34 +188,6 @@ async fn encrypts_migrations(cloud: &Cloud, machine: &Machine) -> Result<()> {
         is(&cluster.get(SHARE, FIRST).await?, "Ready")
     })
     .await
-}
-
-/// Creates the share that gets a host. Its nova-compute is simulated, so that no release of it is named.
-async fn share(cluster: &Cluster, nova: &Nova) -> Result<()> {
-    let namespace = format!("openstack-{OTHER}");
-    let host = format!("nova.{namespace}.svc");
-    let secret = json!({
-        "apiVersion": "v1", "kind": "Secret",
-        "metadata": {
-            "name": "nova-cell1-compute", "namespace": namespace,
-            "labels": {"c5c3.io/agents": "nova", "c5c3.io/cell": "cell1"},
-        },
-        "stringData": {"nova.conf": "", "clouds.yaml": nova.clouds(&host).to_string()},
-    });
-    let share = json!({
-        "apiVersion": SHARE.api_version, "kind": SHARE.kind, "metadata": {"name": OTHER},
-        "spec": {
-            "controlPlane": OTHER, "weight": 1, "aggregate": {"name": OTHER},
-            "agents": {"virtualization": "qemu", "datapath": "netdev", "tunnelInterface": "underlay"},
-            "endpoints": [{"name": "nova", "hostnames": [host], "addresses": ["127.0.0.1"]}],
-        },
-    });
-    let namespace =
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-    for object in [namespace, secret, share] {
-        cluster.apply(&object.to_string()).await?;
-    }
-    Ok(())
 }
 
 /// The host that the first share gives up.

@@ -36,7 +36,7 @@ pub fn pod_on_a_leased_node_is_not_evicted() -> Result<()> {
             nova.state().servers.insert(node.to_owned(), 1);
         }
         site.pool().await?;
-        site.share("a", nova).await?;
+        site.share("a").await?;
         site.start(&site.account)?;
         eventually("the nodes are protected", minutes(1), async || {
             machine.check(OPERATOR)?;

@@ -84,8 +84,8 @@ impl Site {
         let created = stream::iter(&nodes).map(|name| self.create(name));
         created.buffer_unordered(8).try_collect::<()>().await?;
         self.pool().await?;
-        for (control_plane, nova) in &self.novas {
-            self.share(control_plane, nova).await?;
+        for control_plane in self.novas.keys() {
+            self.share(control_plane).await?;
         }
 
         // Killed in the middle of the first division.
@@ -169,31 +169,10 @@ impl Site {
         self.cluster.apply(&pool.to_string()).await.map(drop)
     }
 
-    /// Creates a share, and what its control plane says of its Nova.
-    async fn share(&self, control_plane: &str, nova: &Nova) -> Result<()> {
-        let namespace = format!("openstack-{control_plane}");
-        let host = format!("nova.{namespace}.svc");
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret",
-            "metadata": {
-                "name": "nova-cell1-compute", "namespace": namespace,
-                "labels": { "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" },
-            },
-            "stringData": { "nova.conf": "", "release": "2025.2", "clouds.yaml": nova.clouds(&host).to_string() },
-        });
-        let share = json!({
-            "apiVersion": SHARE.api_version, "kind": SHARE.kind, "metadata": { "name": control_plane },
-            "spec": {
-                "controlPlane": control_plane, "weight": 1,
-                "endpoints": [{ "name": "nova", "hostnames": [host], "addresses": ["127.0.0.1"] }],
-            },
-        });
-        let namespace =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-        for object in [namespace, secret, share] {
-            self.cluster.apply(&object.to_string()).await?;
-        }
-        Ok(())
+    async fn share(&self, control_plane: &str) -> Result<()> {
+        let nova = &self.novas[control_plane];
+        nova.share(&self.cluster, control_plane, Some("2025.2"), json!({}))
+            .await
     }
 
     fn start(&self, cluster: &Cluster) -> Result<()> {
