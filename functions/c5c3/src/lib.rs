@@ -28,12 +28,16 @@ use serde::de::IgnoredAny;
 
 use composite::TypeMeta;
 
-/// How long an answer may be reused while something is awaited that Crossplane doesn't watch for us, such as a pool.
+/// How long an answer may be reused while something is awaited that Crossplane before 2.4 doesn't watch, such as a pool.
 const WAITING: Duration = Duration::from_secs(15);
 
-/// How long an answer may be reused once all is ready: how late a claim learns of a change in its pools, which core 1.20
+/// How long an answer may be reused once all is ready: how late a claim learns of a change in its pools, which Crossplane before 2.4
 /// doesn't watch.
 const SETTLED: Duration = Duration::from_secs(30);
+
+/// The same where Crossplane watches the pools, in case that it misses a change.
+const WATCHED_WAITING: Duration = Duration::from_secs(5 * 60);
+const WATCHED_SETTLED: Duration = Duration::from_secs(4 * 60 * 60);
 
 /// The function for all four claims.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +71,16 @@ fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
     recipe(&composite)?(request, response)?;
     transitions::activity(response);
     Ok(())
+}
+
+/// Says how long Crossplane may reuse the response, after everything was required.
+fn reuse(response: &mut Response, settled: bool) {
+    response.ttl(match (response.is_watched(), settled) {
+        (false, false) => WAITING,
+        (false, true) => SETTLED,
+        (true, false) => WATCHED_WAITING,
+        (true, true) => WATCHED_SETTLED,
+    });
 }
 
 /// Composes one kind.

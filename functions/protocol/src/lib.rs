@@ -11,6 +11,7 @@ mod function;
 mod request;
 mod response;
 mod secrets;
+mod seeds;
 
 pub use capabilities::Capabilities;
 pub use conditions::{Condition, ConditionStatus};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::seeds::Seeds;
 use crate::v1::{self, Resource, Resources};
 use crate::{Capabilities, Document, Fatal, Response};
 
@@ -30,6 +31,7 @@ pub enum Required<'a> {
 impl Request {
     /// Takes a message apart: what the composer reads, and a response that carries on what earlier steps wanted.
     pub fn split(message: v1::RunFunctionRequest) -> (Self, Response) {
+        let seeds = Seeds::of(&message);
         let observed = message.observed.unwrap_or_default();
         let request = Self {
             capabilities: Capabilities::of(message.meta.as_ref()),
@@ -41,7 +43,7 @@ impl Request {
         };
         let tag = message.meta.unwrap_or_default().tag;
         let desired = message.desired.unwrap_or_default();
-        let response = Response::following(&request, tag, desired, message.context);
+        let response = Response::following(&request, tag, desired, message.context, seeds);
         (request, response)
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::conditions::ObservedConditions;
+use crate::seeds::Seeds;
 use crate::v1::{self, Capability, Resource};
 use crate::{Capabilities, Condition, Document, Fatal, Request};
 
@@ -18,6 +19,7 @@ pub struct Response {
     capabilities: Capabilities,
     observed_conditions: ObservedConditions,
     earlier: Earlier,
+    seeds: Seeds,
     desired: BTreeMap<String, Resource>,
     observed_generation: Option<i64>,
     status: Option<Document>,
@@ -85,6 +87,7 @@ impl Response {
         tag: String,
         desired: v1::State,
         context: Option<Document>,
+        seeds: Seeds,
     ) -> Self {
         Self {
             capabilities: request.capabilities(),
@@ -94,6 +97,7 @@ impl Response {
                 desired,
                 context,
             },
+            seeds,
             ..Self::default()
         }
     }
@@ -206,6 +210,12 @@ impl Response {
         named.insert(name.into(), selector.into());
     }
 
+    /// Whether the core is known to watch what this call has required so far: a change of it then leads to the next call, whatever
+    /// [`Response::ttl`] says.
+    pub fn is_watched(&self) -> bool {
+        self.seeds.has_any(self.requirements.as_ref())
+    }
+
     /// Says how long the core may reuse this answer for the same request.
     pub fn ttl(&mut self, ttl: Duration) {
         self.ttl = Some(prost_types::Duration {
@@ -215,6 +225,8 @@ impl Response {
     }
 
     pub(crate) fn into_message(self) -> v1::RunFunctionResponse {
+        let seeds = self.seeds;
+        let context = seeds.marked(self.requirements.as_ref(), self.earlier.context);
         let mut desired = self.earlier.desired;
         let mut ours = self.desired;
         desired.resources.append(&mut ours);
@@ -231,7 +243,7 @@ impl Response {
             }),
             desired: Some(desired),
             results: self.results,
-            context: self.earlier.context,
+            context,
             requirements: self.requirements,
             conditions: self.conditions,
             output: None,

@@ -16,7 +16,7 @@ use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
-use crate::{SETTLED, WAITING, transitions};
+use crate::{reuse, transitions};
 
 mod ceph_cluster;
 mod size;
@@ -106,7 +106,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
-    response.ttl(if settled { SETTLED } else { WAITING });
+    reuse(response, settled);
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use super::verify::Verdict;
 use super::wanted::{Client, Rbd};
 use crate::composed::Creation;
 use crate::observed::{Observation, condition};
-use crate::{SETTLED, WAITING, transitions};
+use crate::{reuse, transitions};
 
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
@@ -70,7 +70,7 @@ impl Recipe<'_> {
             ceph_resources: self.ceph_resources(findings),
         })?;
         response.composite_ready(Readiness::from(phase == Phase::Ready));
-        response.ttl(if settled { SETTLED } else { WAITING });
+        reuse(response, settled);
         Ok(())
     }
 

@@ -9,5 +9,6 @@ mod ownership;
 mod properties;
 mod requests;
 mod restored;
+mod reuse;
 mod sizes;
 mod workloads;

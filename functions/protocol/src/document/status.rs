@@ -1,4 +1,4 @@
-//! Documents with a status only, and merging two of them.
+//! Documents with a status only, and joining two of them.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,12 @@ use super::{Document, DocumentError};
 const STATUS: &[u8] = b"status";
 
 impl Document {
+    /// The fields of both. None of them is in both.
+    pub(crate) fn joined(mut self, other: Self) -> Self {
+        self.entries.extend(other.entries);
+        self
+    }
+
     /// `{"status": status}`, on top of what an earlier step wants: all of its fields stay, except those of its status
     /// that are in `status` as well.
     pub(crate) fn with_status(

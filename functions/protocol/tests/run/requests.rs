@@ -1,6 +1,7 @@
 //! What a composer reads of a request, and what it asks for.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use function_protocol::v1::{self, Capability, Resources, RunFunctionRequest};
 use function_protocol::{Match, Request, Required, Response, Selector, Severity};
@@ -107,6 +108,83 @@ fn requirements_go_where_the_core_looks_for_them() {
         newer.resources["named"].r#match,
         Some(v1::resource_selector::Match::MatchName("hv-pool-a".into()))
     );
+}
+
+/// Requires a resource; returns the response and whether the core is known to watch it.
+fn watched(request: RunFunctionRequest) -> (v1::RunFunctionResponse, bool) {
+    let watched = AtomicBool::new(false);
+    let response = answer(request, |_, response| {
+        response.require(
+            "pool",
+            Selector {
+                api_version: "crossplane.c5c3.io/v1alpha1".into(),
+                kind: "HypervisorCluster".into(),
+                namespace: None,
+                by: Match::Name("hv-pool-a".into()),
+            },
+        );
+        watched.store(response.is_watched(), Ordering::Relaxed);
+        Ok(())
+    });
+    (response, watched.into_inner())
+}
+
+/// A call of Crossplane 2.2 or newer with these required resources.
+fn given(names: &[&str]) -> RunFunctionRequest {
+    let names = names.iter();
+    RunFunctionRequest {
+        required_resources: names
+            .map(|name| ((*name).into(), Resources::default()))
+            .collect(),
+        context: Some(document(json!({"earlier": "step"}))),
+        ..capable(&[Capability::Capabilities, Capability::RequiredResources])
+    }
+}
+
+#[test]
+fn resources_are_watched_by_a_core_that_remembers_them() {
+    let (response, is_watched) = watched(given(&["pool"]));
+    assert!(is_watched);
+    assert_eq!(response.context, Some(document(json!({"earlier": "step"}))));
+}
+
+#[test]
+fn resources_that_are_fetched_after_the_first_call_are_not_known_to_be_watched() {
+    let (first, is_watched) = watched(given(&[]));
+    assert!(!is_watched);
+    let fetched = |context| RunFunctionRequest {
+        context,
+        ..given(&["pool"])
+    };
+    let (second, is_watched) = watched(fetched(first.context.clone()));
+    assert!(!is_watched);
+    assert_eq!(second.context, first.context);
+    let context: serde_json::Value = second.context.as_ref().unwrap().parse().unwrap();
+    assert_eq!(context, json!({"earlier": "step", "c5c3.io/fetched": true}));
+    let (_, is_watched) = watched(fetched(second.context));
+    assert!(!is_watched, "in later calls neither");
+}
+
+#[test]
+fn resources_of_the_composition_say_nothing_of_what_is_required() {
+    let (first, is_watched) = watched(given(&["of-the-composition"]));
+    assert!(!is_watched);
+    let (_, is_watched) = watched(RunFunctionRequest {
+        context: first.context,
+        ..given(&["of-the-composition", "pool"])
+    });
+    assert!(!is_watched);
+}
+
+#[test]
+fn older_cores_get_the_context_as_it_is() {
+    let request = RunFunctionRequest {
+        context: Some(document(json!({"earlier": "step"}))),
+        ..RunFunctionRequest::default()
+    };
+    let (response, is_watched) = watched(request.clone());
+    assert!(!is_watched);
+    assert_eq!(response.context, request.context);
 }
 
 #[test]
