@@ -17,7 +17,7 @@ const NAME: &str = "customer-b-staging";
 /// The last call of a reconcile, by Crossplane 2.2 or newer, with what the function requires.
 fn advertised(call: &Call) -> RunFunctionRequest {
     let mut message = call.settled();
-    let meta = message.meta.as_mut().unwrap();
+    let meta = message.meta.get_or_insert_default();
     meta.push_capabilities(Capability::Capabilities);
     meta.push_capabilities(Capability::RequiredResources);
     message.required_resources = take(&mut message.extra_resources);
@@ -25,7 +25,8 @@ fn advertised(call: &Call) -> RunFunctionRequest {
 }
 
 fn seconds(response: RunFunctionResponse) -> i64 {
-    response.meta.unwrap().ttl.unwrap().seconds
+    let ttl = response.meta.and_then(|meta| meta.ttl);
+    ttl.map_or(0, |ttl| ttl.seconds)
 }
 
 /// Seconds on Crossplane 1.20, on one that fetches pools in each reconcile, and on one that watches them.
