@@ -108,6 +108,13 @@ impl ObservedConditions {
         self.0.iter().any(|observed| observed.r#type == type_)
     }
 
+    /// Whether this type was observed to be False.
+    pub(crate) fn is_false(&self, type_: &str) -> bool {
+        self.0.iter().any(|observed| {
+            observed.r#type == type_ && observed.status == ConditionStatus::False.as_str()
+        })
+    }
+
     /// Whether this type was observed with the same status and reason.
     pub(crate) fn hold(&self, condition: &Condition) -> bool {
         self.0.iter().any(|observed| {

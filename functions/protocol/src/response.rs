@@ -13,6 +13,11 @@ use crate::{Capabilities, Condition, Document, Fatal, Request};
 /// The field of a status with the generation that it is about.
 const OBSERVED: &str = "observedGeneration";
 
+/// The core's condition of a composite resource that is False while it drops most changes of what the resource depends on, because
+/// there were too many. The core sets it before it calls the composer (crossplane/crossplane, internal/circuit/mapfunc.go and
+/// internal/controller/apiextensions/composite/reconciler.go). Crossplane before 2.1 has none.
+const RESPONSIVE: &str = "Responsive";
+
 /// The answer to one call: what earlier steps of the pipeline wanted, and what this one adds.
 #[derive(Debug, Default)]
 pub struct Response {
@@ -210,10 +215,11 @@ impl Response {
         named.insert(name.into(), selector.into());
     }
 
-    /// Whether the core is known to watch what this call has required so far: a change of it then leads to the next call, whatever
-    /// [`Response::ttl`] says.
+    /// Whether the core is known to watch all that this call has required so far: a change of it then leads to the next call, whatever
+    /// [`Response::ttl`] says. Not while the core drops such changes.
     pub fn is_watched(&self) -> bool {
-        self.seeds.has_any(self.requirements.as_ref())
+        self.seeds.have_all(self.requirements.as_ref())
+            && !self.observed_conditions.is_false(RESPONSIVE)
     }
 
     /// Says how long the core may reuse this answer for the same request.

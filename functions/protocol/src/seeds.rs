@@ -47,12 +47,12 @@ impl Seeds {
         }
     }
 
-    /// Whether a requirement is among them. A Composition may require resources too, under other names.
-    pub(crate) fn has_any(&self, requirements: Option<&Requirements>) -> bool {
-        let mut names = requirements
-            .into_iter()
-            .flat_map(|all| all.resources.keys());
-        names.any(|name| self.names.contains(name))
+    /// Whether something is required, and all of it is among them. A Composition may require resources too, under other names.
+    pub(crate) fn have_all(&self, requirements: Option<&Requirements>) -> bool {
+        requirements.is_some_and(|required| {
+            let mut names = required.resources.keys();
+            !required.resources.is_empty() && names.all(|name| self.names.contains(name))
+        })
     }
 
     /// Returns the context for the next call, with the mark if that call gets what this one requires.
@@ -62,7 +62,7 @@ impl Seeds {
         context: Option<Document>,
     ) -> Option<Document> {
         let requires = requirements.is_some_and(|all| !all.resources.is_empty());
-        if !requires || self.is_marked || self.has_any(requirements) {
+        if !requires || self.is_marked || self.have_all(requirements) {
             return context;
         }
         let Ok(mark) = Document::from_value(&BTreeMap::from([(FETCHED, true)])) else {

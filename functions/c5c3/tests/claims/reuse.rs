@@ -9,6 +9,7 @@ use function_c5c3_fixtures::examples::claim;
 use function_protocol::run;
 use function_protocol::v1::{Capability, RunFunctionRequest, RunFunctionResponse};
 use rstest::rstest;
+use serde_json::json;
 
 use crate::openstack::call;
 
@@ -53,6 +54,36 @@ fn ready_claim_is_composed_again_within_seconds_only_where_pools_are_not_watched
 fn waiting_claim_is_composed_again_within_minutes_even_where_pools_are_watched() {
     let waiting = Call::of(claim(NAME), "openstack-production");
     assert_eq!(ttl(&waiting), [15, 15, 5 * 60]);
+}
+
+#[test]
+fn ready_claim_is_composed_again_within_seconds_while_crossplane_drops_changes() {
+    let (mut call, ready) = call(NAME).running();
+    assert_eq!(ready.status["phase"], "Ready");
+    for (status, seconds) in [("True", 4 * 60 * 60), ("False", 30)] {
+        call.composite["status"]["conditions"] = json!([{"type": "Responsive", "status": status}]);
+        assert_eq!(ttl(&call), [30, 30, seconds], "Responsive is {status}");
+    }
+}
+
+/// Counts what Crossplane 2.4 calls for claims at rest: once when it has given all that the function requires
+/// (internal/xfn/required_resources.go), and again after the TTL, which it shortens by a tenth at most
+/// (internal/controller/apiextensions/composite/reconciler.go).
+#[rstest]
+#[case("customer-a-prod")]
+#[case("customer-b-staging")]
+#[case("internal-prod")]
+fn ten_thousand_ready_claims_take_at_most_one_call_a_second(#[case] name: &str) {
+    let (call, ready) = call(name).running();
+    assert_eq!(ready.status["phase"], "Ready");
+    let message = advertised(&call);
+    let given = message.required_resources.clone();
+    let response = run(&Claims, message);
+    let required = response.requirements.as_ref().map(|all| &all.resources);
+    let required = required.into_iter().flat_map(BTreeMap::keys);
+    assert!(given.keys().eq(required), "a reconcile takes a second call");
+    let shortest = seconds(response) * 9 / 10;
+    assert!(shortest >= 10_000, "every {shortest} s at least");
 }
 
 #[rstest]

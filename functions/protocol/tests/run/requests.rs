@@ -110,19 +110,23 @@ fn requirements_go_where_the_core_looks_for_them() {
     );
 }
 
-/// Requires a resource; returns the response and whether the core is known to watch it.
-fn watched(request: RunFunctionRequest) -> (v1::RunFunctionResponse, bool) {
+const POOL: &[&str] = &["pool"];
+
+/// Requires resources under these names; returns the response and whether the core is known to watch them.
+fn watched(names: &[&str], request: RunFunctionRequest) -> (v1::RunFunctionResponse, bool) {
     let watched = AtomicBool::new(false);
     let response = answer(request, |_, response| {
-        response.require(
-            "pool",
-            Selector {
-                api_version: "crossplane.c5c3.io/v1alpha1".into(),
-                kind: "HypervisorCluster".into(),
-                namespace: None,
-                by: Match::Name("hv-pool-a".into()),
-            },
-        );
+        for name in names {
+            response.require(
+                *name,
+                Selector {
+                    api_version: "crossplane.c5c3.io/v1alpha1".into(),
+                    kind: "HypervisorCluster".into(),
+                    namespace: None,
+                    by: Match::Name("hv-pool-a".into()),
+                },
+            );
+        }
         watched.store(response.is_watched(), Ordering::Relaxed);
         Ok(())
     });
@@ -143,37 +147,74 @@ fn given(names: &[&str]) -> RunFunctionRequest {
 
 #[test]
 fn resources_are_watched_by_a_core_that_remembers_them() {
-    let (response, is_watched) = watched(given(&["pool"]));
+    let (response, is_watched) = watched(POOL, given(&["pool"]));
     assert!(is_watched);
     assert_eq!(response.context, Some(document(json!({"earlier": "step"}))));
 }
 
 #[test]
 fn resources_that_are_fetched_after_the_first_call_are_not_known_to_be_watched() {
-    let (first, is_watched) = watched(given(&[]));
+    let (first, is_watched) = watched(POOL, given(&[]));
     assert!(!is_watched);
     let fetched = |context| RunFunctionRequest {
         context,
         ..given(&["pool"])
     };
-    let (second, is_watched) = watched(fetched(first.context.clone()));
+    let (second, is_watched) = watched(POOL, fetched(first.context.clone()));
     assert!(!is_watched);
     assert_eq!(second.context, first.context);
     let context: serde_json::Value = second.context.as_ref().unwrap().parse().unwrap();
     assert_eq!(context, json!({"earlier": "step", "c5c3.io/fetched": true}));
-    let (_, is_watched) = watched(fetched(second.context));
+    let (_, is_watched) = watched(POOL, fetched(second.context));
     assert!(!is_watched, "in later calls neither");
 }
 
 #[test]
 fn resources_of_the_composition_say_nothing_of_what_is_required() {
-    let (first, is_watched) = watched(given(&["of-the-composition"]));
+    let (first, is_watched) = watched(POOL, given(&["of-the-composition"]));
     assert!(!is_watched);
-    let (_, is_watched) = watched(RunFunctionRequest {
+    let second = RunFunctionRequest {
         context: first.context,
         ..given(&["of-the-composition", "pool"])
-    });
+    };
+    let (_, is_watched) = watched(POOL, second);
     assert!(!is_watched);
+    let (_, is_watched) = watched(&[], given(POOL));
+    assert!(!is_watched, "nothing is required");
+}
+
+#[test]
+fn resources_are_watched_only_by_a_core_that_remembers_all_of_them() {
+    let both: &[&str] = &["pool", "another-pool"];
+    let (first, is_watched) = watched(both, given(POOL));
+    assert!(!is_watched);
+    let second = RunFunctionRequest {
+        context: first.context,
+        ..given(both)
+    };
+    let (_, is_watched) = watched(both, second);
+    assert!(!is_watched, "the other one was fetched");
+    let (_, is_watched) = watched(both, given(both));
+    assert!(is_watched, "in the next reconcile");
+}
+
+#[test]
+fn resources_are_not_known_to_be_watched_while_the_core_drops_changes() {
+    let condition = |type_: &str, status: &str| json!([{"type": type_, "status": status}]);
+    for (conditions, expected) in [
+        (json!([]), true),
+        (condition("Responsive", "True"), true),
+        (condition("Responsive", "False"), false),
+        (condition("Ready", "False"), true),
+    ] {
+        let composite = json!({"status": {"conditions": conditions}});
+        let request = RunFunctionRequest {
+            observed: observing(composite).observed,
+            ..given(POOL)
+        };
+        let (_, is_watched) = watched(POOL, request);
+        assert_eq!(is_watched, expected, "{conditions}");
+    }
 }
 
 #[test]
@@ -182,7 +223,7 @@ fn older_cores_get_the_context_as_it_is() {
         context: Some(document(json!({"earlier": "step"}))),
         ..RunFunctionRequest::default()
     };
-    let (response, is_watched) = watched(request.clone());
+    let (response, is_watched) = watched(POOL, request.clone());
     assert!(!is_watched);
     assert_eq!(response.context, request.context);
 }
