@@ -36,6 +36,29 @@ pub async fn share_pools(site: &Site<'_>) -> Result<()> {
         "something is made before the pools are there"
     );
 
+    let ready = become_ready(site);
+    throughout_until("Crossplane handles every change", ready, async || {
+        responsive(site).await
+    })
+    .await
+}
+
+/// Fine while Crossplane drops no changes of what a claim composes and requires, as 2.x does when there are too many.
+async fn responsive(site: &Site<'_>) -> Result<()> {
+    let kind = site.composite_kind(OPENSTACK);
+    for composite in site.lab.management.list(kind, "").await? {
+        ensure!(
+            lab::condition(&composite, "Responsive") != Some("False"),
+            "{:?}: {}",
+            composite.metadata.name,
+            composite.data["status"]["conditions"]
+        );
+    }
+    Ok(())
+}
+
+/// The pools come, and both claims become ready.
+async fn become_ready(site: &Site<'_>) -> Result<()> {
     for pool in ["control-plane", "hv-pool-a", "hv-pool-b", "st-pool-a"] {
         site.claim(&format!("pools/{pool}")).await?;
     }
