@@ -125,7 +125,7 @@ impl Readme {
                 .with_context(|| format!("the README has no lines for {begins:?}"))
         };
         let function = part("c5c3 function ")?;
-        let (v1, v2) = (part("1.20")?, part("2.x")?);
+        let (v2, v1) = (part("2.x")?, part("1.20")?);
         let render = match generation {
             Generation::V1 => v1,
             Generation::V2 => v2,
