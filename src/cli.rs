@@ -330,7 +330,7 @@ pub enum Output {
     Yaml,
     /// The same as one JSON List
     Json,
-    /// The configuration files of the services, without their secrets
+    /// The configuration files of the services and of their agents on hypervisors, without secrets
     Config,
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::Generation;
-use k8s_openapi::api::core::v1::Secret;
-use provider_openstack::shown;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use provider_openstack::{shown, shown_in_map};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -92,7 +92,8 @@ pub fn yaml<T: Serialize>(documents: impl IntoIterator<Item = T>) -> Result<Stri
     Ok(texts.join("---\n"))
 }
 
-/// The configuration files of all services of a plan, each after a line that says where it is; secrets in them are stars.
+/// The configuration files of all services of a plan, and of their agents on hypervisors, each after a line that says where it is;
+/// secrets in them are stars.
 pub fn configuration(plan: &Plan) -> String {
     let mut texts = Vec::new();
     for applied in &plan.applied {
@@ -103,14 +104,14 @@ pub fn configuration(plan: &Plan) -> String {
     texts.join("\n")
 }
 
-/// The configuration files in a Secret, as they may be shown.
+/// The configuration files in a Secret or a ConfigMap, as they may be shown.
 fn files(manifest: &Value) -> BTreeMap<String, String> {
-    match manifest["kind"] == "Secret" {
-        true => {
-            Secret::deserialize(manifest).map_or_else(|_| BTreeMap::new(), |secret| shown(&secret))
-        }
-        false => BTreeMap::new(),
-    }
+    let files = match manifest["kind"].as_str() {
+        Some("Secret") => Secret::deserialize(manifest).map(|secret| shown(&secret)),
+        Some("ConfigMap") => ConfigMap::deserialize(manifest).map(|map| shown_in_map(&map)),
+        _ => return BTreeMap::new(),
+    };
+    files.unwrap_or_default()
 }
 
 /// Replaces the values of Secrets, wherever they are within a document.

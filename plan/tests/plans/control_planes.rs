@@ -101,12 +101,15 @@ stringData: {username: placement, password: \"of@the/user:himself\"}
 #[test]
 fn the_configuration_of_each_service_is_shown_without_its_secrets() {
     let text = configuration(&example(&assuming_ready()));
-    for file in ["keystone.conf", "glance-api.conf", "placement.conf"] {
-        assert_eq!(
-            text.matches(&format!("# {file} of Secret")).count(),
-            1,
-            "{file}"
-        );
+    for file in [
+        "keystone.conf of Secret openstack/keystone-config-",
+        "glance-api.conf of Secret openstack/glance-config-",
+        "placement.conf of Secret openstack/placement-config-",
+        "tempest.conf of ConfigMap openstack/tempest-config-",
+        "nova.conf of Secret openstack/nova-cell1-compute in ",
+        "neutron-ovn-agent.ini of Secret openstack/neutron-agent in ",
+    ] {
+        assert_eq!(text.matches(&format!("# {file}")).count(), 1, "{file}");
     }
     insta::assert_snapshot!(text);
 }

@@ -1,9 +1,12 @@
 //! The configuration files of a service's pods, in a ConfigMap or Secret whose name has the hash of its content.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, PodTemplateSpec, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Resource};
 
 use crate::config::Config;
@@ -16,6 +19,8 @@ use crate::service::{NAME, Service};
 const FILES: &str = "c5c3.io/files";
 /// The value of [`FILES`].
 const PURPOSE: &str = "config";
+/// The suffixes of configuration files in oslo.config's format, or one like it.
+const CONFIGURATION: [&str; 2] = [".conf", ".ini"];
 /// The readiness check, which connects to the database with the configuration in the same folder.
 pub(crate) const READY: &str = "ready.py";
 
@@ -126,25 +131,39 @@ impl Files {
     }
 }
 
-/// Returns the configuration files in a Secret by name, with secrets masked. Returns nothing for a Secret that [`Files::compose`]
-/// didn't create, and no other files.
+/// Returns the configuration files in a Secret by name, with secrets masked: those of a service's pods, and those of agents on
+/// hypervisors. Returns nothing for a Secret that neither [`Files::compose`] nor [`AgentSecret`](crate::AgentSecret) created, and no
+/// other files.
 pub fn shown(secret: &Secret) -> BTreeMap<String, String> {
+    let files = secret.data.iter().flatten();
+    let files = files.map(|(name, text)| (name, String::from_utf8_lossy(&text.0)));
+    configuration(&secret.metadata, files)
+}
+
+/// Returns the configuration files in a ConfigMap by name, as [`shown`] does: those of a service without secrets.
+pub fn shown_in_map(map: &ConfigMap) -> BTreeMap<String, String> {
+    let files = map.data.iter().flatten();
+    let files = files.map(|(name, text)| (name, Cow::from(text.as_str())));
+    configuration(&map.metadata, files)
+}
+
+fn configuration<'a>(
+    metadata: &ObjectMeta,
+    files: impl Iterator<Item = (&'a String, Cow<'a, str>)>,
+) -> BTreeMap<String, String> {
+    let labels = metadata.labels.as_ref();
     let label = |label: &str| {
-        let labels = secret.metadata.labels.as_ref();
         labels
             .and_then(|labels| labels.get(label))
             .map(String::as_str)
     };
-    let (Some(PURPOSE), Some(service)) = (label(FILES), label(NAME)) else {
+    let has_files = label(FILES) == Some(PURPOSE) || label(AGENTS).is_some();
+    let Some(service) = label(NAME).filter(|_| has_files) else {
         return BTreeMap::new();
     };
-    let files = secret.data.iter().flatten();
     files
-        .filter(|(name, _)| name.ends_with(".conf"))
-        .map(|(name, text)| {
-            let text = String::from_utf8_lossy(&text.0);
-            (name.clone(), masked(service, &text))
-        })
+        .filter(|(name, _)| CONFIGURATION.iter().any(|suffix| name.ends_with(suffix)))
+        .map(|(name, text)| (name.clone(), masked(service, &text)))
         .collect()
 }
 
@@ -180,4 +199,48 @@ pub(crate) fn of(service: &Service<'_>, template: &PodTemplateSpec) -> Vec<Key> 
     sources
         .filter(|key| key.name.starts_with(&prefix))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGENT: &str = "[DEFAULT]\nmetadata_proxy_shared_secret = hush\n";
+
+    fn secret(label: &str, value: &str, file: &str) -> Secret {
+        let labels = [(NAME, "neutron"), (label, value)];
+        let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
+        Secret {
+            metadata: ObjectMeta {
+                labels: Some(BTreeMap::from(labels)),
+                ..ObjectMeta::default()
+            },
+            data: Some(BTreeMap::from([(
+                file.to_owned(),
+                ByteString(AGENT.as_bytes().to_vec()),
+            )])),
+            ..Secret::default()
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::of_pods(FILES, PURPOSE, "neutron.conf")]
+    #[case::of_agents(AGENTS, "neutron", "neutron-ovn-agent.ini")]
+    fn configuration_file_is_shown_with_stars(
+        #[case] label: &str,
+        #[case] value: &str,
+        #[case] file: &str,
+    ) {
+        let shown = shown(&secret(label, value, file));
+        let expected = AGENT.replace("hush", "****");
+        assert_eq!(shown, BTreeMap::from([(file.to_owned(), expected)]));
+    }
+
+    #[rstest::rstest]
+    #[case::in_a_secret_of_others("example.com/agents", "neutron", "neutron-ovn-agent.ini")]
+    #[case::with_another_purpose(FILES, "backup", "neutron.conf")]
+    #[case::of_another_form(AGENTS, "neutron", "clouds.yaml")]
+    fn file_is_not_shown(#[case] label: &str, #[case] value: &str, #[case] file: &str) {
+        assert!(shown(&secret(label, value, file)).is_empty());
+    }
 }

@@ -67,7 +67,7 @@ pub use dependency::dependencies;
 pub use deployment::{CERTIFICATE, Pods};
 pub use digest::{digest, uuid};
 pub use extra::{Extra, Owned};
-pub use files::{Files, Mounted, shown};
+pub use files::{Files, Mounted, shown, shown_in_map};
 pub use jobs::{Jobs, Schedule, Task};
 pub use mask::masked;
 pub use messaging::Messaging;
