@@ -1,4 +1,4 @@
-//! The graph of a ControlPlane, as its operator has it, with how far each part is, and the URLs in its catalogue.
+//! The graph of a ControlPlane, as its operator has it, with how far each part is, and its URLs.
 
 use c5c3_api::control_plane::ControlPlaneSpec;
 use provider_control_plane::graph::{self, Step};
@@ -51,18 +51,18 @@ pub fn graph<'a>(
     })
 }
 
-/// The URLs of a service's API in the catalogue.
+/// The URLs of a service's API in the catalogue, or of servers' consoles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The service's name.
     pub service: &'static str,
     /// For clients outside the cluster; none where the API isn't exposed.
     pub public: Option<String>,
-    /// Within the cluster.
-    pub internal: String,
+    /// Within the cluster; none of consoles, which browsers open.
+    pub internal: Option<String>,
 }
 
-/// The URLs in the catalogue of a ControlPlane, Keystone's first; none for other resources.
+/// The URLs of a ControlPlane, Keystone's first; none for other resources.
 pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
     if resource.kind() != "ControlPlane" {
         return Vec::new();
@@ -71,16 +71,21 @@ pub fn endpoints(resource: &Manifest) -> Vec<Endpoint> {
         return Vec::new();
     };
     let recipe = Recipe::of(&subject);
-    let endpoints = recipe.enabled().map(|service| {
+    let services = recipe.enabled().map(|service| {
         let internal = recipe.endpoint(service);
         let public = Some(recipe.public_endpoint(service));
         Endpoint {
             service: service.name,
             public: public.filter(|public| *public != internal),
-            internal,
+            internal: Some(internal),
         }
     });
-    endpoints.collect()
+    let consoles = recipe.consoles().map(|url| Endpoint {
+        service: "consoles",
+        public: Some(url),
+        internal: None,
+    });
+    services.chain(consoles).collect()
 }
 
 fn of_object(object: Option<&Manifest>) -> Progress {

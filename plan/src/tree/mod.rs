@@ -32,6 +32,7 @@ pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
         let title = resource.resource.title();
         operated(&title, resource)
             .with(endpoints(&resource.resource).into_iter())
+            .with(credentials(&resource.resource).into_iter())
             .render(page)
     }));
     let clusters = [
@@ -106,7 +107,7 @@ fn claim(planned: &Planned) -> Branch {
     claim
 }
 
-/// The URLs in the catalogue of a ControlPlane.
+/// The URLs of a ControlPlane: its catalogue's, and that of servers' consoles.
 fn endpoints(resource: &Manifest) -> Vec<Branch> {
     let endpoints = control_plane::endpoints(resource);
     let public = endpoints
@@ -114,7 +115,7 @@ fn endpoints(resource: &Manifest) -> Vec<Branch> {
         .filter_map(|endpoint| Some((endpoint.service, endpoint.public.as_deref()?)));
     let internal = endpoints
         .iter()
-        .map(|endpoint| (endpoint.service, endpoint.internal.as_str()));
+        .filter_map(|endpoint| Some((endpoint.service, endpoint.internal.as_deref()?)));
     let branches = [
         urls("Public endpoints", public),
         urls("Endpoints within the cluster", internal),
@@ -131,12 +132,12 @@ pub fn urls<'a>(title: &str, urls: impl Iterator<Item = (&'a str, &'a str)>) -> 
     Some(Branch::new(title).with(lines))
 }
 
-/// The Secret with which the owner of a claim connects, once it works.
-pub fn credentials(claim: &Manifest) -> Option<Branch> {
-    match claim.text("/status/connection/secretName") {
+/// The Secret with which the owner of a claim or a ControlPlane connects, once it works.
+pub fn credentials(resource: &Manifest) -> Option<Branch> {
+    match resource.text("/status/connection/secretName") {
         "" => None,
         secret => {
-            let path = path(claim.namespace(), secret);
+            let path = path(resource.namespace(), secret);
             Some(Branch::new(format!("Credentials: Secret {path}")))
         }
     }

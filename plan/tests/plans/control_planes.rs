@@ -41,6 +41,25 @@ fn a_control_plane_becomes_ready_down_to_its_last_object() {
 }
 
 #[test]
+fn a_control_plane_shows_its_consoles_and_the_tenants_secret() {
+    let given = "\
+  access: Domain
+  services: {nova: {consoles: {hostname: novnc.example.com, gateway: {name: public}}}}
+";
+    let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap() + given;
+    let plan = written(&text, &assuming_ready()).unwrap();
+    let shown = tree(&plan, Page::PLAIN, COMMAND);
+    let consoles = "
+├─ Public endpoints
+│  └─ consoles: https://novnc.example.com
+├─ Endpoints within the cluster
+";
+    assert!(shown.contains(consoles), "{shown}");
+    let secret = "\n└─ Credentials: Secret openstack/production-clouds\n";
+    assert!(shown.contains(secret), "{shown}");
+}
+
+#[test]
 fn the_graph_is_drawn_with_what_waits_for_what() {
     let plan = example(&settings());
     insta::assert_snapshot!("dot", pictures(&plan, Picture::Dot));

@@ -4,7 +4,7 @@ use c5c3_api::control_plane::{CephPoolNames, ControlPlaneServices, ControlPlaneS
 use provider_composer::{Key, Lookup, ObservedState, Owner, Resource, ResourceKind, Subject};
 use provider_openstack::ServiceDefinition;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::services::definition;
 
 /// The resource that all is composed for.
@@ -62,6 +62,12 @@ impl<'a> Recipe<'a> {
             Some(exposed) => exposed.url() + service.path,
             None => self.endpoint(service),
         }
+    }
+
+    /// The URL of servers' consoles for browsers outside the cluster. None where they aren't exposed.
+    pub fn consoles(&self) -> Option<String> {
+        let exposed = self.services.nova.consoles.as_ref()?;
+        self.graph.contains(Node::Nova).then(|| exposed.url())
     }
 
     /// The URL of an API within the cluster, by the name of its Service.
