@@ -10,9 +10,7 @@ impl Snapshot {
     pub(crate) fn json(&self, selection: &Selection) -> Value {
         let claims = self.claims(selection).map(|claim| {
             let mut shown = shown(claim, Vec::new());
-            for field in ["endpoints", "connection"] {
-                shown[field] = claim.status()[field].clone();
-            }
+            report(claim, &mut shown);
             let drains = self.drains(claim).into_iter();
             shown["drains"] = drains
                 .map(|(pool, message)| json!({"pool": pool, "message": message}))
@@ -33,9 +31,20 @@ impl Snapshot {
             let composed = resource.all().into_iter();
             let composed = composed.flat_map(|operated| &operated.manifests);
             let composed = composed.map(|object| shown(object, Vec::new()));
-            shown(&resource.resource, composed.collect())
+            let mut shown = shown(&resource.resource, composed.collect());
+            if resource.resource.kind() == "ControlPlane" {
+                report(&resource.resource, &mut shown);
+            }
+            shown
         });
         claims.chain(resources).collect()
+    }
+}
+
+/// Adds what a claim or a ControlPlane reports besides its conditions.
+fn report(manifest: &Manifest, shown: &mut Value) {
+    for field in ["endpoints", "connection", "verified"] {
+        shown[field] = manifest.status()[field].clone();
     }
 }
 

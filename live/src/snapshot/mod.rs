@@ -157,7 +157,10 @@ impl Snapshot {
             // Without a graph, it is shown with its conditions anyway.
             let known = resource.graph.iter();
             let known = known.flat_map(|_| conditions(&resource.resource));
-            operated(&title, resource).with(known).render(page)
+            operated(&title, resource)
+                .with(reported(&resource.resource))
+                .with(known)
+                .render(page)
         });
         let blocks: Vec<String> = claims.chain(resources).collect();
         match (blocks.as_slice(), &selection.name) {
@@ -275,15 +278,35 @@ fn claim(manifest: &Manifest) -> Branch {
         "" => "Unknown",
         phase => phase,
     };
+    Branch::new(format!("{}: {phase}", manifest.title()))
+        .marked(Mark::from(readiness(manifest).is_ready()))
+        .with(reported(manifest))
+        .with(conditions(manifest))
+}
+
+/// What a claim or a ControlPlane reports besides its conditions: the URLs of its APIs, the Secret with its first user's credentials, and
+/// what Tempest found.
+fn reported(manifest: &Manifest) -> impl Iterator<Item = Branch> {
     let endpoints = manifest.status()["endpoints"].as_object();
     let endpoints = endpoints.into_iter().flatten();
     let endpoints = endpoints.filter_map(|(service, url)| Some((service.as_str(), url.as_str()?)));
-    let endpoints = c5c3_plan::urls("Endpoints", endpoints);
-    Branch::new(format!("{}: {phase}", manifest.title()))
-        .marked(Mark::from(readiness(manifest).is_ready()))
-        .with(endpoints.into_iter())
-        .with(c5c3_plan::credentials(manifest).into_iter())
-        .with(conditions(manifest))
+    let branches = [
+        c5c3_plan::urls("Endpoints", endpoints),
+        c5c3_plan::credentials(manifest),
+        verified(manifest),
+    ];
+    branches.into_iter().flatten()
+}
+
+/// What Tempest's last run found.
+fn verified(manifest: &Manifest) -> Option<Branch> {
+    let verified = &manifest.status()["verified"];
+    let time = verified["time"].as_str()?;
+    let count = |field: &str| verified[field].as_u64().unwrap_or_default();
+    let (passed, failed) = (count("passed"), count("failed"));
+    Some(Branch::new(format!(
+        "Last verification at {time}: {passed} tests passed, {failed} failed"
+    )))
 }
 
 fn conditions(manifest: &Manifest) -> impl Iterator<Item = Branch> {

@@ -51,7 +51,12 @@ fn snapshot() -> Snapshot {
         "c5c3.io/v1alpha1",
         "ControlPlane",
         "production",
-        json!({ "conditions": [condition("Ready", "False", "WaitingForMemcached", why)] }),
+        json!({
+            "endpoints": { "keystone": "https://keystone.openstack.svc.cluster.local:5000/v3" },
+            "connection": { "secretName": "production-clouds" },
+            "verified": { "time": "2026-01-01T01:00:00Z", "passed": 100, "failed": 0 },
+            "conditions": [condition("Ready", "False", "WaitingForMemcached", why)],
+        }),
     );
     let off = json!({ "enabled": false });
     control_plane["spec"] = json!({ "services": { "nova": off, "neutron": off, "cinder": off } });
@@ -64,6 +69,7 @@ fn snapshot() -> Snapshot {
                 "phase": "Provisioning",
                 "endpoints": { "keystone": "https://keystone.tenant.example.com" },
                 "connection": { "secretName": "tenant-clouds" },
+                "verified": { "time": "2026-01-01T02:00:00Z", "passed": 87, "failed": 2 },
                 "conditions": [condition("Ready", "False", "Waiting", "the control plane isn't ready")],
             }),
         ),
