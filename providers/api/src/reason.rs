@@ -185,6 +185,9 @@ reasons! {
         TestsFailed,
         /// The last run ended without results; the message says why. It is tried again.
         TestsNotRun,
+        /// No test of the last run failed, but all were skipped, or the cloud has no external network for those of networks, so the run
+        /// doesn't show that the services work. Do what the message says, then [run the tests again](tempest.md#run-tests-again).
+        TestsSkipped,
         /// The last run could not delete all that it had created in the cloud; the message names its domain in Keystone. The next run
         /// tries again.
         NotCleanedUp,

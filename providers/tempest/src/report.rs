@@ -34,6 +34,8 @@ struct Report {
     refused: Option<String>,
     /// Why there are no results.
     error: Option<String>,
+    /// What the cloud lacks without which tests are skipped.
+    lacking: Option<String>,
     /// Whether nothing is left behind. None where nothing was created.
     cleaned: Option<bool>,
 }
@@ -101,13 +103,20 @@ impl<'a> Run<'a> {
             );
             return Progress::failing(Reason::TestsNotRun, message);
         }
-        match report.failed {
-            0 => Progress::Ready,
-            failed => Progress::failing(
+        let all = report.results().total_tests;
+        match (report.failed, report.unproven()) {
+            (0, None) => Progress::Ready,
+            (0, Some(why)) => Progress::failing(
+                Reason::TestsSkipped,
+                format!(
+                    "{} of {all} tests were skipped: {why}; {logs}",
+                    report.skipped
+                ),
+            ),
+            (failed, _) => Progress::failing(
                 Reason::TestsFailed,
                 format!(
-                    "{failed} of {} tests failed{}; {logs}",
-                    report.results().total_tests,
+                    "{failed} of {all} tests failed{}; {logs}",
                     report.first_failures()
                 ),
             ),
@@ -168,6 +177,18 @@ impl Report {
     /// Whether there are results.
     fn ran(&self) -> bool {
         self.results().total_tests > 0
+    }
+
+    /// Why a run in which no test failed doesn't show that the services work.
+    fn unproven(&self) -> Option<String> {
+        match self.lacking.as_deref().filter(|_| self.skipped > 0) {
+            Some(lacking) => Some(line(lacking)),
+            None if self.passed == 0 => Some(
+                "none shows that a service works, so correct the reasons in the log, or choose other tests"
+                    .to_owned(),
+            ),
+            None => None,
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Python("tempest"),
     ]]),
     scenario!(Gate, 30 s, tempest_creates_what_servers_need, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, tempest_says_that_a_cloud_lacks_a_network, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
 ];
 
@@ -283,6 +284,57 @@ fn tempest_creates_what_servers_need() -> Result<()> {
 
     let others = prepared(&nothing, &["identity", "network"])?;
     ensure!(others == json!({ "options": {}, "asked": [] }), "{others}");
+    Ok(())
+}
+
+/// What a run says that a cloud lacks, with this section `[network]` of the user's options, the network that it found, and these tests.
+const LACKING: &str = r#"
+import configparser, json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+config = configparser.RawConfigParser(strict=False)
+config.read_string(sys.argv[2])
+print(json.dumps(run.lacking(sys.argv[4:], {"network": json.loads(sys.argv[3])}, config)))
+"#;
+
+fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let says = |given: &str, found: &Value, tests: &[&str]| -> Result<Value> {
+        let output = Command::new(tools::tempest()?.join("python3"))
+            .args(["-c", LACKING])
+            .arg(root.join("../providers/tempest/src"))
+            .args([given, &found.to_string()])
+            .args(tests)
+            .output()?;
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let usual = "[network]\nendpoint_type = internal\n";
+    let chosen = "[network]\npublic_network_id = 1\n";
+    let nothing = json!({});
+    let scenario = "tempest.scenario.test_network_basic_ops.A.test_b[compute,id-1,network,smoke]";
+    let users = "tempest.api.identity.v3.test_users.A.test_b[id-2]";
+    for tests in [
+        &[users, scenario][..],
+        &["tempest.api.network.test_routers.A.test_b[id-3]"][..],
+    ] {
+        let lacking = says(usual, &nothing, tests)?;
+        let lacking = lacking.as_str().unwrap_or_default();
+        ensure!(
+            lacking.starts_with("the cloud has no external network"),
+            "{tests:?}: {lacking}"
+        );
+    }
+    for (given, found, tests) in [
+        (usual, &nothing, &[users]),
+        (usual, &json!({ "public_network_id": "1" }), &[scenario]),
+        (chosen, &nothing, &[scenario]),
+    ] {
+        let lacking = says(given, found, tests)?;
+        ensure!(lacking.is_null(), "{tests:?}: {lacking}");
+    }
     Ok(())
 }
 

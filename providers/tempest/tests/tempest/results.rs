@@ -170,6 +170,49 @@ fn run_without_results_is_told_with_why(
     assert_eq!(status(&cluster)["history"], json!(null));
 }
 
+#[rstest::rstest]
+#[case::all(
+    r#"{"skipped": 12, "cleaned": true}"#,
+    "12 of 12 tests were skipped: none shows that a service works, so correct the reasons in the log, or choose other tests; see \
+     `kubectl logs -n openstack tempest-run-a`"
+)]
+#[case::for_lack_of_a_network(
+    r#"{"passed": 80, "skipped": 7, "lacking": "the cloud has no\nexternal network: create one"}"#,
+    "7 of 87 tests were skipped: the cloud has no external network: create one; see `kubectl logs -n openstack tempest-run-a`"
+)]
+fn run_whose_tests_were_skipped_has_not_passed(#[case] report: &str, #[case] told: &str) {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    ends(&mut cluster, "tempest-run-a", report);
+    let (status_, reason, message) = passed(&cluster);
+    assert_eq!(
+        (status_.as_str(), reason.as_str(), message.as_str()),
+        ("False", "TestsSkipped", told)
+    );
+    assert!(status(&cluster)["results"]["skippedTests"].as_u64() > Some(0));
+}
+
+#[rstest::rstest]
+#[case::some_were_skipped(r#"{"passed": 80, "skipped": 7, "lacking": null}"#)]
+#[case::none_needed_the_network(
+    r#"{"passed": 80, "lacking": "the cloud has no external network"}"#
+)]
+fn run_with_passed_tests_has_passed(#[case] report: &str) {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    ends(&mut cluster, "tempest-run-a", report);
+    assert_eq!(passed(&cluster).0, "True");
+}
+
+#[test]
+fn failed_tests_count_more_than_skipped_ones() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    let report = r#"{"failed": 1, "skipped": 7, "failures": ["a"], "lacking": "the cloud has no external network"}"#;
+    ends(&mut cluster, "tempest-run-a", report);
+    assert_eq!(passed(&cluster).1, "TestsFailed");
+}
+
 #[test]
 fn what_a_pod_says_is_bounded() {
     let mut cluster = given();
