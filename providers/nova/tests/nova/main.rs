@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod archive;
 mod cells;
 mod hypervisors;
 mod parts;
