@@ -10,7 +10,7 @@ use crate::{
     hypervisor::{HostSettings, NodeCounts, SystemReserved, TUNNEL_OF_NETDEV},
     kind::{Column, Kind},
     parts::{is_default, reference::LABEL_VALUE},
-    pool::{self, Consumer, PhysicalNetwork, Sharing, SharingMode},
+    pool::{self, Consumer, PoolNetwork, Sharing, SharingMode},
     rule::{self, Rule},
 };
 
@@ -138,8 +138,8 @@ pub struct Network {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<Cidr>,
     /// Physical networks that each node reaches.
-    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
-    pub physical_networks: Vec<PhysicalNetwork>,
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS, rule::ONE_UPLINK]))]
+    pub physical_networks: Vec<PoolNetwork>,
 }
 
 impl Network {

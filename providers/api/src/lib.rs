@@ -47,8 +47,8 @@ pub use hypervisor_cluster::{HypervisorClusterSpec, HypervisorClusterStatus};
 pub use kind::Kind;
 pub use openstack_cluster::{OpenStackClusterSpec, OpenStackClusterStatus};
 pub use pool::{
-    Consumer, PhysicalNetwork, PoolName, PoolNameError, Sharing, SharingMode, VlanRange,
-    VlanRangeError,
+    Consumer, PhysicalNetwork, PoolName, PoolNameError, PoolNetwork, Sharing, SharingMode,
+    VlanRange, VlanRangeError,
 };
 pub use reason::Reason;
 pub use storage_cluster::{StorageClusterSpec, StorageClusterStatus};

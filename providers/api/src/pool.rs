@@ -173,10 +173,10 @@ pub struct Consumer {
     pub pending: Option<u32>,
 }
 
-/// Names of physical networks and of bridges, which are lists in configuration files and arguments of commands.
+/// Names of physical networks, of bridges and of their interfaces, which are lists in configuration files and arguments of commands.
 const WIRED: &str = "^[a-zA-Z0-9][-._a-zA-Z0-9]*$";
 
-/// A physical network that the nodes of a pool are wired to.
+/// A physical network, as a control plane may use it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PhysicalNetwork {
@@ -189,6 +189,38 @@ pub struct PhysicalNetwork {
     /// VLANs that may be used on it, first-last, for instance 1000-1999. Each control plane gets a part of its own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vlan_range: Option<VlanRange>,
+}
+
+/// A physical network of a pool, and what connects its nodes to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PoolNetwork {
+    /// What Neutron calls the network, for instance physnet1.
+    #[schemars(length(min = 1, max = 64), regex(pattern = WIRED))]
+    pub name: String,
+    /// The Open vSwitch bridge on each node, for instance br-ex.
+    #[schemars(length(min = 1, max = 15), regex(pattern = WIRED))]
+    pub bridge: String,
+    /// VLANs that may be used on it, first-last, for instance 1000-1999. Each control plane gets a part of its own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub vlan_range: Option<VlanRange>,
+    /// The network interface that connects a node to the network, for instance eth1 or bond1. The agents add it to the bridge on each
+    /// leased node that has it, but none with an address, a default route or another device on top, because the node would lose them.
+    /// Without it, add one to the bridge yourself. Only nodes whose bridge has an uplink are gateways to the network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(length(min = 1, max = 15), regex(pattern = WIRED))]
+    pub interface: Option<String>,
+}
+
+impl PoolNetwork {
+    /// Returns the network as a control plane may use it that has these VLANs of it.
+    pub fn with_vlans(&self, vlan_range: Option<VlanRange>) -> PhysicalNetwork {
+        PhysicalNetwork {
+            name: self.name.clone(),
+            bridge: self.bridge.clone(),
+            vlan_range,
+        }
+    }
 }
 
 /// A range of VLAN ids, both ends included, written `first-last`.

@@ -228,6 +228,10 @@ reasons! {
         /// A node lacks what the agents need, or has servers of another share: the message names the node and what to do. See
         /// [create a share again](hypervisors.md#create-a-share-again).
         RequirementMissing,
+        /// Nodes have no uplink to a physical network, so they aren't gateways to it: see
+        /// [connect a physical network](hypervisors.md#connect-a-physical-network). Nothing to do where only other nodes are to be
+        /// gateways.
+        UplinkMissing,
     }
     "Nothing to do" {
         /// The resource or its part is ready.

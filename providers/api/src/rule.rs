@@ -218,6 +218,13 @@ pub(crate) const UNIQUE_NETWORKS: Rule = Rule::new(
     "a physical network is listed twice: give each a name of its own",
 );
 
+/// A rule on the networks of a pool.
+pub(crate) const ONE_UPLINK: Rule = Rule::new(
+    "self.all(network, self.all(other, !has(network.interface) || !has(other.interface) || \
+     (network.bridge == other.bridge) == (network.interface == other.interface)))",
+    "a bridge has one uplink, and an interface is in one bridge: name the same interface for networks of one bridge alone",
+);
+
 pub(crate) const VLAN_ORDER: Rule = Rule::new(
     "int(self.split('-')[0]) <= int(self.split('-')[1])",
     "vlanRange ends before it starts: write the lower VLAN first, for instance 1000-1999",

@@ -60,6 +60,8 @@ pub enum Pace {
     One,
     /// A tenth of all.
     Tenth,
+    /// All, because what it has set stays without it.
+    All,
 }
 
 impl Pace {
@@ -73,6 +75,7 @@ impl Pace {
             IntOrString::Int(i32::try_from(limit).unwrap_or(i32::MAX))
         };
         match (self, dead) {
+            (Self::All, _) => IntOrString::String("100%".to_owned()),
             (Self::One, _) => beside(1),
             (Self::Tenth, 0) => IntOrString::String("10%".to_owned()),
             (Self::Tenth, _) => beside(tenth),

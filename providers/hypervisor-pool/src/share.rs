@@ -11,7 +11,7 @@ use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
 
-use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS};
+use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, WIPE};
 use crate::leases::Leases;
@@ -91,7 +91,8 @@ impl<'a> Share<'a> {
                 "OVNControllerReady",
                 ovn.clone().and_then(|ovn| {
                     let zone = spec.availability_zone.as_deref();
-                    agents::ovn_controller(settings, images, &ovn, &self.mappings(), zone)
+                    let has_networks = !pool.physical_networks.is_empty();
+                    agents::ovn_controller(settings, images, &ovn, has_networks, zone)
                 }),
             ),
             (
@@ -123,8 +124,24 @@ impl<'a> Share<'a> {
             };
             desired.conditions.set(condition, &has);
         }
+        self.uplinks(observed, desired);
         self.ending(observed, desired);
         hold::compose(&self.namespace, self.leases, observed, desired);
+    }
+
+    /// Composes what connects nodes to physical networks. Not all nodes must be: others have no gateways.
+    fn uplinks(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
+        let (spec, pool) = (&self.subject.spec, &self.leases.pool);
+        if pool.physical_networks.is_empty() {
+            return;
+        }
+        let zone = spec.availability_zone.as_deref();
+        let agent = agents::uplinks(&spec.agents, pool, zone);
+        let set = agent.daemon_set(UPLINKS, self.nodes(observed), Vec::new());
+        desired.apply(&self.namespace, UPLINKS, &set);
+        let nodes = self.leases.in_phase(LeasePhase::Leased);
+        let ready = status::uplinks(&self.namespace, nodes, observed);
+        desired.conditions.note("UplinksReady", &ready);
     }
 
     /// Composes what watches and wipes nodes whose lease ends.
@@ -181,14 +198,6 @@ impl<'a> Share<'a> {
             })
         });
         aliases.collect()
-    }
-
-    /// The bridges to physical networks, as OVN has them.
-    fn mappings(&self) -> Vec<String> {
-        let networks = self.leases.pool.physical_networks.iter();
-        networks
-            .map(|network| format!("{}:{}", network.name, network.bridge))
-            .collect()
     }
 
     /// Composes one certificate for all nodes of the share, by which they know each other and the consoles' proxy knows them.

@@ -1,10 +1,15 @@
 //! How far the agents have come.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 
+use crate::agents::UPLINKS;
 use crate::named;
+use crate::nodes::Node;
+use crate::pod::COMPONENT;
 
 /// Whether an agent runs on every leased node, in its newest version.
 pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Progress {
@@ -46,6 +51,48 @@ pub fn requirements(namespace: &str, observed: &ObservedState<'_>) -> Progress {
         return Progress::Ready;
     }
     Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
+}
+
+/// Whether the nodes that are Ready have uplinks to all physical networks.
+pub fn uplinks<'a>(
+    namespace: &str,
+    nodes: impl Iterator<Item = &'a Live<Node>>,
+    observed: &ObservedState<'_>,
+) -> Progress {
+    let pods = match observed.list::<Pod>(namespace, &[(COMPONENT, UPLINKS)]) {
+        Lookup::Found(pods) => pods,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(message) => return Progress::Unknown { message },
+    };
+    let connected: BTreeSet<&str> = pods.iter().filter_map(ready_on).collect();
+    let nodes = nodes.filter(|node| node.body.is_ready());
+    let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
+    let lacking = names.iter().filter(|name| !connected.contains(*name));
+    let lacking: Vec<&str> = lacking.copied().collect();
+    if lacking.is_empty() {
+        return Progress::Ready;
+    }
+    Progress::waiting(
+        Reason::UplinkMissing,
+        format!(
+            "{} of {} nodes lack an uplink to a physical network, and have no gateways to it: {}. If they are to have some, see \
+             `kubectl logs -n {namespace} -l {COMPONENT}={UPLINKS} --prefix`, and set interface of the network in the pool",
+            lacking.len(),
+            names.len(),
+            named(&lacking, ", ")
+        ),
+    )
+}
+
+/// The node of a pod that is Ready.
+fn ready_on(pod: &Live<Pod>) -> Option<&str> {
+    let conditions = pod.body.status.as_ref()?.conditions.as_ref()?;
+    let mut ready = conditions
+        .iter()
+        .filter(|condition| condition.type_ == "Ready");
+    let is_ready = ready.any(|condition| condition.status == "True");
+    let node = pod.body.spec.as_ref()?.node_name.as_deref();
+    node.filter(|_| is_ready)
 }
 
 /// What a pod's node lacks.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec};
-use c5c3_api::{PhysicalNetwork, SharingMode, VlanRange};
+use c5c3_api::{PhysicalNetwork, PoolNetwork, SharingMode, VlanRange};
 use provider_composer::{DesiredState, Metadata, Progress, Reason, Subject};
 
 /// Label of a share: its VLANs of the network whose name follows. A label, unlike a status, is restored from a backup.
@@ -101,18 +101,15 @@ pub fn label(
 }
 
 /// Returns the networks as one control plane may use them, and whether it has VLANs of all.
-pub fn of(share: &Metadata, networks: &[PhysicalNetwork]) -> (Vec<PhysicalNetwork>, Progress) {
+pub fn of(share: &Metadata, networks: &[PoolNetwork]) -> (Vec<PhysicalNetwork>, Progress) {
     let (mut own, mut exhausted, mut waits) = (Vec::new(), Vec::new(), Vec::new());
     for network in networks {
         let name = name(network);
         let label = name.as_ref().and_then(|name| share.labels.get(name));
         let part = name.as_ref().and_then(|name| part(share, name));
         match (network.vlan_range, part) {
-            (None, _) => own.push(network.clone()),
-            (Some(_), Some(part)) => own.push(PhysicalNetwork {
-                vlan_range: Some(part),
-                ..network.clone()
-            }),
+            (None, _) => own.push(network.with_vlans(None)),
+            (Some(_), Some(part)) => own.push(network.with_vlans(Some(part))),
             (Some(_), None) if label.is_some_and(|label| label == NONE) => {
                 exhausted.push(network.name.as_str())
             }
@@ -141,7 +138,7 @@ pub fn of(share: &Metadata, networks: &[PhysicalNetwork]) -> (Vec<PhysicalNetwor
 }
 
 /// The label for a network; none for a name that a label can't have.
-fn name(network: &PhysicalNetwork) -> Option<String> {
+fn name(network: &PoolNetwork) -> Option<String> {
     let fits = network.name.len() <= LONGEST
         && network
             .name

@@ -183,6 +183,15 @@ fn settings_of_a_hypervisor_pool_have_what_its_nodes_reserve() {
 }
 
 #[test]
+fn settings_of_a_hypervisor_pool_have_the_interfaces_of_physical_networks() {
+    let (mut call, _) = running("hv-pool-a");
+    let networks = json!([{ "name": "physnet1", "bridge": "br-ex", "interface": "bond1" }]);
+    call.composite["spec"]["network"]["physicalNetworks"] = networks.clone();
+    let settings = call.run().manifest("pool")["spec"].clone();
+    assert_eq!(settings["physicalNetworks"], networks);
+}
+
+#[test]
 fn a_pool_being_changed_by_gardener_can_be_consumed() {
     let (call, outcome) = running("hv-pool-a");
     let scaling = |name: &str, manifest: &Value| match name {

@@ -11,7 +11,7 @@ use crate::{
     kind::Column,
     list,
     parts::is_default,
-    pool::{PhysicalNetwork, SharingMode},
+    pool::{PoolNetwork, SharingMode},
     rule,
 };
 
@@ -27,8 +27,8 @@ pub struct HypervisorPoolSpec {
     pub reserve: u32,
     /// Networks that the nodes are wired to, divided among the shares.
     #[serde(default, skip_serializing_if = "is_default")]
-    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS]))]
-    pub physical_networks: Vec<PhysicalNetwork>,
+    #[schemars(length(max = 16), extend("x-kubernetes-validations" = [rule::UNIQUE_NETWORKS, rule::ONE_UPLINK]))]
+    pub physical_networks: Vec<PoolNetwork>,
     /// VLANs of each physical network that a share gets, where it has none yet. Without it a sixteenth of the network's range, or in
     /// a dedicated pool all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -153,8 +153,8 @@ pub struct Agents {
     /// What the nodes of the pool are.
     #[serde(flatten)]
     pub hosts: HostSettings,
-    /// Whether traffic between virtual and physical networks may pass through the nodes. Only nodes with a bridge to a
-    /// physical network can.
+    /// Whether traffic between virtual and physical networks may pass through the nodes. It passes only through nodes whose bridge to
+    /// the physical network has an uplink.
     #[serde(skip_serializing_if = "is_default")]
     pub gateway: bool,
     /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither

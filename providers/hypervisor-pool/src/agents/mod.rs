@@ -3,6 +3,7 @@
 mod compute;
 mod ending;
 mod network;
+mod uplinks;
 
 use c5c3_api::hypervisor::{Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
@@ -10,6 +11,7 @@ use k8s_openapi::api::core::v1::{Container, Volume, VolumeMount};
 pub use self::compute::{libvirt, nova_compute};
 pub use self::ending::{drain, wipe};
 pub use self::network::{neutron_agent, open_vswitch, ovn_controller};
+pub use self::uplinks::{UPLINKS, uplinks};
 use crate::pod::host_folder;
 
 /// The ConfigMap with libvirt's configuration, and the volume that it is.
@@ -28,6 +30,17 @@ fn datapath(settings: &Agents) -> &'static str {
         Datapath::System => "system",
         Datapath::Netdev => "netdev",
     }
+}
+
+/// The part of ovn-cms-options by which Neutron may choose the node as a gateway (ovn-controller(8)).
+fn gateway_option(settings: &Agents) -> Option<&'static str> {
+    settings.gateway.then_some("enable-chassis-as-gw")
+}
+
+/// The part of ovn-cms-options with the availability zone, as Neutron reads it from each node
+/// (<https://docs.openstack.org/neutron/latest/admin/ovn/availability_zones.html>).
+fn zone_option(zone: Option<&str>) -> Option<String> {
+    zone.map(|zone| format!("availability-zones={zone}"))
 }
 
 fn tunnel_interface(settings: &Agents) -> &str {

@@ -4,7 +4,9 @@ use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
-use super::{datapath, run_openvswitch, tunnel_interface, with_mount};
+use super::{
+    datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option,
+};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
@@ -85,9 +87,8 @@ pub fn open_vswitch(settings: &Agents, images: &AgentImages, lease: &str) -> Age
     }
 }
 
-/// ovn-controller: programs Open vSwitch as the southbound database says. `mappings` are the bridges to physical networks, each
-/// `network:bridge`; `zone` is the availability zone, as Neutron reads it from each node
-/// (<https://docs.openstack.org/neutron/latest/admin/ovn/availability_zones.html>).
+/// ovn-controller: programs Open vSwitch as the southbound database says. `has_networks` says whether the pool has physical networks, whose
+/// bridges and gateways the agent of uplinks sets; `zone` is the availability zone.
 ///
 /// # Errors
 /// The configuration lacks something.
@@ -95,18 +96,17 @@ pub fn ovn_controller(
     settings: &Agents,
     images: &AgentImages,
     ovn: &Configuration,
-    mappings: &[String],
+    has_networks: bool,
     zone: Option<&str>,
 ) -> Awaited<Agent> {
-    let gateway = settings.gateway.then(|| "enable-chassis-as-gw".to_owned());
-    let zone = zone.map(|zone| format!("availability-zones={zone}"));
-    let options: Vec<String> = gateway.into_iter().chain(zone).collect();
+    let gateway = gateway_option(settings).map(str::to_owned);
+    let options: Vec<String> = gateway.into_iter().chain(zone_option(zone)).collect();
     let mut env = node_variables();
     env.extend([
         variable("OVN_REMOTE", ovn.line("remote")?),
         variable("DATAPATH", datapath(settings)),
         variable("TUNNEL_INTERFACE", tunnel_interface(settings)),
-        variable("BRIDGE_MAPPINGS", mappings.join(" ")),
+        variable("UPLINKS", if has_networks { "true" } else { "false" }),
         variable("CHASSIS_OPTIONS", options.join(",")),
     ]);
     // Sockets of root's, and connections: needs no capability.

@@ -9,12 +9,6 @@ if [ -n "$TUNNEL_INTERFACE" ]; then
     [ "$DATAPATH" = netdev ] && device=br-tunnel
     until address=$(address_of "$device") && [ -n "$address" ]; do sleep 1; done
 fi
-mappings=
-for network in $BRIDGE_MAPPINGS; do
-    bridge=${network##*:}
-    switch -- --may-exist add-br "$bridge" -- set bridge "$bridge" datapath_type="$DATAPATH"
-    mappings=$mappings${mappings:+,}$network
-done
 option() {
     case $2 in
         '') switch remove Open_vSwitch . external_ids "$1" ;;
@@ -26,8 +20,11 @@ option hostname "$NODE_NAME"
 option ovn-encap-type geneve
 option ovn-encap-ip "$address"
 option ovn-bridge-datapath-type "$DATAPATH"
-option ovn-bridge-mappings "$mappings"
-option ovn-cms-options "$CHASSIS_OPTIONS"
+# With physical networks the agent of uplinks sets both, as the node reaches them.
+if [ "$UPLINKS" = false ]; then
+    option ovn-bridge-mappings ''
+    option ovn-cms-options "$CHASSIS_OPTIONS"
+fi
 option ovn-monitor-all true
 # The default of five seconds ends connections while a large database is compacted or recomputed.
 option ovn-remote-probe-interval 60000

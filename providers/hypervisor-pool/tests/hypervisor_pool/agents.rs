@@ -27,7 +27,7 @@ fn share_leases_every_hypervisor_and_runs_agents_on_them() {
 #[test]
 fn share_with_every_setting_composes_agents_accordingly() {
     let mut cluster = cluster();
-    let network = json!({ "name": "physnet1", "bridge": "br-ex", "vlanRange": "100-199" });
+    let network = json!({ "name": "physnet1", "bridge": "br-ex", "vlanRange": "100-199", "interface": "eth1" });
     put_pool(
         &mut cluster,
         json!({ "mode": "Dedicated", "physicalNetworks": [network], "images": {

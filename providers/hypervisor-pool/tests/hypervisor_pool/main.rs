@@ -32,5 +32,6 @@ mod returned;
 mod root;
 mod same_identity;
 mod surplus;
+mod uplinks;
 mod vlans;
 mod wipe;
