@@ -1,11 +1,16 @@
 //! How clients outside the cluster reach a claim's APIs: under the site's domain.
 
-use c5c3_api::control_plane::ControlPlaneServices;
+use c5c3_api::Reason;
+use c5c3_api::control_plane::{ControlPlaneServices, ControlPlaneStatus};
 use c5c3_api::parts::Exposure;
-use function_protocol::Fatal;
+use function_protocol::{Fatal, Response};
 
 use super::Recipe;
+use crate::observed::condition;
+use crate::transitions;
 
+/// The condition of the claim, and of its ControlPlane.
+const EXPOSED: &str = "Exposed";
 /// Stands in a domain for the name of the control plane cluster.
 const CLUSTER: &str = "{controlPlaneCluster}";
 
@@ -48,6 +53,27 @@ impl Recipe<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Says whether clients outside the cluster reach the APIs, as the ControlPlane repeats it. The claim is Ready without.
+    pub fn exposed(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+        let reported = condition(&control_plane.conditions, EXPOSED);
+        let (reason, message) = match (reported, &self.presets.exposure) {
+            (Some(exposed), _) => {
+                let holds = exposed.status == "True";
+                return transitions::repeat(response, EXPOSED, holds, exposed, false);
+            }
+            (None, Some(_)) => (
+                Reason::Waiting,
+                "the c5c3-operator hasn't reported whether the APIs are exposed",
+            ),
+            // Crossplane keeps a condition that isn't set any more.
+            (None, None) if response.had_condition(EXPOSED) => {
+                (Reason::NotOffered, "the site exposes no APIs")
+            }
+            (None, None) => return,
+        };
+        transitions::result(response, EXPOSED, None, reason.name(), message.to_owned());
     }
 }
 

@@ -56,6 +56,7 @@ impl Recipe<'_> {
         let verdict = self.verdict(control_plane);
         let phase = self.phase(findings, settled, verdict);
         self.conditions(findings, &problems, response);
+        self.exposed(control_plane, response);
         self.tests_passed(control_plane, response);
         self.flavors_allowed(response);
         self.size_accepted(control_plane, response);

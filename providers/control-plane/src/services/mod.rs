@@ -4,6 +4,7 @@ mod ceph;
 mod cinder;
 mod common;
 mod cortex;
+mod exposure;
 mod glance;
 mod keystone;
 mod neutron;

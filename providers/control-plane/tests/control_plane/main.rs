@@ -9,6 +9,7 @@ mod backup;
 mod bootstrap;
 mod certificates;
 mod deletion;
+mod exposure;
 mod graph;
 mod growth;
 mod hypervisor_access;

@@ -1,6 +1,6 @@
 //! How clients outside reach a claim's APIs.
 
-use function_c5c3_fixtures::{Call, Outcome};
+use function_c5c3_fixtures::{Call, Outcome, well};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -78,10 +78,56 @@ fn claims_of_one_name_in_two_clusters_have_different_host_names() {
 
 #[test]
 fn nothing_is_exposed_without_a_domain_of_the_site() {
-    let services = services(&call("customer-a-prod").run());
+    let outcome = call("customer-a-prod").run();
+    let services = services(&outcome);
     for service in SERVICES {
         assert_eq!(services[service].get("expose"), None, "{service}");
     }
+    assert!(!outcome.conditions.contains_key("Exposed"));
+}
+
+#[test]
+fn claim_is_ready_while_its_gateway_is_away_and_says_what_is_not_reached() {
+    let exposure = json!({"domain": "cloud.example.com", "gateway": {"name": "public"}});
+    let (call, outcome) = exposed(exposure).running();
+    let said = |outcome: &Outcome| <[String; 3]>::from(outcome.conditions["Exposed"].clone());
+    let unreported = "the c5c3-operator hasn't reported whether the APIs are exposed";
+    assert_eq!(said(&outcome), ["Unknown", "Waiting", unreported]);
+
+    let reported = |status: &str, reason: &str, message: &str| {
+        let exposed =
+            json!({"type": "Exposed", "status": status, "reason": reason, "message": message});
+        let status = |name: &str, manifest: &Value| {
+            let mut status = well(name, manifest);
+            if manifest["kind"] == "ControlPlane" {
+                let conditions = status["conditions"].as_array_mut().unwrap();
+                conditions.push(exposed.clone());
+            }
+            status
+        };
+        call.clone().applied(&outcome, status).run()
+    };
+    let waits =
+        "Keystone keystone isn't exposed: waits for Gateway public to take HTTPRoute keystone";
+    let away = reported("False", "NotExposed", waits);
+    assert_eq!(said(&away), ["False", "NotExposed", waits]);
+    assert!(
+        away.events.iter().any(|event| event == waits),
+        "{:?}",
+        away.events
+    );
+    assert_eq!(away.status["phase"], "Ready");
+    assert_eq!(away.composite_ready, Some(true));
+    assert!(!away.conditions.contains_key("Stalled"));
+    let reached = reported("True", "Ready", "");
+    assert_eq!(said(&reached), ["True", "Ready", ""]);
+
+    let mut withdrawn = call.clone().applied(&outcome, well);
+    withdrawn.composite["status"]["conditions"] = reached.written_conditions();
+    let input = withdrawn.input.as_mut().and_then(Value::as_object_mut);
+    input.unwrap().remove("exposure");
+    let no_apis = "the site exposes no APIs";
+    assert_eq!(said(&withdrawn.run()), ["Unknown", "NotOffered", no_apis]);
 }
 
 #[rstest]

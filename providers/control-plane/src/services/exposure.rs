@@ -1,0 +1,70 @@
+//! Whether clients outside the cluster reach the APIs and the consoles of servers.
+
+use provider_composer::{Conditions, Key, Lookup, ObservedState, Progress, Reason};
+
+use crate::graph::{Node, Step};
+use crate::recipe::Recipe;
+use crate::survey::{Sight, Survey};
+
+/// The condition of a service, and of its control plane.
+const EXPOSED: &str = "Exposed";
+
+impl Recipe<'_> {
+    /// Reports the first service that clients outside the cluster don't reach. Ready and a change of release don't wait for it: services
+    /// and hypervisors use the addresses within the cluster.
+    pub(crate) fn report_exposure(
+        &self,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+        conditions: &mut Conditions,
+    ) {
+        let steps = self.graph.steps().filter(|step| self.is_exposed(step));
+        let each = steps.filter_map(|step| {
+            let key = step.keys(self.namespace()).next()?;
+            Some(exposed(step, &key, survey.get(&step.node)?, observed))
+        });
+        let each: Vec<Progress> = each.collect();
+        let unready = each.iter().find(|progress| !progress.is_ready());
+        if let Some(progress) = unready.or(each.first()) {
+            conditions.note(EXPOSED, progress);
+        }
+    }
+
+    /// Whether clients outside the cluster are to reach a service, or the consoles that belong to it.
+    fn is_exposed(&self, step: &Step) -> bool {
+        let overrides = self.services.overrides(step.name);
+        let has_consoles = step.node == Node::Nova && self.services.nova.consoles.is_some();
+        has_consoles || overrides.is_some_and(|overrides| overrides.expose.is_some())
+    }
+}
+
+/// Whether clients outside the cluster reach a service, as the service says.
+fn exposed(step: &Step, key: &Key, sight: &Sight, observed: &ObservedState<'_>) -> Progress {
+    let waiting = |message: String| Progress::waiting(Reason::NotExposed, message);
+    let condition = match &sight.object {
+        Lookup::Found(_) => observed.condition(key, EXPOSED),
+        Lookup::Missing => return waiting(sight.message().to_owned()),
+        Lookup::Unknown(why) => Lookup::Unknown(why.clone()),
+    };
+    let condition = match condition {
+        Lookup::Found(Some(condition)) => condition,
+        Lookup::Found(None) | Lookup::Missing => {
+            let message = format!("{} hasn't reported whether it is exposed", step.title());
+            return waiting(message);
+        }
+        Lookup::Unknown(message) => return Progress::Unknown { message },
+    };
+    let (title, why) = (step.title(), &condition.message);
+    let message = format!("{title} isn't exposed: {why}");
+    match (
+        condition.status.as_str(),
+        Reason::reported(&condition.reason),
+    ) {
+        ("True", _) => Progress::Ready,
+        ("False", reason @ Reason::AnnotationNotAllowed) => Progress::failed(reason, message),
+        ("False", _) => waiting(message),
+        _ => Progress::Unknown {
+            message: format!("{title}: {why}"),
+        },
+    }
+}
