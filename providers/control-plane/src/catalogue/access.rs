@@ -14,7 +14,8 @@ use provider_openstack::KEYSTONE;
 use super::korc::{CLOUDS, Korc};
 use crate::Recipe;
 use crate::credentials::{
-    ADMIN, CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Password, Sealed, Site, VOLUMES, hold, write,
+    ADMIN, CA, CLOUD, CLOUDS_YAML, DEFAULT, Line, Login, Password, Sealed, Site, VOLUMES, hold,
+    write,
 };
 use crate::manifest::korc::{ApplicationCredential, Made};
 
@@ -80,10 +81,11 @@ impl Site {
     }
 
     /// Keystone as clients outside find it, with the authority of its public certificate if that is known. Where it isn't
-    /// exposed, as clients within do.
+    /// exposed, as clients within do. While the certificate is issued again, the authority stays as it is in the Secret `handed_out`.
     pub(super) fn public(
         recipe: &Recipe<'_>,
         observed: &ObservedState<'_>,
+        handed_out: &str,
     ) -> Result<Self, Progress> {
         let exposure = recipe.exposure(&KEYSTONE);
         let ca = match &exposure {
@@ -94,12 +96,19 @@ impl Site {
                 .and_then(|it| it.tls_secret_name.as_ref())
             {
                 None => None,
-                Some(secret) => match Sealed::look(observed, recipe.namespace(), secret) {
-                    // A public authority's certificate comes without that of the authority.
-                    Lookup::Found(sealed) => sealed.text("ca.crt").ok().map(str::to_owned),
-                    Lookup::Missing => None,
-                    Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
-                },
+                Some(secret) => {
+                    let look = |name: &str| Sealed::look(observed, recipe.namespace(), name);
+                    let (sealed, key) = match look(secret) {
+                        Lookup::Missing => (look(handed_out), CA),
+                        found => (found, "ca.crt"),
+                    };
+                    match sealed {
+                        // A public authority's certificate comes without that of the authority.
+                        Lookup::Found(sealed) => sealed.text(key).ok().map(str::to_owned),
+                        Lookup::Missing => None,
+                        Lookup::Unknown(message) => return Err(Progress::Unknown { message }),
+                    }
+                }
             },
         };
         Ok(Self {

@@ -148,7 +148,7 @@ fn clouds(korc: &mut Korc<'_>, name: &str, password: &Password<'_>) -> Result<Pr
     let recipe = korc.recipe;
     let origin = "which is created once the catalogue is ready";
     let password = password.read(korc.observed, origin);
-    match (Site::public(recipe, korc.observed), password) {
+    match (Site::public(recipe, korc.observed, name), password) {
         (Ok(site), Ok(password)) => {
             let (user, password, domain) = (TENANT, &password, TENANT);
             let project = Login::Password {

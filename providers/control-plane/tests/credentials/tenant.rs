@@ -108,6 +108,28 @@ fn clouds_yaml_of_the_tenant_has_public_endpoints_and_the_users_domain() {
 }
 
 #[test]
+fn clouds_yaml_of_the_tenant_keeps_the_authority_while_the_certificate_is_issued_again() {
+    let exposed = json!({ "hostname": "identity.example.com", "ingress": { "tlsSecretName": "identity-tls" } });
+    let mut stage = stage(&json!({
+        "access": "Domain",
+        "services": { "keystone": { "expose": exposed }, "neutron": { "enabled": false } },
+    }));
+    let issue = |stage: &mut Stage, authority: &str| {
+        stage.put_secret("identity-tls", &[("ca.crt", authority)]);
+        stage.settle();
+    };
+    issue(&mut stage, "authority");
+    stage.cluster.delete(&secret("identity-tls"));
+    stage.settle();
+    let value = |stage: &Stage, key: &str| stage.value("production-clouds", key);
+    assert_eq!(value(&stage, "cacert").as_deref(), Some("authority"));
+    assert!(value(&stage, "clouds.yaml").is_some());
+    assert_eq!(access_ready(&stage)[0], "True");
+    issue(&mut stage, "another");
+    assert_eq!(value(&stage, "cacert").as_deref(), Some("another"));
+}
+
+#[test]
 fn administrator_gains_the_role_and_loses_it_again() {
     let mut stage = stage(&json!({ "access": "Domain" }));
     set_access(&mut stage, "Admin");
