@@ -86,3 +86,22 @@ fn control_plane_loses_nothing_to_the_previous_version_and_comes_back() {
     });
     assert_eq!(wanted(&scene.cluster), upgraded);
 }
+
+#[test]
+fn control_plane_stays_ready_while_its_gateway_is_away_and_says_so() {
+    let mut scene = Scene::restored(&PREVIOUS);
+    scene.settle(&control_plane_operators(), &mut |_| ());
+    scene.lose_gateway();
+    scene.settle(&control_plane_operators(), &mut assert_ready);
+    let mut objects = scene.cluster.objects().iter();
+    let control_plane = objects.find(|(key, _)| key.kind.kind == "ControlPlane");
+    let (_, control_plane) = control_plane.unwrap();
+    let conditions = control_plane["status"]["conditions"].as_array().unwrap();
+    let exposed = conditions
+        .iter()
+        .find(|condition| condition["type"] == "Exposed");
+    assert_eq!(
+        exposed.unwrap()["message"],
+        "Glance glance isn't exposed: waits for Gateway public to take HTTPRoute glance"
+    );
+}

@@ -22,6 +22,7 @@ const MOST_ROUNDS: usize = 200;
 /// A control plane and its cluster.
 pub struct Scene {
     pub cluster: Cluster,
+    is_gateway_away: bool,
 }
 
 impl Scene {
@@ -29,6 +30,7 @@ impl Scene {
     pub fn running(documents: &str) -> Self {
         let mut scene = Self {
             cluster: Cluster::default(),
+            is_gateway_away: false,
         };
         join_systems(&mut scene.cluster);
         let documents: Vec<Value> = serde_saphyr::from_multiple(documents).unwrap();
@@ -50,7 +52,21 @@ impl Scene {
     pub fn restored(dump: &Dump) -> Self {
         let mut cluster = dump.restored();
         join_systems(&mut cluster);
-        Self { cluster }
+        Self {
+            cluster,
+            is_gateway_away: false,
+        }
+    }
+
+    /// Has the Gateway accept no route any more.
+    pub fn lose_gateway(&mut self) {
+        self.is_gateway_away = true;
+        let keys = self.cluster.objects().keys();
+        let routes: Vec<Key> = keys.filter(|key| is_route(key)).cloned().collect();
+        assert!(!routes.is_empty());
+        for route in routes {
+            self.cluster.set_status(&route, json!({}));
+        }
     }
 
     /// Reconciles everything until nothing changes, now and later, and has the cluster checked after every step.
@@ -93,6 +109,9 @@ impl Scene {
             .map(|(key, object)| (key.clone(), Value::clone(object)))
             .collect();
         for (key, object) in objects {
+            if self.is_gateway_away && is_route(&key) {
+                continue;
+            }
             let secret = |name: &str| {
                 self.cluster
                     .get(&Key::of::<Secret>(NAMESPACE, name))
@@ -122,6 +141,10 @@ impl Scene {
             }
         }
     }
+}
+
+fn is_route(key: &Key) -> bool {
+    key.kind.kind == "HTTPRoute"
 }
 
 /// The resources of an operator.
