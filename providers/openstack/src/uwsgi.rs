@@ -27,7 +27,8 @@ pub struct Workers {
     /// threads. It must exceed what the service itself waits for. None where requests may take hours.
     pub request_timeout: Option<u16>,
     /// Seconds that a client may pause while it sends or receives data, in which it occupies a thread: headers and the start of TLS too.
-    /// None where data is so little that uwsgi's own 4 seconds are enough.
+    /// uwsgi takes it for chunked uploads too, as long as `chunked-input-timeout` isn't set (core/chunked.c). None where data is so little
+    /// that uwsgi's own 4 seconds are enough.
     pub transfer_timeout: Option<u16>,
 }
 

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::networking::v1::Ingress;
 use provider_composer::Custom;
 use provider_glance::Glance;
+use provider_openstack::manifest::gateway::HttpRoute;
 use provider_openstack::manifest::{Manifest, mariadb};
 use provider_openstack_fixtures::documents::{self, RBD};
 use provider_openstack_fixtures::{Cluster, assert_recovers, shown};
@@ -83,13 +84,56 @@ fn each_replica_keeps_images_and_makes_room() {
 }
 
 #[test]
-fn upload_of_an_image_may_take_hours() {
+fn upload_of_an_image_may_have_any_size_and_take_hours() {
     let mut cluster = given(RBD);
     cluster.settle(&GLANCE, "glance");
     let api = cluster.get::<Deployment>("glance").unwrap();
     let command = &api["spec"]["template"]["spec"]["containers"][0]["command"];
-    assert_eq!(command[0], "uwsgi");
-    assert!(!command.to_string().contains("harakiri"), "{command}");
+    let words = command.as_array().into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(serde_json::Value::as_str).collect();
+    let value = |option: &str| {
+        let mut pairs = words.windows(2);
+        pairs.find(|pair| pair[0] == option).map(|pair| pair[1])
+    };
+    assert_eq!(words[0], "uwsgi");
+    assert_eq!(value("--socket-timeout"), Some("60"));
+    assert_eq!(value("--chunked-input-limit"), Some("16777216"));
+    // The first three end a request after a time, the others limit its size or keep it on a disk.
+    for limit in [
+        "--harakiri",
+        "--http-timeout",
+        "--chunked-input-timeout",
+        "--limit-post",
+        "--post-buffering",
+    ] {
+        assert!(!words.contains(&limit), "{limit}");
+    }
+    let secrets = cluster.all::<Secret>().into_keys();
+    let mut files = secrets.filter_map(|secret| cluster.value(secret, "glance-api.conf"));
+    let file = files.next().unwrap();
+    for limit in ["image_size_cap", "user_storage_quota"] {
+        assert!(!file.contains(limit), "{limit} is Glance's own");
+    }
+}
+
+#[rstest::rstest]
+#[case(json!(null), json!({ "request": "0s" }))]
+#[case(json!("Gateway"), json!(null))]
+fn upload_of_an_image_through_a_gateway_may_take_hours_unless_the_gateway_decides(
+    #[case] request_timeout: serde_json::Value,
+    #[case] timeouts: serde_json::Value,
+) {
+    let mut cluster = given(RBD);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| {
+        glance["spec"]["expose"] = json!({
+            "hostname": "image.example.com",
+            "gateway": { "name": "public" },
+            "requestTimeout": request_timeout,
+        });
+    });
+    cluster.settle(&GLANCE, "glance");
+    let route = cluster.get::<Manifest<HttpRoute>>("glance").unwrap();
+    assert_eq!(route["spec"]["rules"][0]["timeouts"], timeouts);
 }
 
 #[test]
