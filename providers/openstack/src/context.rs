@@ -243,8 +243,9 @@ impl<'a> ServiceContext<'a> {
             .components
             .iter()
             .filter_map(|one| one.exposed.as_ref());
+        // Other services and hypervisors don't use what is exposed, so none waits for a Gateway.
         if let Some(exposed) = first_unready(exposed) {
-            desired.conditions.set("Exposed", exposed);
+            desired.conditions.note("Exposed", exposed);
         }
         let monitored = self.components.iter();
         let monitored = monitored.filter_map(|one| one.monitored.as_ref());

@@ -122,6 +122,9 @@ impl Component<'_> {
                 progress(&issued(self.service.namespace, secret, purpose, observed))
             }));
         };
+        if let Some(message) = self.keep_unreadable(certificate, observed, desired) {
+            return Some(Progress::Unknown { message });
+        }
         let hostname = exposure.hostname.clone();
         let spec = HttpRoute {
             parent_refs: vec![gateway.clone()],
@@ -142,9 +145,22 @@ impl Component<'_> {
                 },
             }],
         };
-        desired.apply(self.service.namespace, &self.object, &self.manifest(spec));
+        let route = Manifest {
+            metadata: self.exposed_metadata(),
+            spec,
+        };
+        desired.apply(self.service.namespace, &self.object, &route);
         self.trust(certificate, desired);
         Some(accepted(self, gateway, observed))
+    }
+
+    /// Metadata without the label of the release, so that a change of release writes nothing that the webhook of a controller which is
+    /// away would have to admit. A refused write makes the service Stalled, which rolls the release of a control plane back.
+    fn exposed_metadata(&self) -> ObjectMeta {
+        ObjectMeta {
+            labels: Some(self.selector()),
+            ..ObjectMeta::default()
+        }
     }
 
     /// The annotations of the Ingress: what requests need, unless the user says otherwise, and those of the user.
@@ -176,7 +192,7 @@ impl Component<'_> {
             metadata: ObjectMeta {
                 annotations: Some(self.annotations(said))
                     .filter(|annotations| !annotations.is_empty()),
-                ..self.metadata()
+                ..self.exposed_metadata()
             },
             spec: Some(IngressSpec {
                 ingress_class_name: said.class_name.clone(),
@@ -200,9 +216,39 @@ impl Component<'_> {
         }
     }
 
+    /// Keeps the objects of Gateway API as they are where one can't be read or isn't installed, and returns why: to apply it would
+    /// fail, and the API serves within the cluster all the same.
+    fn keep_unreadable(
+        &self,
+        certificate: &Awaited<Option<Certificate>>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Option<String> {
+        let namespace = self.service.namespace;
+        let route = Key::of::<Manifest<HttpRoute>>(namespace, &self.object);
+        let policy = Key::of::<Manifest<BackendTlsPolicy>>(namespace, &self.object);
+        let unreadable = |key: &Key| match observed.object(key) {
+            Lookup::Unknown(why) => Some(why),
+            Lookup::Found(_) | Lookup::Missing => None,
+        };
+        let is_encrypted = !matches!(certificate, Ok(None));
+        let of_policy = is_encrypted.then(|| unreadable(&policy)).flatten();
+        let why = unreadable(&route).or(of_policy)?;
+        let authority = Key::of::<ConfigMap>(namespace, &self.authority());
+        for key in [route, policy, authority] {
+            desired.keep(key);
+        }
+        Some(why)
+    }
+
+    /// The ConfigMap with the authority of the API's certificate, for Gateways.
+    fn authority(&self) -> String {
+        format!("{}-authority", self.object)
+    }
+
     /// Makes Gateways connect to the API with TLS and verify its certificate, if the API has one.
     fn trust(&self, certificate: &Awaited<Option<Certificate>>, desired: &mut DesiredState) {
-        let authority = format!("{}-authority", self.object);
+        let authority = self.authority();
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,
             Ok(None) => return,
@@ -241,7 +287,11 @@ impl Component<'_> {
             target_refs: vec![target("Service", &self.object)],
             validation,
         };
-        desired.apply(self.service.namespace, &self.object, &self.manifest(spec));
+        let policy = Manifest {
+            metadata: self.exposed_metadata(),
+            spec,
+        };
+        desired.apply(self.service.namespace, &self.object, &policy);
     }
 }
 

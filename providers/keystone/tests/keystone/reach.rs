@@ -6,14 +6,14 @@ use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::networking::v1::Ingress;
-use provider_composer::Custom;
+use provider_composer::{Custom, Resource};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack::manifest::gateway::{BackendTlsPolicy, HttpRoute};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::stage::KEYSTONE;
+use crate::stage::{KEYSTONE, MANAGED, image, ready, release, running};
 
 const PROTOCOL: &str = "nginx.ingress.kubernetes.io/backend-protocol";
 
@@ -198,6 +198,63 @@ fn a_gateway_leads_to_it_and_trusts_its_certificate() {
     assert_eq!(says("True", "").0, "True");
 }
 
+fn expose_by_gateway(cluster: &mut Cluster) {
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["expose"] =
+            json!({ "hostname": "identity.example.com", "gateway": { "name": "public" } });
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+}
+
+#[test]
+fn gateway_that_is_away_keeps_no_keystone_unready_and_no_release_from_it() {
+    let mut cluster = running(MANAGED);
+    expose_by_gateway(&mut cluster);
+    let exposed = |cluster: &Cluster| cluster.condition(&KEYSTONE, "keystone", "Exposed");
+    let waits = "waits for Gateway public to take HTTPRoute keystone";
+    let away = ["False", "WaitingForGateway", waits].map(str::to_owned);
+    assert_eq!(<[String; 3]>::from(exposed(&cluster)), away);
+    assert_eq!(ready(&cluster), "True");
+
+    let route = cluster.get::<Manifest<HttpRoute>>("keystone").cloned();
+    release(&mut cluster, "2026.1");
+    cluster.settle(&KEYSTONE, "keystone");
+    assert!(image(&cluster).ends_with(":29.1.0"), "{}", image(&cluster));
+    assert_eq!(<[String; 3]>::from(exposed(&cluster)), away);
+    assert_eq!(ready(&cluster), "True");
+    assert_eq!(
+        cluster.get::<Manifest<HttpRoute>>("keystone").cloned(),
+        route,
+        "nobody may be there who admits a change of the route"
+    );
+}
+
+#[test]
+fn gateway_api_that_is_not_installed_keeps_no_keystone_unready() {
+    for kind in [
+        Manifest::<HttpRoute>::KIND,
+        Manifest::<BackendTlsPolicy>::KIND,
+    ] {
+        let mut cluster = running(MANAGED);
+        cluster.set_readable(kind, false);
+        expose_by_gateway(&mut cluster);
+        let (status, message) = condition(&cluster, "Exposed");
+        let why = format!("{} can't be read", kind.plural);
+        assert_eq!((status.as_str(), message), ("Unknown", why));
+        assert_eq!(ready(&cluster), "True", "{}", kind.kind);
+
+        cluster.set_readable(kind, true);
+        cluster.settle(&KEYSTONE, "keystone");
+        assert_eq!(condition(&cluster, "Exposed").0, "False");
+        for composed in [
+            cluster.get::<Manifest<HttpRoute>>("keystone"),
+            cluster.get::<Manifest<BackendTlsPolicy>>("keystone"),
+        ] {
+            assert!(composed.is_some(), "{}", kind.kind);
+        }
+    }
+}
+
 #[test]
 fn an_ingress_leads_to_it() {
     let cluster = with(json!({
@@ -299,6 +356,7 @@ fn ingress_with_other_annotations_is_refused_and_stays_as_it_was(
         ("False", "AnnotationNotAllowed")
     );
     assert_eq!(cluster.get::<Ingress>("keystone"), before.as_ref());
+    assert_eq!(ready(&cluster), "True", "it is reached as before");
 }
 
 #[test]

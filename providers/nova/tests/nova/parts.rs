@@ -143,6 +143,20 @@ fn browsers_reach_consoles_at_the_host_name_of_the_cell() {
 }
 
 #[test]
+fn consoles_whose_gateway_is_away_keep_no_nova_unready() {
+    let mut cluster = running();
+    change(&mut cluster, |spec| {
+        spec["cells"][0]["consoles"] =
+            json!({ "hostname": "novnc.example.com", "gateway": { "name": "public" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    let (status, _, message) = cluster.condition(&NOVA, "nova", "Exposed");
+    let waits = "waits for Gateway public to take HTTPRoute nova-cell1-novncproxy";
+    assert_eq!((status.as_str(), message.as_str()), ("False", waits));
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+#[test]
 fn daemon_that_finds_no_message_bus_names_it() {
     let mut cluster = given();
     for _ in 0..6 {
