@@ -1,6 +1,7 @@
 //! A JSON object in its wire form.
 
 mod error;
+mod items;
 mod message;
 mod number;
 mod read;
@@ -13,7 +14,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use error::DocumentError;
-use read::{Keys, Reader, Unknown};
+pub use items::{Item, Items};
+use read::Unknown;
+use wire::Kind;
 
 /// A JSON object in its wire form, `google.protobuf.Struct`. The bytes stay as they came: handing a document on is a copy,
 /// and reading one visits only the fields that are asked for.
@@ -42,7 +45,7 @@ impl Document {
     /// The document does not fit `T`, is malformed, nests deeper than 100, or holds NaN or an infinity in what `T` reads.
     /// The message begins with the path of the field.
     pub fn parse<'de, T: Deserialize<'de>>(&'de self) -> Result<T, DocumentError> {
-        self.read(Unknown::Skipped)
+        read::value(Kind::Struct(&self.entries), Unknown::Skipped)
     }
 
     /// Reads a value as [`Document::parse`] does, and refuses fields that `T` doesn't know: for what people write and no
@@ -51,14 +54,7 @@ impl Document {
     /// # Errors
     /// As [`Document::parse`], and `path: unknown field`.
     pub fn parse_strictly<'de, T: Deserialize<'de>>(&'de self) -> Result<T, DocumentError> {
-        self.read(Unknown::Refused)
-    }
-
-    fn read<'de, T: Deserialize<'de>>(&'de self, unknown: Unknown) -> Result<T, DocumentError> {
-        // Protobuf's rule for a key that comes twice is that the last one counts, but serde's structs refuse it. No encoder
-        // of maps writes one, so only a document that failed is read with that rule.
-        let reader = |keys| Reader::of_document(&self.entries, keys, unknown);
-        T::deserialize(reader(Keys::Unique)).or_else(|_| T::deserialize(reader(Keys::LastCounts)))
+        read::value(Kind::Struct(&self.entries), Unknown::Refused)
     }
 
     /// Whether it has no field.

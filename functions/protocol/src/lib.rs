@@ -15,7 +15,7 @@ mod seeds;
 
 pub use capabilities::Capabilities;
 pub use conditions::{Condition, ConditionStatus};
-pub use document::{Document, DocumentError};
+pub use document::{Document, DocumentError, Item, Items};
 pub use fatal::Fatal;
 pub use function::{Function, run};
 pub use request::{Request, Required};

@@ -115,6 +115,14 @@ proptest! {
             let _ = document.parse::<Value>();
             let _ = document.parse::<Claim>();
             prop_assert!(document.parse::<IgnoredAny>().is_ok());
+            for path in [&["list"][..], &["labels", "tier"], &["a", "a"], &[]] {
+                let Ok(items) = document.items(path) else { continue };
+                for item in items.flatten() {
+                    let _ = item.parse::<Value>();
+                }
+                let Ok(items) = document.items(path) else { continue };
+                prop_assert!(items.mentioning("").count() <= bytes.len());
+            }
             prop_assert_eq!(Document::decode(&*document.encode_to_vec()).unwrap(), document);
         }
     }
@@ -221,6 +229,30 @@ fn the_last_of_two_equal_keys_counts() {
         document.parse::<Value>().unwrap(),
         json!({"region": "two", "workers": 1, "labels": {"a": "y"}})
     );
+}
+
+#[test]
+fn items_are_those_of_the_last_of_two_equal_keys() {
+    let list = |name: &str| field(6, 2, &field(1, 2, &string(name)));
+    let bytes = [entry("list", &list("one")), entry("list", &list("two"))].concat();
+    let document = document(&bytes);
+    let items = document.items(&["list"]).unwrap();
+    let items: Result<Vec<String>, _> = items.map(|item| item?.parse()).collect();
+    assert_eq!(items.unwrap(), ["two"]);
+}
+
+#[test]
+fn items_end_where_they_are_cut_off() {
+    let list = [field(1, 2, &string("one")), vec![0x0a, 0x09, b'x']].concat();
+    let document = document(&entry("list", &field(6, 2, &list)));
+    let mut items = document.items(&["list"]).unwrap();
+    assert_eq!(items.next().unwrap().unwrap().parse::<&str>(), Ok("one"));
+    let error = items.next().unwrap().err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "list: malformed document: it ends too soon"
+    );
+    assert!(items.next().is_none());
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod collections;
 mod enums;
 mod keys;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, Expected, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::DocumentError;
@@ -17,7 +17,7 @@ const DEEPEST: u8 = 100;
 
 /// What to do about a key that comes twice in one object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keys {
+enum Keys {
     /// Trust that none does.
     Unique,
     /// Show only the last one.
@@ -33,9 +33,43 @@ pub(super) enum Unknown {
     Refused,
 }
 
+/// Reads a value into a type.
+pub(super) fn value<'de, T: Deserialize<'de>>(
+    kind: Kind<'de>,
+    unknown: Unknown,
+) -> Result<T, DocumentError> {
+    let reader = |keys| Reader {
+        kind,
+        within: Within {
+            levels_left: DEEPEST,
+            keys,
+            unknown,
+        },
+    };
+    // Protobuf's rule for a key that comes twice is that the last one counts, but serde's structs refuse it. No encoder
+    // of maps writes one, so only a value that failed is read with that rule.
+    T::deserialize(reader(Keys::Unique)).or_else(|_| T::deserialize(reader(Keys::LastCounts)))
+}
+
+/// The error of a value that is something else than expected.
+pub(super) fn unexpected(kind: Kind<'_>, expected: &dyn Expected) -> DocumentError {
+    let unexpected = match kind {
+        Kind::Null => Unexpected::Unit,
+        Kind::Number(value) => Unexpected::Float(value),
+        Kind::String(bytes) => match text(bytes) {
+            Ok(text) => Unexpected::Str(text),
+            Err(malformed) => return malformed,
+        },
+        Kind::Bool(value) => Unexpected::Bool(value),
+        Kind::Struct(_) => Unexpected::Map,
+        Kind::List(_) => Unexpected::Seq,
+    };
+    DocumentError::invalid_type(unexpected, expected)
+}
+
 /// Reads one value.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'de> {
+struct Reader<'de> {
     kind: Kind<'de>,
     within: Within,
 }
@@ -68,34 +102,6 @@ impl Within {
             kind: Kind::of(value)?,
             within: self,
         })
-    }
-}
-
-impl<'de> Reader<'de> {
-    pub(super) fn of_document(entries: &'de [u8], keys: Keys, unknown: Unknown) -> Self {
-        Self {
-            kind: Kind::Struct(entries),
-            within: Within {
-                levels_left: DEEPEST,
-                keys,
-                unknown,
-            },
-        }
-    }
-
-    fn unexpected(self, expected: &dyn serde::de::Expected) -> DocumentError {
-        let unexpected = match self.kind {
-            Kind::Null => Unexpected::Unit,
-            Kind::Number(value) => Unexpected::Float(value),
-            Kind::String(bytes) => match text(bytes) {
-                Ok(text) => Unexpected::Str(text),
-                Err(malformed) => return malformed,
-            },
-            Kind::Bool(value) => Unexpected::Bool(value),
-            Kind::Struct(_) => Unexpected::Map,
-            Kind::List(_) => Unexpected::Seq,
-        };
-        DocumentError::invalid_type(unexpected, expected)
     }
 }
 

@@ -4,7 +4,7 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
 use super::collections::Fields;
-use super::{DocumentError, Reader};
+use super::{DocumentError, Reader, unexpected};
 use crate::document::wire::{Kind, text};
 
 const EXPECTED: &str = "a string or an object with one field";
@@ -18,7 +18,7 @@ impl<'de> Reader<'de> {
             Kind::Struct(entries) => {
                 let mut fields = Fields::of(entries, self.within)?;
                 let (Some(only), None) = (fields.next_entry()?, fields.next_entry()?) else {
-                    return Err(self.unexpected(&EXPECTED));
+                    return Err(unexpected(self.kind, &EXPECTED));
                 };
                 let name = text(only.key)?;
                 let content = Reader {
@@ -29,7 +29,7 @@ impl<'de> Reader<'de> {
                     .visit_enum(Variant { name, content })
                     .map_err(|error| error.in_field(name))
             }
-            _ => Err(self.unexpected(&EXPECTED)),
+            _ => Err(unexpected(self.kind, &EXPECTED)),
         }
     }
 }
@@ -58,7 +58,7 @@ impl<'de> VariantAccess<'de> for Reader<'de> {
     fn unit_variant(self) -> Result<(), DocumentError> {
         match self.kind {
             Kind::Null => Ok(()),
-            _ => Err(self.unexpected(&"null")),
+            _ => Err(unexpected(self.kind, &"null")),
         }
     }
 
