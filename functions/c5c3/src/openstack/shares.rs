@@ -12,10 +12,9 @@ use serde_json::Value;
 use super::Recipe;
 use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
-use crate::composite::Metadata;
 use crate::manifest::{Kind, Manifest};
 use crate::observed::{Observation, condition};
-use crate::pools::{PoolComposite, allows, is_claim};
+use crate::pools::allows;
 
 /// Label of a pool that becomes Nova's availability zone.
 const ZONE: &str = "availability-zone";
@@ -71,7 +70,8 @@ impl Recipe<'_> {
                         min_hosts: match part.min_hosts {
                             // The pool promises such a claim one node, which the share gets by its weight.
                             0 => 0,
-                            min_hosts => promised(composite, &self.cluster.metadata)
+                            min_hosts => pool
+                                .promised()
                                 .unwrap_or(min_hosts)
                                 .min(part.max_hosts.unwrap_or(u32::MAX)),
                         },
@@ -129,7 +129,7 @@ impl Recipe<'_> {
     pub fn guaranteed_less(&self) -> Vec<String> {
         let pools = self.site.hypervisors.iter().zip(&self.parts);
         let less = pools.filter_map(|(pool, part)| {
-            let promised = promised(pool.composite.as_ref()?, &self.cluster.metadata)?;
+            let promised = pool.promised()?;
             (promised < part.needed).then(|| {
                 format!(
                     "{} guarantees {promised} of the {} nodes that the claim asks for",
@@ -167,14 +167,6 @@ fn identity(share: &str, composed: &Composed<'_>) -> Option<String> {
     text(wanted.as_ref(), "/identity")
         .or_else(|| text(observed.as_ref(), "/spec/identity"))
         .or_else(|| text(observed.as_ref(), "/metadata/uid"))
-}
-
-/// The nodes that a pool has promised the claim.
-fn promised(pool: &PoolComposite<HypervisorClusterSpec>, claim: &Metadata) -> Option<u32> {
-    let mut consumers = pool.status.consumers.iter();
-    consumers
-        .find(|consumer| is_claim(consumer, claim))?
-        .min_hosts
 }
 
 fn is_ready(status: &HypervisorShareStatus) -> bool {

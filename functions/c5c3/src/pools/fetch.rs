@@ -3,19 +3,27 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::{Consumer, Kind, OpenStackClusterSpec};
-use function_protocol::{Fatal, Match, Request, Required, Response, Selector};
+use function_protocol::{DocumentError, Fatal, Match, Request, Required, Response, Selector};
 
-use super::{Pool, PoolComposite};
+use super::{Consumers, Pool, PoolComposite};
 use crate::composite::{CLAIM_NAME, CLAIM_NAMESPACE, Scope};
 
+/// A composite resource that was fetched.
+pub(super) struct Fetched<'r, K: Pool> {
+    /// Itself.
+    pub composite: PoolComposite<K>,
+    /// Who consumes it.
+    pub consumers: Consumers<'r>,
+}
+
 /// A composite resource by its claim's name and namespace. The outer None: not fetched yet.
-pub(super) fn fetch<K: Pool>(
+pub(super) fn fetch<'r, K: Pool>(
     scope: Scope,
-    request: &Request,
+    request: &'r Request,
     response: &mut Response,
     namespace: &str,
     name: &str,
-) -> Result<Option<Option<PoolComposite<K>>>, Fatal> {
+) -> Result<Option<Option<Fetched<'r, K>>>, Fatal> {
     let by_name = Match::Name(name.to_owned());
     let selectors = match scope {
         Scope::Namespaced => vec![(Some(namespace.to_owned()), by_name)],
@@ -39,11 +47,14 @@ pub(super) fn fetch<K: Pool>(
                     .iter()
                     .filter_map(|resource| resource.resource.as_ref())
                 {
-                    let composite: PoolComposite<K> = document.parse().map_err(|error| {
-                        Fatal::from(error).within(&format!("{} {name}", K::NOUN))
-                    })?;
+                    let composite: PoolComposite<K> = document
+                        .parse()
+                        .map_err(|error| unreadable::<K>(error, name))?;
                     if !unclaimed || !composite.metadata.is_claimed() {
-                        found = Some(composite);
+                        found = Some(Fetched {
+                            composite,
+                            consumers: Consumers::of(document),
+                        });
                         break;
                     }
                 }
@@ -65,6 +76,11 @@ pub(super) fn fetch<K: Pool>(
     } else {
         Some(found)
     })
+}
+
+/// Why a pool can't be read.
+pub(super) fn unreadable<K: Pool>(error: DocumentError, name: &str) -> Fatal {
+    Fatal::from(error).within(&format!("{} {name}", K::NOUN))
 }
 
 /// Asks for the claim of a consumer: a composite resource, by the name and namespace that only an API server writes.

@@ -1,28 +1,35 @@
 //! Finding the clusters a claim names, and whether it may use them.
 
+mod consumers;
 mod fetch;
 mod problem;
 mod requests;
 mod restored;
 
+use c5c3_api::storage_cluster::{Capacity, Health};
 use c5c3_api::{
     Cidr, Consumer, ControlPlaneClusterSpec, HypervisorClusterSpec, Kind, OpenStackClusterSpec,
-    PoolName, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster, hypervisor_cluster,
-    storage_cluster,
+    PoolName, Ranges, Sharing, SharingMode, StorageClusterSpec, control_plane_cluster,
+    hypervisor_cluster, storage_cluster,
 };
-use function_protocol::{Fatal, Request, Response};
+use function_protocol::{DocumentError, Fatal, Request, Response};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::composite::{Composite, Metadata};
 
-use fetch::fetch;
+use consumers::{Consumers, has_uid_of};
+pub use consumers::{hosts, promised};
 pub use fetch::kind;
+use fetch::{Fetched, fetch, unreadable};
 pub use problem::Problem;
 pub use requests::{Asked, PoolRequest, ask, asked, requests};
 pub use restored::is_restored;
 
 /// A kind of cluster that control planes consume.
-pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
+pub trait Pool: Kind + DeserializeOwned {
+    /// How far it can have come.
+    type Phase: DeserializeOwned;
     /// What people call it.
     const NOUN: &'static str;
     /// The clusters of this kind that a claim names.
@@ -30,13 +37,9 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
     /// Its region.
     fn region(&self) -> &str;
     /// Whether it can be consumed, and what its phase is called.
-    fn phase(status: &Self::Status) -> (bool, String);
-    /// The addresses of its nodes, once its own composer reports them.
-    fn nodes(status: &Self::Status) -> Option<Cidr>;
+    fn phase(status: &PoolStatus<Self::Phase>) -> (bool, String);
     /// Who may consume it.
     fn sharing(&self) -> (SharingMode, &Sharing);
-    /// Who consumes it, as its own composer decided.
-    fn consumers(status: &Self::Status) -> &[Consumer];
     /// How many nodes it can have, where claims are admitted by the nodes that they need.
     fn most_hosts(&self) -> Option<u32> {
         None
@@ -44,40 +47,33 @@ pub trait Pool: Kind<Status: DeserializeOwned + Default> + DeserializeOwned {
 }
 
 impl Pool for ControlPlaneClusterSpec {
+    type Phase = control_plane_cluster::Phase;
     const NOUN: &'static str = "control plane cluster";
     fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
         claim.control_plane_cluster().into_iter().collect()
     }
-    fn nodes(status: &Self::Status) -> Option<Cidr> {
-        status.network?.nodes
-    }
     fn region(&self) -> &str {
         &self.region
     }
-    fn phase(status: &Self::Status) -> (bool, String) {
+    fn phase(status: &PoolStatus<Self::Phase>) -> (bool, String) {
         use control_plane_cluster::Phase;
         (status.phase == Some(Phase::Ready), phase_word(status.phase))
     }
     fn sharing(&self) -> (SharingMode, &Sharing) {
         (self.sharing.mode.unwrap_or_default(), &self.sharing)
     }
-    fn consumers(status: &Self::Status) -> &[Consumer] {
-        &status.consumers
-    }
 }
 
 impl Pool for HypervisorClusterSpec {
+    type Phase = hypervisor_cluster::Phase;
     const NOUN: &'static str = "hypervisor pool";
     fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
         claim.hypervisor_clusters.clone()
     }
-    fn nodes(status: &Self::Status) -> Option<Cidr> {
-        status.network?.nodes
-    }
     fn region(&self) -> &str {
         &self.region
     }
-    fn phase(status: &Self::Status) -> (bool, String) {
+    fn phase(status: &PoolStatus<Self::Phase>) -> (bool, String) {
         use hypervisor_cluster::Phase;
         let usable = matches!(status.phase, Some(Phase::Ready | Phase::Scaling));
         (usable, phase_word(status.phase))
@@ -85,27 +81,22 @@ impl Pool for HypervisorClusterSpec {
     fn sharing(&self) -> (SharingMode, &Sharing) {
         (self.sharing_mode(), &self.sharing)
     }
-    fn consumers(status: &Self::Status) -> &[Consumer] {
-        &status.consumers
-    }
     fn most_hosts(&self) -> Option<u32> {
         Some(self.max_workers)
     }
 }
 
 impl Pool for StorageClusterSpec {
+    type Phase = storage_cluster::Phase;
     const NOUN: &'static str = "storage pool";
     fn named_in(claim: &OpenStackClusterSpec) -> Vec<PoolName> {
         claim.storage_clusters.clone()
     }
-    fn nodes(status: &Self::Status) -> Option<Cidr> {
-        status.network?.nodes
-    }
     fn region(&self) -> &str {
         &self.region
     }
-    fn phase(status: &Self::Status) -> (bool, String) {
-        use storage_cluster::{Health, Phase};
+    fn phase(status: &PoolStatus<Self::Phase>) -> (bool, String) {
+        use storage_cluster::Phase;
         if status.health == Some(Health::Err) {
             return (false, "HEALTH_ERR".to_owned());
         }
@@ -115,17 +106,46 @@ impl Pool for StorageClusterSpec {
     fn sharing(&self) -> (SharingMode, &Sharing) {
         (self.sharing_mode(), &self.sharing)
     }
-    fn consumers(status: &Self::Status) -> &[Consumer] {
-        &status.consumers
-    }
 }
 
 fn phase_word<P: std::fmt::Debug>(phase: Option<P>) -> String {
     phase.map_or_else(|| "Pending".to_owned(), |phase| format!("{phase:?}"))
 }
 
-/// A pool's own composite resource.
-pub type PoolComposite<K> = Composite<K, <K as Kind>::Status>;
+/// What a claim reads of a pool's status. Of the consumers, it reads only what [`Named`] has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(
+    rename_all = "camelCase",
+    default,
+    bound(deserialize = "P: Deserialize<'de>")
+)]
+pub struct PoolStatus<P> {
+    /// How far the pool has come.
+    pub phase: Option<P>,
+    /// Addresses of the cluster, once its own composer reports them.
+    pub network: Option<Ranges>,
+    /// Ceph's own judgement of its state, of a storage pool.
+    pub health: Option<Health>,
+    /// What Ceph can store, of a storage pool.
+    pub capacity: Option<Capacity>,
+    /// Zones that hold data, of a storage pool.
+    pub zones: Vec<String>,
+}
+
+impl<P> Default for PoolStatus<P> {
+    fn default() -> Self {
+        Self {
+            phase: None,
+            network: None,
+            health: None,
+            capacity: None,
+            zones: Vec::new(),
+        }
+    }
+}
+
+/// The composite resource of a pool, as a claim reads it.
+pub type PoolComposite<K> = Composite<K, PoolStatus<<K as Pool>::Phase>>;
 
 /// A cluster that a claim names.
 pub struct Named<K: Pool> {
@@ -133,6 +153,8 @@ pub struct Named<K: Pool> {
     pub name: PoolName,
     /// The composite resource, if it could be read.
     pub composite: Option<PoolComposite<K>>,
+    /// The claim among its consumers, as its own composer decided.
+    pub consumer: Option<Consumer>,
     /// Why it can't be consumed now.
     pub problem: Option<Problem>,
 }
@@ -167,7 +189,12 @@ impl<K: Pool> Named<K> {
 
     /// The addresses of its nodes, where they are known.
     pub fn nodes(&self) -> Option<Cidr> {
-        K::nodes(&self.composite.as_ref()?.status)
+        self.composite.as_ref()?.status.network?.nodes
+    }
+
+    /// The nodes that it has promised the claim.
+    pub fn promised(&self) -> Option<u32> {
+        self.consumer.as_ref()?.min_hosts
     }
 
     /// Refuses the pool if its nodes have addresses of a cluster looked at before, by the name that people give it.
@@ -224,97 +251,86 @@ impl Asker<'_> {
             namespace,
             name.name(),
         )?;
-        let (composite, problem) = match found {
-            None => (None, Some(Problem::Unread)),
-            Some(None) => (
-                None,
-                Some(Problem::Missing {
-                    namespace: namespace.to_owned(),
-                }),
-            ),
-            Some(Some(pool)) => {
-                let problem = self.judge::<K>(&pool, hosts);
-                (Some(pool), problem)
-            }
-        };
-        Ok(Named {
+        let mut named = Named {
             name: name.clone(),
-            composite,
-            problem,
-        })
+            composite: None,
+            consumer: None,
+            problem: None,
+        };
+        match found {
+            None => named.problem = Some(Problem::Unread),
+            Some(None) => {
+                named.problem = Some(Problem::Missing {
+                    namespace: namespace.to_owned(),
+                });
+            }
+            Some(Some(Fetched {
+                composite,
+                consumers,
+            })) => {
+                let unreadable = |error| unreadable::<K>(error, name.name());
+                named.consumer = consumers.find(self.claim).map_err(unreadable)?;
+                named.problem = self
+                    .judge(&composite, named.consumer.as_ref(), consumers, hosts)
+                    .map_err(unreadable)?;
+                named.composite = Some(composite);
+            }
+        }
+        Ok(named)
     }
 
-    fn judge<K: Pool>(&self, pool: &PoolComposite<K>, hosts: u32) -> Option<Problem> {
+    /// Why a pool can't be consumed. `consumer` is the claim among its consumers.
+    fn judge<K: Pool>(
+        &self,
+        pool: &PoolComposite<K>,
+        consumer: Option<&Consumer>,
+        consumers: Consumers<'_>,
+        hosts: u32,
+    ) -> Result<Option<Problem>, DocumentError> {
         if pool.metadata.deletion_timestamp.is_some() {
-            return Some(Problem::Deleting);
+            return Ok(Some(Problem::Deleting));
         }
         let region = pool.spec.region();
         if region != self.region {
-            return Some(Problem::OtherRegion {
+            return Ok(Some(Problem::OtherRegion {
                 region: region.to_owned(),
-            });
+            }));
         }
         let (mode, sharing) = pool.spec.sharing();
         let namespace = self.claim.claim_namespace();
-        let consumers = K::consumers(&pool.status);
-        let is_consumer = consumers
-            .iter()
-            .any(|consumer| has_uid_of(consumer, self.claim));
-        if !allows(sharing, namespace) && !is_consumer {
-            return Some(Problem::NotAllowed {
+        let has_its_uid = consumer.is_some_and(|consumer| has_uid_of(consumer, self.claim));
+        if !allows(sharing, namespace) && !has_its_uid {
+            return Ok(Some(Problem::NotAllowed {
                 namespace: namespace.to_owned(),
-            });
+            }));
         }
-        let is_admitted = consumers
-            .iter()
-            .any(|consumer| is_claim(consumer, self.claim));
-        if mode == SharingMode::Dedicated && !is_admitted && !consumers.is_empty() {
-            return Some(Problem::Dedicated);
+        let is_admitted = consumer.is_some();
+        if mode == SharingMode::Dedicated && !is_admitted && consumers.count()? > 0 {
+            return Ok(Some(Problem::Dedicated));
         }
         if let (false, phase) = K::phase(&pool.status) {
-            return Some(Problem::NotReady { phase });
+            return Ok(Some(Problem::NotReady { phase }));
         }
         if is_admitted || self.claim.stored_uid().is_none() {
-            return None;
+            return Ok(None);
         }
-        if sharing.is_full(consumers.len()) {
-            return Some(Problem::TooManyConsumers {
+        if sharing.is_full(consumers.count()?) {
+            return Ok(Some(Problem::TooManyConsumers {
                 most: sharing.max_consumers(),
-            });
+            }));
         }
-        let free = pool
-            .spec
-            .most_hosts()
-            .map(|most| most.saturating_sub(promised(consumers).saturating_add(sharing.reserve)));
-        match free.filter(|free| *free < hosts) {
-            Some(free) => Some(Problem::Full {
-                free,
-                needed: hosts,
-            }),
-            None => Some(Problem::AwaitingAdmission),
+        if let Some(most) = pool.spec.most_hosts() {
+            let taken = consumers.promised()?.saturating_add(sharing.reserve);
+            let free = most.saturating_sub(taken);
+            if free < hosts {
+                return Ok(Some(Problem::Full {
+                    free,
+                    needed: hosts,
+                }));
+            }
         }
+        Ok(Some(Problem::AwaitingAdmission))
     }
-}
-
-/// Whether a consumer is a claim: by UID, or by name and namespace, since a claim that is restored from a backup has another UID.
-pub fn is_claim(consumer: &Consumer, claim: &Metadata) -> bool {
-    has_uid_of(consumer, claim)
-        || consumer.namespace == claim.claim_namespace() && consumer.name == claim.claim_name()
-}
-
-/// Whether a consumer has the UID of a claim, which no tenant can choose.
-fn has_uid_of(consumer: &Consumer, claim: &Metadata) -> bool {
-    consumer.uid.is_some() && consumer.uid.as_deref() == claim.stored_uid()
-}
-
-/// The nodes that all consumers together are promised.
-pub fn promised(consumers: &[Consumer]) -> u32 {
-    consumers.iter().map(hosts).fold(0, u32::saturating_add)
-}
-
-/// The nodes that a consumer is promised; one where that isn't said.
-pub fn hosts(consumer: &Consumer) -> u32 {
-    consumer.min_hosts.unwrap_or(1)
 }
 
 /// Whether a pool takes claims from a namespace.

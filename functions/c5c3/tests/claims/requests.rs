@@ -155,6 +155,28 @@ fn a_control_plane_cluster_may_be_shared_like_a_pool() {
     assert_eq!(admitted(&call.run()), ["a/one"]);
 }
 
+#[test]
+fn a_claim_is_answered_the_same_among_other_consumers() {
+    let alone = openstack::call("customer-a-prod").admitted();
+    let mut among = alone.clone();
+    for pool in &mut among.world {
+        let other = |number: u32| {
+            let (name, uid) = (format!("other-{number}"), format!("uid-{number}"));
+            json!({"name": name, "namespace": "elsewhere", "uid": uid, "minHosts": 2})
+        };
+        let mut consumers: Vec<Value> = (0..50).map(other).collect();
+        let own = pool["status"]["consumers"].as_array_mut().unwrap();
+        consumers.append(own);
+        consumers.extend((50..100).map(other));
+        *own = consumers;
+    }
+    let (alone, among) = (alone.run(), among.run());
+    assert!(alone.desired.len() > 1);
+    assert_eq!(among.desired, alone.desired);
+    assert_eq!(among.status, alone.status);
+    assert_eq!(among.conditions, alone.conditions);
+}
+
 /// The bytes of a claim's call depend on the claim and its pools, not on the other claims of the site.
 #[test]
 fn a_call_carries_no_other_claim() {

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::{HypervisorPoolStatus, NodeGroup};
-use c5c3_api::{Consumer, HypervisorClusterSpec};
+use c5c3_api::{Consumer, HypervisorClusterSpec, HypervisorClusterStatus};
 use function_protocol::{Fatal, Request, Response};
 
 use super::{HYPERVISOR, POOL};
 use crate::cluster::Cluster;
 use crate::cluster::shoot::{LastSize, divided};
 use crate::cluster::size_accepted;
-use crate::composite::MACHINES_MARKED;
+use crate::composite::{Composite, MACHINES_MARKED};
 use crate::observed::Observation;
-use crate::pools::{PoolComposite, promised};
+use crate::pools::promised;
 
 /// Annotation of a machine by which machine-controller-manager deletes it before others (gardener/machine-controller-manager,
 /// pkg/util/provider/machineutils: `MachinePriority`).
@@ -47,7 +47,7 @@ struct Group<'a> {
 /// The observed Shoot isn't one.
 pub fn accepted(
     cluster: &Cluster<'_>,
-    claim: &PoolComposite<HypervisorClusterSpec>,
+    claim: &Composite<HypervisorClusterSpec, HypervisorClusterStatus>,
     consumers: &[Consumer],
     request: &Request,
     response: &mut Response,
