@@ -10,5 +10,6 @@ mod properties;
 mod requests;
 mod restored;
 mod reuse;
+mod served;
 mod sizes;
 mod workloads;
