@@ -2,7 +2,10 @@
 
 use clap::ValueEnum;
 
-use crate::budget::{self, Count, LARGEST, MOST_OF_BASELINE, MOST_OF_DIVISION, MOST_OF_TENFOLD};
+use crate::budget::{
+    self, Count, LARGEST, MOST_OF_BASELINE, MOST_OF_DIVISION, MOST_OF_TENFOLD_CLAIM,
+    MOST_OF_TENFOLD_POOL,
+};
 use crate::division::Pool;
 use crate::reconcile::{Case, Kind};
 use crate::size::Size;
@@ -64,7 +67,9 @@ fn calls(counts: &[Count]) -> Table {
         "With `functions/protocol`",
         "Whole call",
         &format!("/ baseline with prost (at most {MOST_OF_BASELINE})"),
-        &format!("/ a tenth of the consumers (at most {MOST_OF_TENFOLD})"),
+        &format!(
+            "/ a tenth of the consumers (at most {MOST_OF_TENFOLD_CLAIM}, of a pool {MOST_OF_TENFOLD_POOL})"
+        ),
     ]);
     for count in counts {
         let fewer = counts.iter().find(|other| count.is_tenfold(other));
@@ -195,7 +200,7 @@ mod tests {
             lines(&calls(&counts)),
             [
                 "| Call | Request | Response | Baseline with prost | With `functions/protocol` | Whole call \
-                 | / baseline with prost (at most 2) | / a tenth of the consumers (at most 13) |",
+                 | / baseline with prost (at most 2) | / a tenth of the consumers (at most 1.5, of a pool 13) |",
                 "| pool-among-10 | 182.3 KB | 0.0 KB | 10,000 k | 617 k | 2,500 k | 0.25 | |",
                 "| pool-among-100 | 182.3 KB | 0.0 KB | 10,000 k | 617 k | 23,000 k | 2.30 | 9.2 |",
             ]

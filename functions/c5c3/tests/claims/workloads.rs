@@ -35,7 +35,7 @@ fn what_an_api_server_adds_changes_nothing() {
 
 #[test]
 fn a_call_is_the_same_however_many_claims_a_site_has() {
-    let bytes = |claims| Workload::site(claims).bytes();
+    let bytes = |claims| Workload::site(claims, 100).bytes();
     assert!(bytes(100) == bytes(10_000), "a call grows with the site");
 }
 
