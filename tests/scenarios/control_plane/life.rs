@@ -294,7 +294,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
     }
     let rare = |right: &String| {
         // One object at a time only where a cache lags; finalizers only where the API server insists; External Secrets
-        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; flavors only with a Nova that K-ORC reaches; what this control plane has none of.
+        // only with a store; cert-manager only with TLS; an event again only where it was recorded before; Valkey only for services that use it; flavors and images only with a Nova and a Glance that K-ORC reaches; what this control plane has none of.
         right.starts_with("get ")
             || right.contains("/finalizers")
             || right == "patch events.events.k8s.io"
@@ -304,6 +304,7 @@ async fn unused(site: &Site) -> Result<Vec<String>> {
             || right.contains("credentialrotations")
             || right.contains("valkeys")
             || right.contains("flavors")
+            || right.contains("images")
     };
     unused.retain(|right| !rare(right));
     Ok(unused)

@@ -1,10 +1,11 @@
-//! What a control plane offers its users from the first day: flavors and networks.
+//! What a control plane offers its users from the first day: flavors, images and networks.
 
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::server_image::ServerImage;
 use crate::{
     cidr::Cidr,
     list,
@@ -33,6 +34,10 @@ pub struct Bootstrap {
         extend("x-kubernetes-validations" = [FLAVORS_STAY])
     )]
     pub flavors: Vec<Flavor>,
+    /// Images of servers, which K-ORC downloads and checks. One that is removed stays in Glance.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 64), transform = list::by_name)]
+    pub images: Vec<ServerImage>,
     /// What `global.network.externalNetwork` consists of. Without it a network of that name must exist in Neutron.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_network: Option<ExternalNetwork>,

@@ -8,6 +8,7 @@ mod infrastructure;
 mod korc;
 mod options;
 mod running;
+mod server_image;
 mod services;
 mod status;
 mod storage;
@@ -32,6 +33,10 @@ pub use self::{
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
     running::{RunningInfrastructure, RunningMembers},
+    server_image::{
+        Checksum, ChecksumError, DiskFormat, FileCompression, ImageSource, ImageSourceError,
+        ImageUrl, ImageUrlError, ServerImage,
+    },
     services::{
         CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,
         NovaService, OtherService, Overrides, RotationInterval, Service, ServiceFernet,
@@ -90,7 +95,7 @@ pub struct ControlPlaneSpec {
     /// Creates a first user for the tenant, and a Secret with its clouds.yaml. Without it there is none. It can't be removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<TenantAccess>,
-    /// What its users find on the first day: flavors and networks.
+    /// What its users find on the first day: flavors, images and networks.
     #[serde(skip_serializing_if = "is_default")]
     pub bootstrap: Bootstrap,
     /// Settings that hold for every service.

@@ -8,6 +8,8 @@ mod contract;
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
+mod images;
+#[cfg(test)]
 mod parts;
 #[cfg(test)]
 mod pools;

@@ -118,15 +118,22 @@ impl<'a> Korc<'a> {
                 progress: Progress::Ready,
             };
         }
+        // Why the last download of an image failed.
+        let download = condition("Downloading");
+        let download = download.filter(|it| it.status == "False" && it.reason != "Success");
+        let why = |message: &str| match &download {
+            Some(it) => format!("{message}: {}", it.message),
+            None => message.to_owned(),
+        };
         let progress = match condition("Progressing") {
             Some(it) if is_final(&it.reason) => Progress::failed(
                 Reason::RefusedByKORC,
                 format!(
                     "K-ORC gave up on {key}: {}; correct what it says, then delete {key} to retry",
-                    it.message
+                    why(&it.message)
                 ),
             ),
-            Some(it) => waiting(key, &it.message),
+            Some(it) => waiting(key, &why(&it.message)),
             None => waiting(key, "K-ORC hasn't looked at it yet"),
         };
         State { id: None, progress }
@@ -189,7 +196,7 @@ fn is_final(reason: &str) -> bool {
     matches!(reason, "InvalidConfiguration" | "UnrecoverableError")
 }
 
-fn waiting(key: &Key, why: &str) -> Progress {
+pub(super) fn waiting(key: &Key, why: &str) -> Progress {
     Progress::waiting(
         Reason::WaitingFor("KORC"),
         format!("waits for {key} of K-ORC: {why}"),

@@ -6,6 +6,7 @@
 mod access;
 mod entries;
 mod farewell;
+mod images;
 mod imports;
 mod korc;
 mod networks;

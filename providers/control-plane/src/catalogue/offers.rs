@@ -1,24 +1,26 @@
-//! What K-ORC keeps in services other than Keystone: a volume type in Cinder for each storage pool, which selects its backend, and flavors
-//! in Nova.
+//! What K-ORC keeps in services other than Keystone: a volume type in Cinder for each storage pool, which selects its backend, flavors in
+//! Nova, and images in Glance.
 //!
-//! K-ORC asks a service even to let a resource go, so the service and its endpoints stay until all objects are gone. Volume types stay in
-//! Cinder: volumes may have them. Flavors are deleted: servers keep a copy.
+//! K-ORC asks a service even to let a resource go, so the service and its endpoints stay until all objects are gone. Volume types and images
+//! stay in Cinder and Glance: volumes and servers may have them. Flavors are deleted: servers keep a copy.
 
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, ResourceKind};
-use provider_openstack::{CINDER, NOVA, ServiceDefinition};
+use provider_openstack::{CINDER, GLANCE, NOVA, ServiceDefinition};
 
-use super::first_unready;
 use super::korc::Korc;
+use super::{first_unready, images};
 use crate::Recipe;
 use crate::graph::Node;
-use crate::manifest::korc::{Endpoint, ExtraSpec, Flavor, Made, Managed, Service, VolumeType};
+use crate::manifest::korc::{
+    Endpoint, ExtraSpec, Flavor, Image, Made, Managed, Service, VolumeType,
+};
 use crate::survey::Survey;
 
 /// The kinds that are composed here.
-pub const KINDS: [ResourceKind; 2] = [VolumeType::KIND, Flavor::KIND];
+pub const KINDS: [ResourceKind; 3] = [VolumeType::KIND, Flavor::KIND, Image::KIND];
 
 /// A kind of K-ORC, and the service that has its resources.
-struct Offer {
+pub(super) struct Offer {
     kind: ResourceKind,
     node: Node,
     service: &'static ServiceDefinition,
@@ -36,7 +38,13 @@ const FLAVORS: Offer = Offer {
     service: &NOVA,
 };
 
-/// Composes volume types and flavors once their services are ready, and from then on.
+pub(super) const IMAGES: Offer = Offer {
+    kind: Image::KIND,
+    node: Node::Glance,
+    service: &GLANCE,
+};
+
+/// Composes volume types, flavors and images once their services are ready, and from then on.
 ///
 /// # Errors
 /// An object can't be written.
@@ -74,12 +82,12 @@ pub fn compose(
     if let Some(progress) = flavors {
         desired.conditions.set("FlavorsReady", &progress);
     }
-    Ok(())
+    images::compose(recipe, survey, observed, desired)
 }
 
 /// The services in which K-ORC may still have something.
 pub fn remain(recipe: &Recipe<'_>, observed: &ObservedState<'_>) -> Vec<Node> {
-    let remaining = [VOLUME_TYPES, FLAVORS];
+    let remaining = [VOLUME_TYPES, FLAVORS, IMAGES];
     let remaining = remaining
         .iter()
         .filter(|offer| offer.remains(recipe, observed));
@@ -97,6 +105,28 @@ impl Offer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Option<Progress>, Failure> {
+        let Some(turn) = self.turn(recipe, survey, observed, desired) else {
+            return Ok(None);
+        };
+        let mut korc = Korc::new(recipe, observed, desired);
+        let cloud = korc.services();
+        let mut all = Vec::new();
+        for (name, resource) in wanted {
+            let body = options(Made::new(&cloud, resource));
+            all.push(korc.want(name, &body, turn)?.progress);
+        }
+        Ok((!all.is_empty()).then(|| first_unready(all)))
+    }
+
+    /// Returns whether it is the turn of new objects. None where nothing is composed, because the service or K-ORC is disabled: keeps what
+    /// there is then, or what K-ORC lets it go by.
+    pub(super) fn turn(
+        &self,
+        recipe: &Recipe<'_>,
+        survey: &Survey,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Option<bool> {
         let runs = recipe.graph.contains(self.node);
         if !runs || !recipe.korc.enabled {
             if runs && let Ok(objects) = recipe.composed(observed, [self.kind]) {
@@ -106,18 +136,10 @@ impl Offer {
             } else if self.remains(recipe, observed) {
                 self.keep_service(recipe, desired);
             }
-            return Ok(None);
+            return None;
         }
         let service = survey.get(&self.node).map(|sight| &sight.progress);
-        let turn = service.is_some_and(Progress::is_ready);
-        let mut korc = Korc::new(recipe, observed, desired);
-        let cloud = korc.services();
-        let mut all = Vec::new();
-        for (name, resource) in wanted {
-            let body = options(Made::new(&cloud, resource));
-            all.push(korc.want(name, &body, turn)?.progress);
-        }
-        Ok((!all.is_empty()).then(|| first_unready(all)))
+        Some(service.is_some_and(Progress::is_ready))
     }
 
     /// Keeps what K-ORC lets resources go by.

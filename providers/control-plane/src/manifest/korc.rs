@@ -323,3 +323,64 @@ pub struct Flavor {
 impl Managed for Flavor {
     const KIND: ResourceKind = kind("Flavor", "flavors");
 }
+
+/// An image of servers. It is called as its object. Of what K-ORC creates it of, nothing can be changed
+/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/api/v1alpha1/image_types.go>).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// Who may use it.
+    pub visibility: &'static str,
+    /// Its tags. K-ORC takes over an image of this name that has them, instead of creating one.
+    pub tags: Vec<String>,
+    /// What servers with it need.
+    pub properties: ImageProperties,
+    /// What is in it.
+    pub content: ImageContent,
+}
+
+/// What servers with an image need. K-ORC takes no zeros.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImageProperties {
+    /// The smallest root disk, in GB (2^30 bytes).
+    #[serde(rename = "minDiskGB", skip_serializing_if = "Option::is_none")]
+    pub min_disk: Option<u32>,
+    /// The smallest memory, in MB (2^20 bytes).
+    #[serde(rename = "minMemoryMB", skip_serializing_if = "Option::is_none")]
+    pub min_ram: Option<u32>,
+}
+
+/// What is in an image.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageContent {
+    /// The disk's format.
+    pub disk_format: &'static str,
+    /// The file.
+    pub download: ImageDownload,
+}
+
+/// The file that an image is created of.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImageDownload {
+    /// Where it is.
+    pub url: String,
+    /// How it is compressed, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decompress: Option<&'static str>,
+    /// The checksum of the file as it is downloaded. With one, K-ORC downloads it itself, and not Glance.
+    pub hash: ImageHash,
+}
+
+/// The checksum of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ImageHash {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The value, in hexadecimal digits.
+    pub value: String,
+}
+
+impl Managed for Image {
+    const KIND: ResourceKind = kind("Image", "images");
+}

@@ -13,6 +13,7 @@ mod exposure;
 mod graph;
 mod growth;
 mod hypervisor_access;
+mod images;
 mod mistakes;
 mod network;
 mod passwords;

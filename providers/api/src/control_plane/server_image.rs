@@ -1,0 +1,328 @@
+//! Images that servers start from: what they are called, where they come from, and how it is known that they are the right ones.
+
+use std::{fmt, str::FromStr};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{parts::reference::NAME, rule::Rule};
+
+/// What a URL is written as. Messages don't repeat what was given: it may have a password.
+const URL_FORM: &str = "https://, a host in lower case and a path, without user, password, query and percent sign, for instance \
+     https://images.example.com/debian-12.qcow2";
+
+/// What a place of images is written as.
+const SOURCE_FORM: &str =
+    "https://, a host in lower case and perhaps a path, for instance https://images.example.com";
+
+/// What a checksum is written as.
+const CHECKSUM_FORM: &str = "the algorithm, a colon and the checksum in lower case, for instance \
+     sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+const IMAGE_URL: Rule = Rule::new(
+    "self.matches('^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9_~+=,-][A-Za-z0-9._~+=,-]*)+$')",
+    "an image's URL begins with https:// and has a path, but no user, password, query or percent sign: write it like \
+     https://images.example.com/debian-12.qcow2",
+);
+
+/// An image that servers start from. Every project may use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerImage {
+    /// Its name, for instance debian-12.
+    #[schemars(length(min = 1, max = 253), regex(pattern = NAME))]
+    pub name: String,
+    /// The file, which K-ORC downloads. It has no effect once the image is in Glance.
+    pub url: ImageUrl,
+    /// Checksum of the file as it is downloaded. A file with another one isn't used.
+    pub checksum: Checksum,
+    /// Format of the disk.
+    pub disk_format: DiskFormat,
+    /// How the file is compressed as a whole.
+    #[serde(default)]
+    pub compression: FileCompression,
+    /// The smallest root disk of servers with the image, in GB (2^30 bytes).
+    #[serde(rename = "minDiskGB", default)]
+    #[schemars(range(min = 0, max = 1_048_576))]
+    pub min_disk: u32,
+    /// The smallest memory of servers with the image, in MB (2^20 bytes).
+    #[serde(rename = "minRamMB", default)]
+    #[schemars(range(min = 0, max = 67_108_864))]
+    pub min_ram: u32,
+}
+
+/// The format of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DiskFormat {
+    /// The disk's bytes. With Ceph, only servers with such an image start without a copy.
+    Raw,
+    /// QEMU's own.
+    Qcow2,
+    /// A CD-ROM.
+    Iso,
+}
+
+impl DiskFormat {
+    /// What Glance calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Qcow2 => "qcow2",
+            Self::Iso => "iso",
+        }
+    }
+}
+
+/// How a file is compressed as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileCompression {
+    /// Not at all.
+    #[default]
+    None,
+    /// By xz.
+    Xz,
+    /// By gzip.
+    Gz,
+    /// By bzip2.
+    Bz2,
+}
+
+impl FileCompression {
+    /// What K-ORC calls it. None where there is nothing to decompress.
+    pub const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Xz => Some("xz"),
+            Self::Gz => Some("gz"),
+            Self::Bz2 => Some("bz2"),
+        }
+    }
+}
+
+/// Where an image is downloaded: an https URL without anything secret, and without what a server may read as another path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ImageUrl(String);
+
+/// A text is not the URL of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an image's URL is not valid: write {form}", form = URL_FORM)]
+pub struct ImageUrlError;
+
+impl ImageUrl {
+    /// The URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ImageUrl {
+    type Err = ImageUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let rest = text.strip_prefix("https://").unwrap_or_default();
+        match rest.contains('/') && is_place(text) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(ImageUrlError),
+        }
+    }
+}
+
+impl TryFrom<String> for ImageUrl {
+    type Error = ImageUrlError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ImageUrl> for String {
+    fn from(url: ImageUrl) -> Self {
+        url.0
+    }
+}
+
+impl JsonSchema for ImageUrl {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ImageUrl".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            // The API server shows what doesn't match a pattern, but not what a rule refuses.
+            "pattern": "^[!-~]+$",
+            "maxLength": 1024,
+            "x-kubernetes-validations": [IMAGE_URL],
+        })
+    }
+}
+
+/// A place below which all images may be used: a host, or a folder of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ImageSource(String);
+
+/// A text is not a place of images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a place of images is not valid: write {form}", form = SOURCE_FORM)]
+pub struct ImageSourceError;
+
+impl ImageSource {
+    /// Whether an image is below it: the host and its port are the same, and the path begins with all of this one's segments.
+    pub fn includes(&self, url: &ImageUrl) -> bool {
+        let rest = url.0.strip_prefix(self.0.as_str());
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+impl FromStr for ImageSource {
+    type Err = ImageSourceError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        match is_place(text) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(ImageSourceError),
+        }
+    }
+}
+
+impl TryFrom<String> for ImageSource {
+    type Error = ImageSourceError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ImageSource> for String {
+    fn from(source: ImageSource) -> Self {
+        source.0
+    }
+}
+
+impl JsonSchema for ImageSource {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ImageSource".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "title": SOURCE_FORM,
+            "type": "string",
+            "pattern": "^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9_~+=,-][A-Za-z0-9._~+=,-]*)*/?$",
+            "maxLength": 1024,
+        })
+    }
+}
+
+/// Whether a text is an https URL of a host, or of something on it. No segment of its path is empty or begins with a dot.
+fn is_place(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("https://") else {
+        return false;
+    };
+    let mut segments = rest.split('/');
+    let authority = segments.next().unwrap_or_default();
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    is_host(host) && port.is_none_or(is_port) && segments.all(is_segment)
+}
+
+fn is_host(text: &str) -> bool {
+    let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    let ends = [bytes.first(), bytes.last()];
+    let is_inner = |byte: u8| is_end(byte) || byte == b'-' || byte == b'.';
+    bytes.iter().copied().all(is_inner) && ends.iter().all(|end| end.copied().is_some_and(is_end))
+}
+
+fn is_port(text: &str) -> bool {
+    (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_segment(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._~+=,-".contains(&byte);
+    !text.is_empty() && !text.starts_with('.') && text.bytes().all(is_plain)
+}
+
+/// The checksum of a file, for instance `sha256:9f86...`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Checksum {
+    algorithm: &'static str,
+    value: String,
+}
+
+/// Why a text is not a checksum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a valid checksum: write {form}", form = CHECKSUM_FORM)]
+pub struct ChecksumError(String);
+
+impl Checksum {
+    /// The algorithm: `sha256` or `sha512`.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm
+    }
+
+    /// The value, in hexadecimal digits.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+}
+
+impl FromStr for Checksum {
+    type Err = ChecksumError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let known = [("sha256", 64), ("sha512", 128)];
+        text.split_once(':')
+            .and_then(|(algorithm, value)| {
+                let (algorithm, digits) = known.into_iter().find(|(name, _)| *name == algorithm)?;
+                let value = value.to_owned();
+                (value.len() == digits && value.bytes().all(is_digit))
+                    .then_some(Self { algorithm, value })
+            })
+            .ok_or_else(|| ChecksumError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for Checksum {
+    type Error = ChecksumError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Checksum> for String {
+    fn from(checksum: Checksum) -> Self {
+        checksum.to_string()
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.algorithm, self.value)
+    }
+}
+
+impl JsonSchema for Checksum {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Checksum".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "title": CHECKSUM_FORM,
+            "type": "string",
+            "pattern": "^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$",
+            "maxLength": 135,
+        })
+    }
+}
