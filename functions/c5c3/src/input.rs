@@ -23,7 +23,7 @@ use crate::manifest::external_secrets::StoreRef;
 use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use crate::template::Template;
 
-pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset};
+pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, Named, SizeBootstrap};
 pub use definition::definitions;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
@@ -132,6 +132,9 @@ pub struct SizePreset {
     pub cortex: Option<CortexPreset>,
     /// Tests that Tempest runs at once, where the claim has `verify`.
     pub tempest: Option<TempestSize>,
+    /// What tenants find on the first day, where it isn't all that the site has.
+    #[serde(default)]
+    pub bootstrap: SizeBootstrap,
     /// The part of every hypervisor pool.
     pub share: SharePreset,
     /// The most that a claim may store in each storage pool.

@@ -1,18 +1,23 @@
-//! What the tenant finds on the first day: flavors, the external network, a network in its first project.
+//! What the tenant finds on the first day: flavors, images, the external network, a network in its first project.
 
 use c5c3_api::Reason;
-use c5c3_api::control_plane::{Bootstrap, Flavor};
+use c5c3_api::control_plane::{Bootstrap, ControlPlaneStatus, Flavor, ServerImage};
 use function_protocol::{Fatal, Response};
 
 use super::Recipe;
 use crate::composed::Composed;
+use crate::input::Named;
+use crate::observed::condition;
 use crate::transitions;
+
+/// Whether Glance has the images. Neither the control plane nor the claim waits for it.
+const IMAGES_READY: &str = "ImagesReady";
 
 impl Recipe<'_> {
     /// What the site gives the control plane, and what the claim asks for beside it.
     ///
     /// # Errors
-    /// The site gives an address to two claims.
+    /// The site gives an address to two claims, or the claim's size has what the site doesn't.
     pub fn bootstrap(&self, composed: &Composed<'_>) -> Result<Bootstrap, Fatal> {
         let (claim, preset) = (&self.cluster.spec, &self.presets.bootstrap);
         let metadata = &self.cluster.metadata;
@@ -22,9 +27,14 @@ impl Recipe<'_> {
         let external = external.map(|(name, network)| network.of(name, &key));
         let site = preset.network.as_ref();
         let site = site.filter(|_| claim.services.neutron && self.access(composed).is_some());
+        let (flavors, images) = (self.flavors()?, self.images()?);
         Ok(Bootstrap {
             flavors: match claim.services.nova {
-                true => self.flavors(),
+                true => flavors,
+                false => Vec::new(),
+            },
+            images: match claim.services.glance {
+                true => images,
                 false => Vec::new(),
             },
             external_network: external.transpose()?.flatten(),
@@ -32,36 +42,105 @@ impl Recipe<'_> {
         })
     }
 
-    /// The site's flavors, and the claim's where the site allows them. A name of the site's stays the site's.
-    fn flavors(&self) -> Vec<Flavor> {
-        let preset = &self.presets.bootstrap;
-        let is_own = |flavor: &&Flavor| {
-            let mut site = preset.flavors.iter();
-            preset.allow_flavors && site.all(|other| other.name != flavor.name)
-        };
-        let own = self.cluster.spec.bootstrap.flavors.iter().filter(is_own);
-        preset.flavors.iter().chain(own).cloned().collect()
+    /// The site's flavors, and the claim's where the site allows them.
+    fn flavors(&self) -> Result<Vec<Flavor>, Fatal> {
+        let (claim, site) = (&self.cluster.spec, &self.presets.bootstrap);
+        let size = self.presets.size_bootstrap(claim.size)?;
+        let names = size.flavors.as_deref();
+        let own = &claim.bootstrap.flavors;
+        Ok(merged(&site.flavors, names, own, |_| site.allow_flavors))
     }
 
-    /// Says whether the claim gets its own flavors, where it asks for any.
-    pub fn flavors_allowed(&self, response: &mut Response) {
-        let asked = &self.cluster.spec.bootstrap.flavors;
-        let wanted = self.flavors();
-        let refused = asked.iter().filter(|flavor| !wanted.contains(flavor));
-        let refused: Vec<&str> = refused.map(|flavor| flavor.name.as_str()).collect();
-        let (allowed, reason, message) = match refused.as_slice() {
-            _ if asked.is_empty() => return,
-            [] => (true, Reason::Accepted, String::new()),
-            refused => (
-                false,
-                Reason::Unsupported,
-                format!(
-                    "this site has flavors of these names, or allows none of claims: remove {} from spec.bootstrap.flavors, or ask the \
-                     platform team for bootstrap.allowFlavors in the Composition's input",
-                    refused.join(", ")
-                ),
-            ),
+    /// The site's images, and the claim's from places that the site allows.
+    fn images(&self) -> Result<Vec<ServerImage>, Fatal> {
+        let (claim, site) = (&self.cluster.spec, &self.presets.bootstrap);
+        let size = self.presets.size_bootstrap(claim.size)?;
+        let is_allowed = |image: &ServerImage| {
+            let mut sources = site.allowed_image_sources.iter();
+            sources.any(|source| source.includes(&image.url))
         };
-        transitions::set(response, "FlavorsAllowed", allowed, reason, message);
+        let names = size.images.as_deref();
+        let own = &claim.bootstrap.images;
+        Ok(merged(&site.images, names, own, is_allowed))
     }
+
+    /// Says whether the claim gets its own flavors and images, where it asks for any.
+    ///
+    /// # Errors
+    /// The claim's size has what the site doesn't.
+    pub fn bootstrap_allowed(&self, response: &mut Response) -> Result<(), Fatal> {
+        let asked = &self.cluster.spec.bootstrap;
+        let (flavors, images) = (self.flavors()?, self.images()?);
+        let refused = |names: &str| {
+            format!(
+                "this site has flavors of these names, or allows none of claims: remove {names} from spec.bootstrap.flavors, or ask \
+                 the platform team for bootstrap.allowFlavors in the Composition's input"
+            )
+        };
+        allowed(
+            response,
+            "FlavorsAllowed",
+            &asked.flavors,
+            &flavors,
+            refused,
+        );
+        let refused = |names: &str| {
+            format!(
+                "this site has images of these names, or allows none of claims from their URLs: remove {names} from \
+                 spec.bootstrap.images, or ask the platform team for bootstrap.allowedImageSources in the Composition's input"
+            )
+        };
+        allowed(response, "ImagesAllowed", &asked.images, &images, refused);
+        Ok(())
+    }
+
+    /// Says what the ControlPlane says of images.
+    pub fn images_ready(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
+        match condition(&control_plane.conditions, IMAGES_READY) {
+            Some(said) => {
+                let holds = said.status == "True";
+                transitions::repeat(response, IMAGES_READY, holds, said, false);
+            }
+            // Crossplane keeps a condition that isn't set any more.
+            None if response.had_condition(IMAGES_READY) => {
+                transitions::set(response, IMAGES_READY, true, Reason::Ready, String::new());
+            }
+            None => {}
+        }
+    }
+}
+
+/// The site's, as far as the size has them, and the claim's where they are allowed. A name of the site's stays the site's.
+fn merged<T: Named + Clone>(
+    site: &[T],
+    names: Option<&[String]>,
+    own: &[T],
+    is_allowed: impl Fn(&T) -> bool,
+) -> Vec<T> {
+    let of_size = |one: &&T| names.is_none_or(|names| names.iter().any(|name| name == one.name()));
+    let is_own = |one: &&T| {
+        let mut site = site.iter();
+        is_allowed(one) && site.all(|other| other.name() != one.name())
+    };
+    let site = site.iter().filter(of_size);
+    site.chain(own.iter().filter(is_own)).cloned().collect()
+}
+
+/// Says whether the control plane gets all that the claim asks for of one kind.
+fn allowed<T: Named + PartialEq>(
+    response: &mut Response,
+    type_: &str,
+    asked: &[T],
+    wanted: &[T],
+    message: impl Fn(&str) -> String,
+) {
+    let refused = asked.iter().filter(|one| !wanted.contains(one));
+    let refused: Vec<&str> = refused.map(Named::name).collect();
+    let (holds, reason, message) = match refused.as_slice() {
+        // Crossplane keeps a condition that isn't set any more.
+        [] if asked.is_empty() && !response.had_condition(type_) => return,
+        [] => (true, Reason::Accepted, String::new()),
+        refused => (false, Reason::Unsupported, message(&refused.join(", "))),
+    };
+    transitions::set(response, type_, holds, reason, message);
 }

@@ -58,7 +58,8 @@ impl Recipe<'_> {
         self.conditions(findings, &problems, response);
         self.exposed(control_plane, response);
         self.tests_passed(control_plane, response);
-        self.flavors_allowed(response);
+        self.bootstrap_allowed(response)?;
+        self.images_ready(control_plane, response);
         self.size_accepted(control_plane, response);
         self.retained(&findings.retained, response);
         let connection = self.connection(findings.tenant.as_ref(), response);

@@ -22,7 +22,7 @@ pub use self::{
     verify::{VerifiedService, Verify},
 };
 use crate::{
-    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
+    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, ServerImage, TenantAccess},
     kind::{Column, Kind},
     list,
     parts::{
@@ -260,6 +260,10 @@ pub struct ClaimBootstrap {
         extend("x-kubernetes-validations" = [FLAVORS_STAY])
     )]
     pub flavors: Vec<Flavor>,
+    /// Images of servers beside the site's, from places that the site allows. One that is removed stays in Glance.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 16), transform = list::by_name)]
+    pub images: Vec<ServerImage>,
     /// A network in the tenant's first project, with a router to `network.externalNetwork`. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<FirstNetwork>,
