@@ -51,6 +51,23 @@ pub fn assuming_ready() -> Settings {
     }
 }
 
+/// Settings of a site that adds this to the Composition's input of control planes.
+pub fn site(added: &str) -> Settings {
+    let folder = TempDir::new().unwrap();
+    for file in fs::read_dir(root("compositions/input")).unwrap() {
+        let file = file.unwrap();
+        let mut input = fs::read_to_string(file.path()).unwrap();
+        if input.contains("kind: OpenStackPresets") {
+            input += added;
+        }
+        fs::write(folder.path().join(file.file_name()), input).unwrap();
+    }
+    Settings {
+        compositions: Compositions::read(folder.path()).unwrap(),
+        ..assuming_ready()
+    }
+}
+
 /// The plan of files of the repository.
 pub fn planned(paths: &[&str], settings: &Settings) -> Plan {
     plan(&files(paths), settings).unwrap()

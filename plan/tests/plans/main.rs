@@ -7,6 +7,8 @@ mod examples;
 #[cfg(test)]
 mod given;
 #[cfg(test)]
+mod images;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod network;
