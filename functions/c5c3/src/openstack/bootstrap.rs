@@ -51,17 +51,18 @@ impl Recipe<'_> {
         Ok(merged(&site.flavors, names, own, |_| site.allow_flavors))
     }
 
-    /// The site's images, and the claim's from places that the site allows.
+    /// The site's images that the size has or the claim names, and the claim's own from places that the site allows.
     fn images(&self) -> Result<Vec<ServerImage>, Fatal> {
-        let (claim, site) = (&self.cluster.spec, &self.presets.bootstrap);
-        let size = self.presets.size_bootstrap(claim.size)?;
+        let (claim, site) = (&self.cluster.spec.bootstrap, &self.presets.bootstrap);
+        let size = self.presets.size_bootstrap(self.cluster.spec.size)?;
         let is_allowed = |image: &ServerImage| {
             let mut sources = site.allowed_image_sources.iter();
             sources.any(|source| source.includes(&image.url))
         };
         let names = size.images.as_deref();
-        let own = &claim.bootstrap.images;
-        Ok(merged(&site.images, names, own, is_allowed))
+        let names = names.map(|names| [names, claim.site_images.as_slice()].concat());
+        let own = &claim.images;
+        Ok(merged(&site.images, names.as_deref(), own, is_allowed))
     }
 
     /// Says whether the claim gets its own flavors and images, where it asks for any.
@@ -70,27 +71,35 @@ impl Recipe<'_> {
     /// The claim's size has what the site doesn't.
     pub fn bootstrap_allowed(&self, response: &mut Response) -> Result<(), Fatal> {
         let asked = &self.cluster.spec.bootstrap;
-        let (flavors, images) = (self.flavors()?, self.images()?);
-        let refused = |names: &str| {
+        let refused = refused_of(&asked.flavors, &self.flavors()?).map(|names| {
             format!(
                 "this site has flavors of these names, or allows none of claims: remove {names} from spec.bootstrap.flavors, or ask \
                  the platform team for bootstrap.allowFlavors in the Composition's input"
             )
-        };
-        allowed(
-            response,
-            "FlavorsAllowed",
-            &asked.flavors,
-            &flavors,
-            refused,
-        );
-        let refused = |names: &str| {
+        });
+        let has_asked = !asked.flavors.is_empty();
+        allowed(response, "FlavorsAllowed", has_asked, refused.as_slice());
+        let images = self.images()?;
+        let refused = refused_of(&asked.images, &images).map(|names| {
             format!(
                 "this site has images of these names, or allows none of claims from their URLs: remove {names} from \
                  spec.bootstrap.images, or ask the platform team for bootstrap.allowedImageSources in the Composition's input"
             )
-        };
-        allowed(response, "ImagesAllowed", &asked.images, &images, refused);
+        });
+        let known = &self.presets.bootstrap.images;
+        let unknown = asked.site_images.iter();
+        let unknown = unknown.filter(|name| known.iter().all(|image| image.name != **name));
+        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+        let unknown = (!unknown.is_empty()).then(|| {
+            format!(
+                "this site has no image {}: correct spec.bootstrap.siteImages, or ask the platform team for it in bootstrap.images of \
+                 the Composition's input",
+                unknown.join(", ")
+            )
+        });
+        let problems: Vec<String> = refused.into_iter().chain(unknown).collect();
+        let has_asked = !asked.images.is_empty() || !asked.site_images.is_empty();
+        allowed(response, "ImagesAllowed", has_asked, &problems);
         Ok(())
     }
 
@@ -126,21 +135,20 @@ fn merged<T: Named + Clone>(
     site.chain(own.iter().filter(is_own)).cloned().collect()
 }
 
-/// Says whether the control plane gets all that the claim asks for of one kind.
-fn allowed<T: Named + PartialEq>(
-    response: &mut Response,
-    type_: &str,
-    asked: &[T],
-    wanted: &[T],
-    message: impl Fn(&str) -> String,
-) {
+/// The names of what the claim asks for and doesn't get. None where it gets all.
+fn refused_of<T: Named + PartialEq>(asked: &[T], wanted: &[T]) -> Option<String> {
     let refused = asked.iter().filter(|one| !wanted.contains(one));
     let refused: Vec<&str> = refused.map(Named::name).collect();
-    let (holds, reason, message) = match refused.as_slice() {
+    (!refused.is_empty()).then(|| refused.join(", "))
+}
+
+/// Says whether the control plane gets all that the claim asks for of one kind.
+fn allowed(response: &mut Response, type_: &str, has_asked: bool, problems: &[String]) {
+    let (holds, reason) = match problems {
         // Crossplane keeps a condition that isn't set any more.
-        [] if asked.is_empty() && !response.had_condition(type_) => return,
-        [] => (true, Reason::Accepted, String::new()),
-        refused => (false, Reason::Unsupported, message(&refused.join(", "))),
+        [] if !has_asked && !response.had_condition(type_) => return,
+        [] => (true, Reason::Accepted),
+        _ => (false, Reason::Unsupported),
     };
-    transitions::set(response, type_, holds, reason, message);
+    transitions::set(response, type_, holds, reason, problems.join("; "));
 }

@@ -260,6 +260,14 @@ pub struct ClaimBootstrap {
         extend("x-kubernetes-validations" = [FLAVORS_STAY])
     )]
     pub flavors: Vec<Flavor>,
+    /// Names of images of the site, beside those that every control plane of this size has.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(
+        length(max = 32),
+        inner(length(min = 1, max = 253), regex(pattern = NAME)),
+        transform = list::set
+    )]
+    pub site_images: Vec<String>,
     /// Images of servers beside the site's, from places that the site allows. One that is removed stays in Glance.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 16), transform = list::by_name)]

@@ -219,6 +219,30 @@ fn a_size_has_the_flavors_and_images_that_it_names() {
 }
 
 #[test]
+fn a_claim_chooses_images_of_the_site_that_its_size_has_not() {
+    let other = image("other", "https://images.example.com/other.raw");
+    let spec = json!({ "bootstrap": { "siteImages": ["other"] } });
+    let mut call = site(spec, json!({ "images": [debian(), other] }));
+    let size = text(&call.composite, "/spec/size");
+    if let Some(input) = &mut call.input {
+        input["sizes"][size]["bootstrap"] = json!({ "images": [] });
+    }
+    let outcome = call.run();
+    assert_eq!(bootstrap(&outcome)["images"], json!([other]));
+    assert_eq!(outcome.conditions["ImagesAllowed"].0, "True");
+    call.composite["spec"]["bootstrap"]["siteImages"] = json!(["other", "fedora"]);
+    let outcome = call.run();
+    assert_eq!(bootstrap(&outcome)["images"], json!([other]));
+    let (status, reason, message) = &outcome.conditions["ImagesAllowed"];
+    assert_eq!([status, reason], ["False", "Unsupported"]);
+    assert_eq!(
+        message,
+        "this site has no image fedora: correct spec.bootstrap.siteImages, or ask the platform team for it in bootstrap.images of the \
+         Composition's input"
+    );
+}
+
+#[test]
 fn urls_with_passwords_in_the_input_are_refused_and_not_shown() {
     for input in [
         json!({ "images": [image("a", "https://user:s3cret@images.example.com/a.raw")] }),
