@@ -254,8 +254,31 @@ fn is_segment(text: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Checksum {
-    algorithm: &'static str,
+    algorithm: Algorithm,
     value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    Sha256,
+    Sha512,
+}
+
+impl Algorithm {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sha256 => "sha256",
+            Self::Sha512 => "sha512",
+        }
+    }
+
+    /// The number of hexadecimal digits of a checksum.
+    const fn digits(self) -> usize {
+        match self {
+            Self::Sha256 => 64,
+            Self::Sha512 => 128,
+        }
+    }
 }
 
 /// Why a text is not a checksum.
@@ -266,7 +289,7 @@ pub struct ChecksumError(String);
 impl Checksum {
     /// The algorithm: `sha256` or `sha512`.
     pub fn algorithm(&self) -> &'static str {
-        self.algorithm
+        self.algorithm.name()
     }
 
     /// The value, in hexadecimal digits.
@@ -280,12 +303,12 @@ impl FromStr for Checksum {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        let known = [("sha256", 64), ("sha512", 128)];
+        let mut known = [Algorithm::Sha256, Algorithm::Sha512].into_iter();
         text.split_once(':')
-            .and_then(|(algorithm, value)| {
-                let (algorithm, digits) = known.into_iter().find(|(name, _)| *name == algorithm)?;
+            .and_then(|(name, value)| {
+                let algorithm = known.find(|algorithm| algorithm.name() == name)?;
                 let value = value.to_owned();
-                (value.len() == digits && value.bytes().all(is_digit))
+                (value.len() == algorithm.digits() && value.bytes().all(is_digit))
                     .then_some(Self { algorithm, value })
             })
             .ok_or_else(|| ChecksumError(text.to_owned()))
@@ -308,7 +331,7 @@ impl From<Checksum> for String {
 
 impl fmt::Display for Checksum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}", self.algorithm, self.value)
+        write!(out, "{}:{}", self.algorithm(), self.value)
     }
 }
 
