@@ -18,6 +18,10 @@ const OBSERVED: &str = "observedGeneration";
 /// internal/controller/apiextensions/composite/reconciler.go). Crossplane before 2.1 has none.
 const RESPONSIVE: &str = "Responsive";
 
+/// The core's condition that is False after an API server has refused something composed
+/// (internal/controller/apiextensions/composite/composition_functions.go goes on after errors that are Invalid).
+const SYNCED: &str = "Synced";
+
 /// The answer to one call: what earlier steps of the pipeline wanted, and what this one adds.
 #[derive(Debug, Default)]
 pub struct Response {
@@ -216,10 +220,13 @@ impl Response {
     }
 
     /// Whether the core is known to watch all that this call has required so far: a change of it then leads to the next call, whatever
-    /// [`Response::ttl`] says. Not while the core drops such changes.
+    /// [`Response::ttl`] says. Not while the core drops such changes, or couldn't apply everything: it tries again with the next call, and
+    /// nothing that it watches need change before.
     pub fn is_watched(&self) -> bool {
+        let hinders = [RESPONSIVE, SYNCED];
+        let mut hinders = hinders.iter();
         self.seeds.have_all(self.requirements.as_ref())
-            && !self.observed_conditions.is_false(RESPONSIVE)
+            && !hinders.any(|type_| self.observed_conditions.is_false(type_))
     }
 
     /// Says how long the core may reuse this answer for the same request.

@@ -199,12 +199,14 @@ fn resources_are_watched_only_by_a_core_that_remembers_all_of_them() {
 }
 
 #[test]
-fn resources_are_not_known_to_be_watched_while_the_core_drops_changes() {
+fn resources_are_not_known_to_be_watched_while_the_core_drops_changes_or_could_not_apply_all() {
     let condition = |type_: &str, status: &str| json!([{"type": type_, "status": status}]);
     for (conditions, expected) in [
         (json!([]), true),
         (condition("Responsive", "True"), true),
         (condition("Responsive", "False"), false),
+        (condition("Synced", "True"), true),
+        (condition("Synced", "False"), false),
         (condition("Ready", "False"), true),
     ] {
         let composite = json!({"status": {"conditions": conditions}});
