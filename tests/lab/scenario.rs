@@ -107,8 +107,10 @@ async fn stop_signal() -> Result<Error> {
 }
 
 fn folder(scenario: &str) -> Result<TempDir> {
+    // The path of a Unix socket has at most 107 bytes, and the kubelet has one deep in this folder.
     let scenario: String = scenario
         .chars()
+        .take(30)
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
     tempfile::Builder::new()
