@@ -24,11 +24,13 @@ use crate::lost;
 use crate::members::{Inventory, known};
 use crate::named;
 use crate::nodes::{self, Node};
-use crate::nova::{Access, Aggregate, Change, Question, VALID, after};
+use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
 use crate::same_identity;
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 const DISABLED: &str = "drained by the HypervisorShare";
+/// The condition.
+const CONDITION: &str = "ComputeServicesUp";
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
 
@@ -42,8 +44,15 @@ enum Nova {
     Known(Api),
 }
 
-/// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases. Returns the nodes
-/// that the share has lost and that may have servers.
+/// What Nova has of a share's nodes.
+pub struct Computes {
+    /// The nodes that the share has lost and that may have servers.
+    pub lost: BTreeSet<String>,
+    /// The compute services, by host. None where Nova can't be read, or no nova-compute of this share ever ran.
+    pub services: Option<BTreeMap<String, Service>>,
+}
+
+/// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
 ///
 /// # Errors
 /// A call can't be written.
@@ -53,13 +62,12 @@ pub fn reconcile(
     reports: &mut Reports,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<BTreeSet<String>, Failure> {
+) -> Result<Computes, Failure> {
     let held = hold::held(share.name(), observed);
     let mut lost = lost::no_longer_leased(share, leases, held);
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
-    let condition = "ComputeServicesUp";
     match &nova {
         Nova::Never => {
             for node in leases.nodes() {
@@ -74,15 +82,18 @@ pub fn reconcile(
                     .note(lost::CONDITION, &lost::unasked(&lost, share.name()));
                 desired.requeue_at(after(RARELY, observed));
             }
-            return Ok(lost);
+            return Ok(Computes {
+                lost,
+                services: None,
+            });
         }
         Nova::Unknown(why) => {
-            desired.conditions.note(condition, &progress);
+            desired.conditions.note(CONDITION, &progress);
             lost::note_unread(&lost, why, desired);
         }
         Nova::Known(api) => {
-            // Until then servers would be scheduled elsewhere, or outside of the nodes' zone.
-            report(share, condition, &progress, desired);
+            // How many of these nodes the share can do without is decided with their agents.
+            desired.conditions.note(CONDITION, &progress);
             api.nodes(share, leases, reports, observed, desired)?;
             lost = api.aggregate(share, leases, lost, observed, desired)?;
             if is_asked {
@@ -92,7 +103,11 @@ pub fn reconcile(
     }
     let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
-    Ok(lost)
+    let services = match nova {
+        Nova::Known(api) => Some(api.services),
+        Nova::Never | Nova::Unknown(_) => None,
+    };
+    Ok(Computes { lost, services })
 }
 
 impl Api {
@@ -268,6 +283,7 @@ impl Api {
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }
+        // Until then servers would be scheduled outside of the nodes' zone.
         report(share, "AggregateReady", &progress, desired);
         for change in changes {
             self.call(change, desired)?;

@@ -162,21 +162,28 @@ impl Reports {
         }
     }
 
+    /// The pods on a node; none if they can't be read.
+    fn pods_on(&self, node: &Live<Node>) -> Option<&[Live<Pod>]> {
+        let pods = self.pods.as_ref()?.get(&node.metadata.name);
+        Some(pods.map_or(&[][..], Vec::as_slice))
+    }
+
+    /// Whether a pod of a component is Ready on a node, as far as that can be read. One that is being deleted doesn't count.
+    pub fn has_ready_pod(&self, node: &Live<Node>, component: &str) -> bool {
+        let mut pods = self.pods_on(node).into_iter().flatten();
+        pods.any(|pod| {
+            component_of(pod) == Some(component)
+                && pod.metadata.deletion_timestamp.is_none()
+                && nodes::is_ready(&pod.body.status.conditions)
+        })
+    }
+
     /// Everything that is known of a node.
     pub fn evidence(&self, node: &Live<Node>) -> Evidence {
         let service = self
             .service(node)
             .map(|service| (service.state, service.instances));
-        let pods = self.pods.as_ref().map(|pods| pods.get(&node.metadata.name));
-        let pods = pods.map(|pods| pods.map_or(&[][..], Vec::as_slice));
-        let reports = |component: &str| {
-            let mut pods = pods.into_iter().flatten();
-            pods.any(|pod| {
-                component_of(pod) == Some(component)
-                    && pod.metadata.deletion_timestamp.is_none()
-                    && nodes::is_ready(&pod.body.status.conditions)
-            })
-        };
+        let pods = self.pods_on(node);
         Evidence {
             is_ready: node.body.is_ready(),
             nova: match service {
@@ -185,11 +192,11 @@ impl Reports {
                 None if self.has_no_nova => Nova::Removed,
                 None => Nova::Silent,
             },
-            has_no_domain: reports(DRAIN),
+            has_no_domain: self.has_ready_pod(node, DRAIN),
             // What holds the node runs until its lease has ended.
             has_no_agent: pods
                 .is_some_and(|pods| pods.iter().all(|pod| component_of(pod) == Some(HOLD))),
-            is_wiped: reports(WIPE),
+            is_wiped: self.has_ready_pod(node, WIPE),
         }
     }
 }

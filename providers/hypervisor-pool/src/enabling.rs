@@ -10,7 +10,7 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Failure, ObservedState, Progress, Reason, Subject};
 
 use crate::aggregate;
-use crate::api::{Api, report};
+use crate::api::Api;
 use crate::leases::Leases;
 use crate::members::{self, Inventory};
 use crate::named;
@@ -45,8 +45,8 @@ pub fn reconcile(
     let waiting: Vec<&String> = new.difference(&ready).copied().collect();
     if !waiting.is_empty() {
         let progress = progress(&waiting, waits);
-        // Until then servers are scheduled elsewhere, or nowhere.
-        report(share, "ComputeServicesEnabled", &progress, desired);
+        // Until then servers are scheduled to the other nodes.
+        desired.conditions.note("ComputeServicesEnabled", &progress);
         desired.requeue_at(after(VALID, observed));
     }
     let services = ready.into_iter().filter_map(|host| api.services.get(host));

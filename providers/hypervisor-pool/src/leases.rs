@@ -136,7 +136,7 @@ impl Leases {
     }
 
     /// The number of nodes whose lease doesn't end.
-    fn leased(&self) -> u32 {
+    pub fn leased(&self) -> u32 {
         let leased = self.in_phase(LeasePhase::Leased).count();
         u32::try_from(leased).unwrap_or(u32::MAX)
     }
@@ -145,6 +145,11 @@ impl Leases {
     pub fn in_phase(&self, phase: LeasePhase) -> impl Iterator<Item = &Live<Node>> {
         let nodes = self.nodes.iter();
         nodes.filter(move |node| nodes::phase(node) == phase)
+    }
+
+    /// The number of nodes without which the share isn't Ready.
+    pub fn least(&self) -> u32 {
+        self.least
     }
 
     /// The number of nodes that work, as far as the pool counts them, and whose lease doesn't end.

@@ -29,6 +29,7 @@ mod state;
 mod status;
 mod surplus;
 pub mod vlans;
+mod working;
 mod zone;
 
 use c5c3_api::hypervisor::{HypervisorPoolSpec, HypervisorShareSpec, HypervisorShareStatus};
@@ -87,7 +88,8 @@ impl Composer for HypervisorShare {
             vlans::of(&subject.metadata, &leases.pool.physical_networks);
         desired.conditions.set("VlansAssigned", &vlans);
         let mut reports = Reports::observe(subject, observed);
-        let lost = compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
+        let computes =
+            compute_services::reconcile(subject, &leases, &mut reports, observed, desired)?;
         let drained = leases.drained(&reports);
         match subject.is_deleted() {
             true => desired.conditions.set("NodesDrained", &drained),
@@ -102,7 +104,9 @@ impl Composer for HypervisorShare {
         if leases.count() > 0 {
             let share = Share::of(subject, &leases);
             match namespace::compose(subject, observed, desired)? {
-                Progress::Ready => share.compose(observed, desired),
+                Progress::Ready => {
+                    share.compose(&reports, computes.services.as_ref(), observed, desired);
+                }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);
                     let unprotected = hold::awaits_namespace(subject.name());
@@ -121,7 +125,7 @@ impl Composer for HypervisorShare {
                 .surplus_since()
                 .filter(|_| reports.has_servers())
                 .map(str::to_owned),
-            lost: lost.into_iter().take(lost::MAX_LOST).collect(),
+            lost: computes.lost.into_iter().take(lost::MAX_LOST).collect(),
             physical_networks,
             conditions: Vec::new(),
         })

@@ -13,10 +13,12 @@ use serde_json::{Value, json};
 
 use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
 use crate::configuration::Configuration;
-use crate::drain::{self, DRAIN, WIPE};
+use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, PHASE};
+use crate::nova::Service;
 use crate::pod::{Agent, Nodes};
+use crate::working::Hosts;
 use crate::{hold, libvirt, status};
 
 /// What a share composes, once it has nodes.
@@ -37,10 +39,18 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Composes everything in the namespace. What waits for its configuration stays as it is.
-    pub fn compose(&self, observed: &ObservedState<'_>, desired: &mut DesiredState) {
-        let requirements = status::requirements(&self.namespace, observed);
-        desired.conditions.set("HostsReady", &requirements);
+    /// Composes everything in the namespace. What waits for its configuration stays as it is. `services` are the compute services, by
+    /// host; none where Nova doesn't say.
+    pub fn compose(
+        &self,
+        reports: &Reports,
+        services: Option<&BTreeMap<String, Service>>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        let lacks = status::lacks(&self.namespace, observed);
+        let requirements = status::requirements(&lacks);
+        desired.conditions.note("HostsReady", &requirements);
         let (spec, settings) = (&self.subject.spec, &self.subject.spec.agents);
         let pool = &self.leases.pool;
         let images = &pool.images;
@@ -109,22 +119,29 @@ impl<'a> Share<'a> {
                     .and_then(|nova| agents::nova_compute(settings, pool, &nova, &providers)),
             ),
         ];
+        let agents = composed.each_ref().map(|(name, ..)| *name);
         for (name, condition, agent) in composed {
-            let waits = progress(&agent);
-            let has = match agent {
+            match agent {
                 Ok(agent) => {
                     let set = agent.daemon_set(name, self.nodes(observed), self.aliases());
                     desired.apply(&self.namespace, name, &set);
-                    status::rollout(&self.namespace, name, observed)
+                    let rollout = status::rollout(&self.namespace, name, observed);
+                    desired.conditions.note(condition, &rollout);
                 }
-                Err(_) => {
+                Err(waits) => {
                     desired.keep(Key::of::<DaemonSet>(&self.namespace, name));
-                    waits
+                    desired.conditions.set(condition, &waits);
                 }
-            };
-            desired.conditions.set(condition, &has);
+            }
         }
         self.uplinks(observed, desired);
+        let hosts = Hosts {
+            agents: &agents,
+            lacks,
+            reports,
+            services,
+        };
+        hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);
         hold::compose(&self.namespace, self.leases, observed, desired);
     }

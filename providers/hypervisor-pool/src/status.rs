@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
+use provider_openstack::Awaited;
 
 use crate::agents::UPLINKS;
 use crate::named;
 use crate::nodes::Node;
 use crate::pod::COMPONENT;
+
+/// What nodes lack of what their agents need: each node with a message.
+pub type Lacks = BTreeSet<(String, String)>;
 
 /// Whether an agent runs on every leased node, in its newest version.
 pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Progress {
@@ -37,19 +41,27 @@ pub fn rollout(namespace: &str, name: &str, observed: &ObservedState<'_>) -> Pro
     )
 }
 
-/// Whether every node has what its agents need.
-pub fn requirements(namespace: &str, observed: &ObservedState<'_>) -> Progress {
-    let pods = match observed.list::<Pod>(namespace, &[]) {
-        Lookup::Found(pods) => pods,
-        Lookup::Missing => Vec::new(),
-        Lookup::Unknown(message) => return Progress::Unknown { message },
-    };
-    let mut failures: Vec<String> = pods.iter().filter_map(failure).collect();
-    failures.sort();
-    failures.dedup();
-    if failures.is_empty() {
-        return Progress::Ready;
+/// Returns what nodes lack of what their agents need.
+///
+/// # Errors
+/// The pods that check it can't be read.
+pub fn lacks(namespace: &str, observed: &ObservedState<'_>) -> Awaited<Lacks> {
+    match observed.list::<Pod>(namespace, &[]) {
+        Lookup::Found(pods) => Ok(pods.iter().filter_map(failure).collect()),
+        Lookup::Missing => Ok(Lacks::new()),
+        Lookup::Unknown(message) => Err(Progress::Unknown { message }),
     }
+}
+
+/// Whether every node has what its agents need.
+pub fn requirements(lacks: &Awaited<Lacks>) -> Progress {
+    let lacks = match lacks {
+        Ok(lacks) if lacks.is_empty() => return Progress::Ready,
+        Ok(lacks) => lacks.iter(),
+        Err(progress) => return progress.clone(),
+    };
+    let failures = lacks.map(|(node, message)| format!("node {node}: {message}"));
+    let failures: Vec<String> = failures.collect();
     Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
 }
 
@@ -96,11 +108,11 @@ fn ready_on(pod: &Live<Pod>) -> Option<&str> {
 }
 
 /// What a pod's node lacks.
-fn failure(pod: &Live<Pod>) -> Option<String> {
-    let node = pod.body.spec.as_ref()?.node_name.as_deref()?;
+fn failure(pod: &Live<Pod>) -> Option<(String, String)> {
+    let node = pod.body.spec.as_ref()?.node_name.clone()?;
     let checks = pod.body.status.as_ref()?.init_container_statuses.as_ref()?;
     let message = checks.iter().find_map(message)?;
-    Some(format!("node {node}: {message}"))
+    Some((node, message.to_owned()))
 }
 
 /// What a container that has failed said at last; it may be waiting for its next start.

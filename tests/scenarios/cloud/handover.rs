@@ -184,8 +184,10 @@ async fn encrypts_migrations(cloud: &Cloud, machine: &Machine) -> Result<()> {
         })
         .await?;
     }
-    eventually("the agents are Ready", minutes(3), async || {
-        is(&cluster.get(SHARE, FIRST).await?, "Ready")
+    eventually("both hypervisors work", minutes(3), async || {
+        let share = cluster.get(SHARE, FIRST).await?;
+        is(&share, "HostsWorking")?;
+        is(&share, "Ready")
     })
     .await
 }

@@ -87,8 +87,10 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             started.elapsed().as_secs()
         );
         let ours = path::report(&cloud, &path::COMPUTE)?;
-        eventually("the agents are Ready", minutes(5), async || {
-            is(&cloud.cluster.get(SHARE, "production").await?, "Ready")
+        eventually("both hypervisors work", minutes(5), async || {
+            let share = cloud.cluster.get(SHARE, "production").await?;
+            is(&share, "HostsWorking")?;
+            is(&share, "Ready")
         })
         .await?;
         println!(

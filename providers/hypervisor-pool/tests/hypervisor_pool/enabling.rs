@@ -71,19 +71,28 @@ fn new_host_is_found_in_placement_by_its_hypervisor() {
 #[test]
 fn new_host_of_a_share_without_an_aggregate_is_enabled_once_nova_has_its_hypervisor() {
     let (mut cluster, nova) = with_new();
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
     nova.change(|state| state.starting.insert("node-b".to_owned()));
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b").as_deref(), Some(NEW));
     assert!(waits(&cluster).is_some());
-    let [status, reason, message] = condition(&cluster, "prod", "Ready");
+    let [status, reason, message] = condition(&cluster, "prod", "HostsWorking");
     assert_eq!([status, reason], ["False", "WaitingForNova"]);
-    assert!(message.contains("node-b"), "{message}");
+    assert!(
+        message.contains("the compute service of node-b is disabled since it registered"),
+        "{message}"
+    );
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["minHosts"] = json!(2);
+    });
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "WaitingForNova");
     nova.change(|state| state.starting.clear());
     later(&mut cluster);
     assert_eq!(nova.disabled("node-b"), None);
     assert_eq!(waits(&cluster), None);
-    let ready = condition(&cluster, "prod", "Ready");
-    assert_ne!(ready[1], "WaitingForNova");
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
 }
 
 /// Servers of other hosts run.

@@ -16,6 +16,8 @@ use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::{HypervisorPool, HypervisorShare};
 use serde_json::{Value, json};
 
+use crate::drain::pod_of;
+
 pub const OWNERS: [(&str, ResourceKind); 4] = [
     ("ovn", Custom::<OvnClusterSpec>::KIND),
     ("neutron", Custom::<NeutronSpec>::KIND),
@@ -189,7 +191,17 @@ pub fn lease(cluster: &Cluster, node: &str) -> Option<String> {
     lease.as_str().map(str::to_owned)
 }
 
+/// Lets a pod of each agent of a share run on these nodes.
+pub fn run_pods(cluster: &mut Cluster, share: &str, nodes: &[&str]) {
+    for node in nodes {
+        for agent in AGENTS {
+            pod_of(cluster, share, agent, node, Some(true));
+        }
+    }
+}
+
 pub fn run_agents(cluster: &mut Cluster, share: &str) {
+    run_pods(cluster, share, &["node-a", "node-b"]);
     for agent in AGENTS {
         let key = Key::of::<DaemonSet>(&format!("agents-{share}"), agent);
         let status = json!({

@@ -108,12 +108,9 @@ impl Stage {
             let wipes = has(&self.cluster, "wipe") && is_in("Wiping");
             let hold = Key::of::<StatefulSet>("agents-prod", &format!("hold-{node}"));
             let holds = self.cluster.get(&hold).is_some();
-            for (component, runs) in [
-                ("hold", holds),
-                ("nova-compute", runs),
-                ("drain", drains),
-                ("wipe", wipes),
-            ] {
+            let agents = AGENTS.map(|agent| (agent, runs));
+            let others = [("hold", holds), ("drain", drains), ("wipe", wipes)];
+            for (component, runs) in agents.into_iter().chain(others) {
                 pod(&mut self.cluster, component, node, runs.then_some(true));
             }
             self.nova.set_up(node, runs);

@@ -35,3 +35,4 @@ mod surplus;
 mod uplinks;
 mod vlans;
 mod wipe;
+mod working;

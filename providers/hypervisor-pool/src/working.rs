@@ -1,0 +1,132 @@
+//! Which leased nodes work. Ready of a share needs `minHosts` of them, and at least one. Others are named, so that one node of many that is
+//! down, restarts or joins doesn't keep the share, and the claim, from being Ready.
+//!
+//! A node works if a pod of each agent on it is Ready and, where Nova answers, its compute service is up and isn't disabled since it
+//! registered. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any
+//! more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
+//!
+//! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; whether an administrator has disabled
+//! the compute service; whether the node is in the aggregate, for which Ready waits by `AggregateReady`; and whether a server really starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
+use provider_composer::{DesiredState, Live, Progress, Reason, Subject};
+use provider_openstack::Awaited;
+
+use crate::drain::Reports;
+use crate::leases::Leases;
+use crate::named;
+use crate::nodes::Node;
+use crate::nova::Service;
+use crate::status::Lacks;
+
+/// The condition: whether all leased nodes work.
+const CONDITION: &str = "HostsWorking";
+
+/// What is known of the nodes of a share.
+pub struct Hosts<'a> {
+    /// The agents, of which each node runs a pod.
+    pub agents: &'a [&'a str],
+    /// What nodes lack.
+    pub lacks: Awaited<Lacks>,
+    /// The pods on each node.
+    pub reports: &'a Reports,
+    /// The compute services, by host; none where Nova doesn't say.
+    pub services: Option<&'a BTreeMap<String, Service>>,
+}
+
+/// Why a node doesn't work. What a person has to correct is first. Claims repeat the text, so it has nothing of other control planes, as
+/// what a node lacks may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault<'a> {
+    /// It lacks something that its agents need.
+    Lacks,
+    /// No pod of this agent is Ready there.
+    Agent(&'a str),
+    /// Its nova-compute doesn't report to Nova.
+    Silent,
+    /// Its compute service is disabled since it registered.
+    New,
+}
+
+impl Fault<'_> {
+    fn reason(self) -> Reason {
+        match self {
+            Self::Lacks => Reason::RequirementMissing,
+            Self::Agent(_) => Reason::Starting,
+            Self::Silent => Reason::NotRegistered,
+            Self::New => Reason::WaitingFor("Nova"),
+        }
+    }
+
+    fn of(self, node: &str) -> String {
+        match self {
+            Self::Lacks => format!("{node} lacks something that its agents need"),
+            Self::Agent(agent) => format!("{node} has no Ready pod of {agent}"),
+            Self::Silent => format!("{node} has no nova-compute that reports to Nova"),
+            Self::New => format!("the compute service of {node} is disabled since it registered"),
+        }
+    }
+}
+
+impl Hosts<'_> {
+    /// Sets the condition. Ready waits for it while too few nodes work, unless the share is being deleted.
+    pub fn report(
+        &self,
+        share: &Subject<HypervisorShareSpec>,
+        leases: &Leases,
+        desired: &mut DesiredState,
+    ) {
+        let (progress, suffices) = self.progress(leases);
+        match suffices || share.is_deleted() {
+            true => desired.conditions.note(CONDITION, &progress),
+            false => desired.conditions.set(CONDITION, &progress),
+        }
+    }
+
+    /// Returns whether all leased nodes work, and whether as many do as the share needs.
+    fn progress(&self, leases: &Leases) -> (Progress, bool) {
+        let lacks = match &self.lacks {
+            Ok(lacks) => lacks,
+            Err(unknown) => return (unknown.clone(), false),
+        };
+        let faults: BTreeSet<(Fault<'_>, &str)> = leases
+            .in_phase(LeasePhase::Leased)
+            .filter_map(|node| Some((self.fault(node, lacks)?, node.metadata.name.as_str())))
+            .collect();
+        let Some((first, _)) = faults.first() else {
+            // Whether there are enough, NodesLeased says.
+            return (Progress::Ready, true);
+        };
+        let (leased, least) = (leases.leased(), leases.least());
+        let broken = u32::try_from(faults.len()).unwrap_or(u32::MAX);
+        let working = leased.saturating_sub(broken);
+        let names: Vec<String> = faults.iter().map(|(fault, node)| fault.of(node)).collect();
+        let message = format!(
+            "{working} of {leased} nodes work, and Ready needs {least}: {}. See the other conditions of the HypervisorShare",
+            named(&names, ", ")
+        );
+        let progress = match first {
+            Fault::Lacks => Progress::failed(first.reason(), message),
+            _ => Progress::waiting(first.reason(), message),
+        };
+        (progress, working >= least)
+    }
+
+    /// Returns why a node doesn't work, if it doesn't.
+    fn fault(&self, node: &Live<Node>, lacks: &Lacks) -> Option<Fault<'_>> {
+        let name = node.metadata.name.as_str();
+        if lacks.iter().any(|(lacking, _)| lacking == name) {
+            return Some(Fault::Lacks);
+        }
+        let mut agents = self.agents.iter();
+        if let Some(agent) = agents.find(|agent| !self.reports.has_ready_pod(node, agent)) {
+            return Some(Fault::Agent(agent));
+        }
+        match self.services?.get(name) {
+            Some(service) if service.is_up => service.is_new().then_some(Fault::New),
+            _ => Some(Fault::Silent),
+        }
+    }
+}
