@@ -25,6 +25,9 @@ const POOL: &str = "pool";
 /// The share's condition about its aggregate in Nova.
 const AGGREGATE_READY: &str = "AggregateReady";
 
+/// The share's condition that names the nodes that don't work. The share may be Ready without them.
+const HOSTS_WORKING: &str = "HostsWorking";
+
 /// Follows a share that nobody has looked at.
 const NOT_REPORTED: &str = " (the hypervisor-pool-operator of that cluster hasn't reported it: the platform team installs the \
                             chart hypervisor-pool-operator there)";
@@ -43,6 +46,8 @@ pub struct Shares {
     pub waiting: Vec<String>,
     /// Whether Nova has the aggregate of each pool, as its share says.
     pub aggregates: Vec<(String, Condition)>,
+    /// Whether all leased nodes of each pool work, as its share says.
+    pub working: Vec<(String, Condition)>,
 }
 
 /// Name of the composed resource for a pool.
@@ -118,8 +123,12 @@ impl Recipe<'_> {
                     .waiting
                     .push(format!("HypervisorShare in {name}{why}"));
             }
-            if let Some(aggregate) = condition(conditions, AGGREGATE_READY) {
-                shares.aggregates.push((name.to_owned(), aggregate.clone()));
+            for (type_, reported) in [
+                (AGGREGATE_READY, &mut shares.aggregates),
+                (HOSTS_WORKING, &mut shares.working),
+            ] {
+                let said = condition(conditions, type_).cloned();
+                reported.extend(said.map(|said| (name.to_owned(), said)));
             }
         }
         Ok(shares)

@@ -25,6 +25,9 @@ use crate::{reuse, transitions};
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
 
+/// The condition that names leased nodes that don't work. The claim may be Ready without them.
+const HYPERVISORS_WORKING: &str = "HypervisorsWorking";
+
 /// What was found while composing.
 pub struct Findings {
     /// Ceph.
@@ -154,7 +157,8 @@ impl Recipe<'_> {
         let storage = [&findings.ceph.waiting[..], &findings.keys[..]].concat();
         self.part(response, "StorageReady", &storage);
         self.part(response, "HypervisorsReady", &findings.shares.waiting);
-        aggregates_ready(&findings.shares.aggregates, response);
+        repeat(response, "AggregatesReady", &findings.shares.aggregates);
+        repeat(response, HYPERVISORS_WORKING, &findings.shares.working);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);
@@ -337,23 +341,26 @@ impl Recipe<'_> {
     }
 }
 
-/// Says whether Nova has the aggregates of the pools, once a share reports one.
-fn aggregates_ready(aggregates: &[(String, Condition)], response: &mut Response) {
-    let mut unready = aggregates.iter();
-    let unready = unready.find(|(_, aggregate)| aggregate.status != "True");
-    let Some((pool, aggregate)) = unready.or(aggregates.first()) else {
+/// Repeats a condition of shares, once one reports it: the first that isn't True, with the messages of all that aren't.
+fn repeat(response: &mut Response, type_: &str, reported: &[(String, Condition)]) {
+    let open = reported.iter().filter(|(_, said)| said.status != "True");
+    let open: Vec<&(String, Condition)> = open.collect();
+    let Some((_, first)) = open.first().copied().or(reported.first()) else {
+        // Crossplane keeps a condition that isn't set any more.
+        if response.had_condition(type_) {
+            let (reason, message) = (Reason::Waiting.name(), "no HypervisorShare reports it");
+            transitions::result(response, type_, None, reason, message.to_owned());
+        }
         return;
     };
-    let holds = aggregate.status == "True";
-    let message = match holds {
-        true => String::new(),
-        false => format!("HypervisorShare in {pool}: {}", aggregate.message),
-    };
+    let messages = open
+        .iter()
+        .map(|(pool, said)| format!("HypervisorShare in {pool}: {}", said.message));
     let said = Condition {
-        message,
-        ..aggregate.clone()
+        message: messages.collect::<Vec<String>>().join("; "),
+        ..first.clone()
     };
-    transitions::repeat(response, "AggregatesReady", holds, &said, false);
+    transitions::repeat(response, type_, open.is_empty(), &said, false);
 }
 
 /// Returns so many bytes, unless they are more than a JSON number can hold exactly.

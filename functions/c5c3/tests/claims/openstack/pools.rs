@@ -258,26 +258,33 @@ fn share_that_no_operator_has_reported_names_the_operator_to_install() {
     );
 }
 
+/// A claim whose shares report one more condition, each in its pool.
+fn reporting(claim: &str, reported: impl Fn(&str) -> Value) -> (Call, Outcome) {
+    let (call, outcome) = running(claim);
+    let status = |name: &str, manifest: &Value| {
+        let mut status = well(name, manifest);
+        if manifest["kind"] == "HypervisorShare" {
+            let conditions = status["conditions"].as_array_mut().unwrap();
+            conditions.push(reported(name));
+        }
+        status
+    };
+    let call = call.applied(&outcome, status);
+    let outcome = call.run();
+    (call, outcome)
+}
+
+fn texts([status, reason, message]: [&str; 3]) -> (String, String, String) {
+    (status.to_owned(), reason.to_owned(), message.to_owned())
+}
+
 #[test]
 fn aggregates_are_reported_as_their_shares_report_them() {
-    let (call, outcome) = running("customer-b-staging");
+    let (_, outcome) = running("customer-b-staging");
     assert!(!outcome.conditions.contains_key("AggregatesReady"));
     let reported = |aggregate: Value| {
-        let status = |name: &str, manifest: &Value| {
-            let mut status = well(name, manifest);
-            if manifest["kind"] == "HypervisorShare" {
-                status["conditions"]
-                    .as_array_mut()
-                    .unwrap()
-                    .push(aggregate.clone());
-            }
-            status
-        };
-        let outcome = call.clone().applied(&outcome, status).run();
+        let (_, outcome) = reporting("customer-b-staging", |_| aggregate.clone());
         outcome.conditions["AggregatesReady"].clone()
-    };
-    let texts = |[status, reason, message]: [&str; 3]| {
-        (status.to_owned(), reason.to_owned(), message.to_owned())
     };
     assert_eq!(
         reported(json!({
@@ -292,5 +299,47 @@ fn aggregates_are_reported_as_their_shares_report_them() {
     assert_eq!(
         reported(json!({ "type": "AggregateReady", "status": "True", "reason": "Ready" })),
         texts(["True", "Ready", ""])
+    );
+}
+
+#[test]
+fn hypervisors_that_do_not_work_are_named_by_a_claim_that_is_ready() {
+    let working = |share: &str, broken: &[&str]| match broken.contains(&share) {
+        true => json!({
+            "type": "HostsWorking", "status": "False", "reason": "Starting", "message": format!("a node of {share} is down"),
+        }),
+        false => json!({ "type": "HostsWorking", "status": "True", "reason": "Ready" }),
+    };
+    for (broken, message) in [
+        (
+            vec!["share-hv-pool-b"],
+            "HypervisorShare in hv-pool-b: a node of share-hv-pool-b is down",
+        ),
+        (
+            vec!["share-hv-pool-a", "share-hv-pool-b"],
+            "HypervisorShare in hv-pool-a: a node of share-hv-pool-a is down; HypervisorShare in hv-pool-b: a node of share-hv-pool-b is \
+             down",
+        ),
+    ] {
+        let (_, outcome) = reporting("customer-a-prod", |share| working(share, &broken));
+        assert_eq!(
+            outcome.conditions["HypervisorsWorking"],
+            texts(["False", "Starting", message])
+        );
+        assert_eq!(outcome.conditions["HypervisorsReady"].0, "True");
+        assert_eq!(outcome.status["phase"], "Ready");
+        assert_eq!(outcome.composite_ready, Some(true));
+    }
+    let (mut call, outcome) = reporting("customer-a-prod", |share| working(share, &[]));
+    assert_eq!(
+        outcome.conditions["HypervisorsWorking"],
+        texts(["True", "Ready", ""])
+    );
+    let before = json!([{ "type": "HypervisorsWorking", "status": "False", "reason": "Starting" }]);
+    call = call.applied(&outcome, well);
+    call.composite["status"]["conditions"] = before;
+    assert_eq!(
+        call.run().conditions["HypervisorsWorking"],
+        texts(["Unknown", "Waiting", "no HypervisorShare reports it"])
     );
 }
