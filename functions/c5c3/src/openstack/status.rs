@@ -25,9 +25,6 @@ use crate::{reuse, transitions};
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
 
-/// The condition that names leased nodes that don't work. The claim may be Ready without them.
-const HYPERVISORS_WORKING: &str = "HypervisorsWorking";
-
 /// What was found while composing.
 pub struct Findings {
     /// Ceph.
@@ -158,7 +155,8 @@ impl Recipe<'_> {
         self.part(response, "StorageReady", &storage);
         self.part(response, "HypervisorsReady", &findings.shares.waiting);
         repeat(response, "AggregatesReady", &findings.shares.aggregates);
-        repeat(response, HYPERVISORS_WORKING, &findings.shares.working);
+        // The claim may be Ready without some of its nodes.
+        repeat(response, "HypervisorsWorking", &findings.shares.working);
         let control_plane = &findings.control_plane;
         let ready = condition(&control_plane.status.conditions, "Ready");
         let holds = control_plane.synced && is_ready(&control_plane.status);

@@ -52,7 +52,7 @@ pub struct HypervisorShareSpec {
     /// Part of the pool, against the weights of the other shares. With 0 it gets minHosts alone.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub weight: u32,
-    /// Nodes that it gets before weights count.
+    /// Nodes that it gets before weights count. It is Ready while as many work, and at least one.
     #[serde(default)]
     #[schemars(range(min = 0, max = 10000))]
     pub min_hosts: u32,
