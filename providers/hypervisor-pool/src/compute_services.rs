@@ -21,7 +21,7 @@ use crate::hold;
 use crate::leases::Leases;
 use crate::leftovers::{self, Leftovers};
 use crate::lost;
-use crate::members::{Inventory, known};
+use crate::members::{Inventory, inside, known};
 use crate::named;
 use crate::nodes::{self, Node};
 use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
@@ -283,8 +283,17 @@ impl Api {
         if !progress.is_ready() {
             desired.requeue_at(after(VALID, observed));
         }
-        // Until then servers would be scheduled outside of the nodes' zone.
-        report(share, "AggregateReady", &progress, desired);
+        let condition = "AggregateReady";
+        let inside = own.map_or(0, |own| {
+            let leased = leases.in_phase(LeasePhase::Leased);
+            inside(own, leased.map(|node| &node.metadata.name), &inventory)
+        });
+        match matches!(progress, Progress::Waiting { .. }) && inside >= leases.least() {
+            // A host that joins doesn't keep the others from taking servers.
+            true => desired.conditions.note(condition, &progress),
+            // Until then servers would be scheduled outside of the nodes' zone.
+            false => report(share, condition, &progress, desired),
+        }
         for change in changes {
             self.call(change, desired)?;
         }

@@ -142,6 +142,24 @@ pub fn joined<'h>(
     (joined, waits.or_else(|| hypervisors.waits()))
 }
 
+/// Returns how many of some hosts are in the aggregate, in Placement too where that is known. There a host is sought by its name, so that one
+/// for which libvirt has quite another name doesn't count.
+pub fn inside<'h>(
+    own: &Aggregate,
+    hosts: impl Iterator<Item = &'h String>,
+    inventory: &Inventory<'_>,
+) -> u32 {
+    let copied: Option<BTreeSet<&str>> = match &inventory.members {
+        Lookup::Found(Some(members)) => {
+            Some(members.values().flat_map(|name| hosts_of(name)).collect())
+        }
+        _ => None,
+    };
+    let is_copied = |host: &str| copied.as_ref().is_none_or(|copied| copied.contains(host));
+    let inside = hosts.filter(|host| own.hosts.contains(*host) && is_copied(host.as_str()));
+    u32::try_from(inside.count()).unwrap_or(u32::MAX)
+}
+
 fn unregistered(hosts: &[&String]) -> Option<Progress> {
     let message = format!(
         "waits for nova-compute to create hypervisors of {}, without which Placement doesn't have them in the aggregate: where that lasts, \
@@ -163,4 +181,32 @@ pub fn known<T>(found: Lookup<T>, message: &str) -> Result<T, Progress> {
     };
     let message = format!("{message}: {why}");
     Err(Progress::Unknown { message })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_is_inside_if_placement_has_it_too_where_that_answers() {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let own = Aggregate {
+            hosts: names(&["node-a", "node-b"]),
+            ..Aggregate::default()
+        };
+        let all: BTreeSet<String> = names(&["node-a", "node-b", "node-c"]);
+        let hypervisor = |_: &str| -> Lookup<Option<String>> { Lookup::Missing };
+        let count = |members| {
+            let inventory = Inventory {
+                hypervisor: &hypervisor,
+                now: Timestamp::UNIX_EPOCH,
+                members,
+            };
+            inside(&own, all.iter(), &inventory)
+        };
+        let copied = ("1".to_owned(), "node-a.example.com".to_owned());
+        assert_eq!(count(Lookup::Found(Some(BTreeMap::from([copied])))), 1);
+        assert_eq!(count(Lookup::Found(None)), 2);
+        assert_eq!(count(Lookup::Unknown("it is down".to_owned())), 2);
+    }
 }

@@ -6,7 +6,7 @@
 //! more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
 //! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; whether an administrator has disabled
-//! the compute service; whether the node is in the aggregate, for which Ready waits by `AggregateReady`; and whether a server really starts.
+//! the compute service; whether the node is in the aggregate, which `AggregateReady` says; and whether a server really starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

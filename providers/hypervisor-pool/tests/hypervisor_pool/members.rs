@@ -50,6 +50,28 @@ fn host_is_added_once_nova_has_its_hypervisor() {
 }
 
 #[test]
+fn share_stays_ready_while_a_host_joins_that_it_can_do_without() {
+    let (mut cluster, nova) = joining(|_| {});
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    run_pods(&mut cluster, "prod", &["node-a", "node-b", "node-d"]);
+    nova.set_up("node-d", true);
+    nova.change(|state| state.starting.insert("node-d".to_owned()));
+    later(&mut cluster);
+    assert_eq!(hosts(&nova), ["node-a", "node-b"]);
+    assert_eq!(ready(&cluster)[1], "NotRegistered");
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["minHosts"] = json!(3);
+    });
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "Ready")[1], "NotRegistered");
+    nova.change(|state| state.starting.clear());
+    later(&mut cluster);
+    assert_eq!(hosts(&nova), ["node-a", "node-b", "node-d"]);
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+}
+
+#[test]
 fn membership_that_placement_lacks_is_copied() {
     let (mut cluster, nova) = joining(|state| {
         state.without_provider.insert("node-b".to_owned());
