@@ -18,8 +18,9 @@ pub const LISTED: &str = "backend_defaults";
 
 const IMAGE: &str = "nothing: it is the image's";
 const MEMBER: &str = "nothing: each member is known by its pod";
+const SHUTDOWN: &str = "nothing: it follows from the pods' termination grace period";
 /// What users set elsewhere.
-const OWNED: [Owned<'static>; 25] = [
+const OWNED: [Owned<'static>; 26] = [
     Owned::option("DEFAULT", "api_paste_config", IMAGE),
     Owned::option(
         "DEFAULT",
@@ -48,6 +49,7 @@ const OWNED: [Owned<'static>; 25] = [
     Owned::option("DEFAULT", "cluster", MEMBER),
     Owned::option("DEFAULT", "default_volume_type", "defaultVolumeType"),
     Owned::option("DEFAULT", "enabled_backends", "backends"),
+    Owned::option("DEFAULT", "graceful_shutdown_timeout", SHUTDOWN),
     Owned::option("DEFAULT", "host", MEMBER),
     Owned::option("DEFAULT", "rootwrap_config", IMAGE),
     Owned::option("DEFAULT", "transport_url", "messaging"),

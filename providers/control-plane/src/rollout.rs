@@ -1,5 +1,7 @@
 //! How a control plane comes from one release to another, phase by phase, and back when one fails.
 
+mod completion;
+
 use std::collections::BTreeMap;
 
 use c5c3_api::control_plane::{ReleaseUpdate, UpdatePhase};
@@ -201,7 +203,9 @@ impl Change<'_> {
                 releases: self.view.all(self.view.wanted),
             };
         };
-        let deadline = since + TIMEOUT;
+        let cinder = self.view.survey.get(&Node::Cinder);
+        let from = completion::counts_from(cinder, &wanted.to_string(), since, now);
+        let deadline = from + TIMEOUT;
         let timed = phase != UpdatePhase::Validating;
         if let Some(failure) = self.failure(phase, &message, timed && now >= deadline) {
             let update = ReleaseUpdate {

@@ -45,8 +45,13 @@ impl Sight {
 
     /// A text of its first object.
     pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.value(pointer)?.as_str()
+    }
+
+    /// A value of its first object.
+    pub fn value(&self, pointer: &str) -> Option<&Value> {
         match &self.object {
-            Lookup::Found(object) => object.pointer(pointer)?.as_str(),
+            Lookup::Found(object) => object.pointer(pointer),
             Lookup::Missing | Lookup::Unknown(_) => None,
         }
     }

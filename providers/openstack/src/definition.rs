@@ -64,6 +64,9 @@ pub enum ComponentKind {
     Member {
         /// The command of the readiness probe, as a daemon's.
         probe: &'static [&'static str],
+        /// How long calls that a member works on may take once its pod terminates, in seconds. It takes no new ones, and the next
+        /// pod of its name doesn't start before.
+        shutdown: u32,
     },
 }
 
@@ -87,6 +90,16 @@ impl ComponentDefinition {
         match self.kind {
             ComponentKind::Wsgi { port, .. } | ComponentKind::Proxy { port } => Some(port),
             ComponentKind::Daemon { .. } | ComponentKind::Member { .. } => None,
+        }
+    }
+
+    /// How long calls that its pods work on may take once a pod terminates, in seconds, if that isn't the default.
+    pub const fn shutdown(&self) -> Option<u32> {
+        match self.kind {
+            ComponentKind::Member { shutdown, .. } => Some(shutdown),
+            ComponentKind::Wsgi { .. }
+            | ComponentKind::Proxy { .. }
+            | ComponentKind::Daemon { .. } => None,
         }
     }
 }
@@ -300,7 +313,11 @@ pub const CINDER_SCHEDULER: ComponentDefinition = ComponentDefinition {
 /// Works on the volumes of a backend. Each backend has one of its own.
 pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
     name: "volume",
-    kind: ComponentKind::Member { probe: CONNECTED },
+    kind: ComponentKind::Member {
+        probe: CONNECTED,
+        // A copy of an image. Servers wait for a backend with one member meanwhile.
+        shutdown: 15 * 60,
+    },
     condition: "VolumeReady",
     after: &["scheduler"],
 };
@@ -308,7 +325,12 @@ pub const CINDER_VOLUME: ComponentDefinition = ComponentDefinition {
 /// Copies volumes to and from where backups are.
 pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
     name: "backup",
-    kind: ComponentKind::Member { probe: CONNECTED },
+    kind: ComponentKind::Member {
+        probe: CONNECTED,
+        // A backup of a large volume. Only other backups and restores wait meanwhile. By default Gardener deletes a machine after as
+        // long, whatever runs on it.
+        shutdown: 2 * 60 * 60,
+    },
     condition: "BackupReady",
     after: &["scheduler", "volume"],
 };

@@ -24,6 +24,12 @@ use crate::{messaging, metrics};
 pub(crate) const DRAIN: i64 = 15;
 /// How long requests in flight may take after that, in seconds.
 pub(crate) const GRACE: i64 = 60;
+/// How long a program may take to end after its calls have ended or were interrupted, in seconds.
+const EXIT: u32 = 15;
+/// The variable of oslo.service's option: on SIGTERM its launchers stop servers of RPC, which take no new calls, wait for those that run,
+/// and exit after so many seconds, 60 by default (`_graceful_shutdown` and `ProcessLauncher.wait` of oslo.service 4.3). Services of Cinder
+/// report no state meanwhile (`Service.stop` of Cinder 27).
+const SHUTDOWN: &str = "OS_DEFAULT__GRACEFUL_SHUTDOWN_TIMEOUT";
 /// The folder of the certificate in a pod.
 pub const CERTIFICATE: &str = "/etc/tls";
 
@@ -92,6 +98,10 @@ impl Pods {
             program.command.extend(uwsgi::periodic(&self.periodic));
             program.command.extend_from_slice(&self.options);
         }
+        let shutdown = component.definition.shutdown();
+        if let Some(seconds) = shutdown {
+            program = program.variable(SHUTDOWN, seconds.to_string());
+        }
         let annotation = annotation.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut annotations: BTreeMap<String, String> = annotation.into_iter().collect();
         if let Some(certificate) = certificate {
@@ -112,7 +122,10 @@ impl Pods {
             }
         }
         pod.topology_spread_constraints = Some(spread);
-        pod.termination_grace_period_seconds = Some(DRAIN + GRACE);
+        pod.termination_grace_period_seconds = Some(match shutdown {
+            Some(seconds) => i64::from(seconds + EXIT),
+            None => DRAIN + GRACE,
+        });
         if let Some(container) = pod.containers.first_mut() {
             let proxy = self.reverse_proxy.as_ref();
             let proxy = proxy.map(|proxy| proxy.container(service, container));
@@ -168,8 +181,8 @@ impl Pods {
                 (probe(health), probe(READY))
             }
             ComponentKind::Proxy { port } => (connection(port), connection(port)),
-            ComponentKind::Daemon { probe: [] } | ComponentKind::Member { probe: [] } => return,
-            ComponentKind::Daemon { probe } | ComponentKind::Member { probe } => {
+            ComponentKind::Daemon { probe: [] } | ComponentKind::Member { probe: [], .. } => return,
+            ComponentKind::Daemon { probe } | ComponentKind::Member { probe, .. } => {
                 let command = probe.iter().map(|word| (*word).to_owned());
                 let probe = Probe {
                     exec: Some(ExecAction {

@@ -136,6 +136,22 @@ fn cinder_is_composed() {
     insta::assert_yaml_snapshot!(shown(&cluster.settle(&CINDER, "cinder")));
 }
 
+/// Otherwise a rollout ends backups and copies of images.
+#[rstest::rstest]
+#[case::volume("cinder-st-pool-a-volume", 15 * 60)]
+#[case::backup("cinder-backup", 2 * 60 * 60)]
+fn members_complete_their_work_before_they_are_killed(#[case] name: &str, #[case] work: i64) {
+    let pod = members(&running(), name);
+    let variables = pod["containers"][0]["env"].as_array().unwrap();
+    let mut variables = variables.iter();
+    let timeout = variables
+        .find(|variable| variable["name"] == "OS_DEFAULT__GRACEFUL_SHUTDOWN_TIMEOUT")
+        .and_then(|variable| variable["value"].as_str());
+    assert_eq!(timeout, Some(work.to_string().as_str()));
+    let grace = pod["terminationGracePeriodSeconds"].as_i64();
+    assert!(grace.is_some_and(|grace| grace > work), "{grace:?}");
+}
+
 /// The keys by which servers use the volumes.
 fn hypervisor_keys(cluster: &Cluster) -> Vec<String> {
     let secret = cluster.get::<Secret>("cinder-compute");
@@ -254,6 +270,11 @@ fn pod_of_api(cluster: &Cluster) -> Value {
     |spec: &mut Value| spec["extraConfig"] = json!({ "DEFAULT": { "host": "other" } }),
     "extraConfig sets [DEFAULT] host, and the operator owns it: use nothing: each member is known by its pod, and leave it out \
      of extraConfig"
+)]
+#[case::shutdown(
+    |spec: &mut Value| spec["extraConfig"] = json!({ "DEFAULT": { "graceful_shutdown_timeout": "60" } }),
+    "extraConfig sets [DEFAULT] graceful_shutdown_timeout, and the operator owns it: use nothing: it follows from the pods' \
+     termination grace period, and leave it out of extraConfig"
 )]
 #[case::long_name(
     |spec: &mut Value| spec["backends"][0]["name"] = json!("a-storage-cluster-with-a-really-long-na"),
