@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
+/// How often both sides of what OpenStack's services and agents can't work without are compared: the addresses of Ceph's monitors, keys
+/// and credentials. External Secrets follows neither the Secret that a PushSecret reads nor the store, so that a change arrives within
+/// two of these.
+pub const REFRESH: &str = "30s";
+
 /// The store that secrets travel through.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreRef {

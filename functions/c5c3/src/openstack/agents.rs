@@ -13,12 +13,9 @@ use super::control_plane::is_active;
 use super::site::CONTROL_PLANE;
 use crate::composed::Composed;
 use crate::manifest::Manifest;
-use crate::manifest::external_secrets::{ExternalSecret, PushSecret};
+use crate::manifest::external_secrets::{ExternalSecret, PushSecret, REFRESH};
 use crate::observed::condition;
 use crate::pools::Named;
-
-/// How often External Secrets compares both sides. A rotated credential reaches the agents within two of these.
-const REFRESH: &str = "5m0s";
 
 /// A Secret that an operator writes beside the control plane, for agents.
 struct Source {

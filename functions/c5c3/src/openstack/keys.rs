@@ -12,12 +12,9 @@ use crate::composed::Composed;
 use crate::manifest::Manifest;
 use crate::manifest::ceph::NAMESPACE;
 use crate::manifest::external_secrets::{
-    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, Target,
-    Template, TemplateMetadata,
+    ExternalData, ExternalRemoteRef, ExternalSecret, PushMatch, PushRemoteRef, PushSecret, REFRESH,
+    Target, Template, TemplateMetadata,
 };
-
-/// How often External Secrets compares both sides.
-const REFRESH: &str = "1h0m0s";
 
 /// Property of the monitors' addresses.
 const MONITORS: &str = "mon_host";

@@ -325,6 +325,26 @@ fn control_plane_keeps_its_keys_of_ceph_until_it_is_deleted() {
     }
 }
 
+/// A monitor that moved, or a rotated key, keeps servers from their volumes until the services and agents know of it.
+#[rstest]
+#[case::ceph("/ceph/")]
+#[case::agents("/agents/")]
+fn secrets_of_services_and_agents_arrive_within_a_minute(#[case] path: &str) {
+    let (_, outcome) = running("internal-prod");
+    let mut intervals: BTreeSet<(String, String)> = BTreeSet::new();
+    for name in outcome.objects() {
+        let manifest = outcome.manifest(name);
+        let kind = text(manifest, "/kind");
+        let travels = ["PushSecret", "ExternalSecret"].contains(&kind.as_str());
+        if travels && manifest["spec"].to_string().contains(path) {
+            intervals.insert((kind, text(manifest, "/spec/refreshInterval")));
+        }
+    }
+    let each = |kind: &str| (kind.to_owned(), "30s".to_owned());
+    let both = [each("ExternalSecret"), each("PushSecret")];
+    assert_eq!(intervals, BTreeSet::from(both));
+}
+
 #[test]
 fn a_namespaced_claim_composes_namespaced_resources() {
     let mut call = Call::of(claim("customer-b-staging"), "openstack-production");
