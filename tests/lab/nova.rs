@@ -247,6 +247,7 @@ fn answer(state: &mut NovaState, line: &str, body: &Value) -> (u16, Value) {
             (200, json!({ "services": services.collect::<Vec<_>>() }))
         }
         _ if line.starts_with("GET /v2.1/os-migrations") => (200, json!({ "migrations": [] })),
+        _ if line.starts_with("GET /v2.0/agents?") => (200, json!({ "agents": [] })),
         _ => (404, json!({})),
     }
 }

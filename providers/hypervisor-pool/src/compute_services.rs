@@ -194,7 +194,7 @@ impl Api {
         reports.set_servers(servers);
     }
 
-    /// What Placement has of those of the asked nodes whose compute service is deleted, if there are any.
+    /// What Placement and Neutron have of those of the asked nodes whose compute service is deleted, if there are any.
     fn leftovers(
         &self,
         asked: &BTreeSet<String>,
@@ -215,7 +215,11 @@ impl Api {
         let question = Question::Leftovers {
             hosts: hosts.clone(),
         };
-        Some(Leftovers::of(&hosts, self.access.read(question, observed)))
+        let leftovers = Leftovers::of(&hosts, self.access.read(question, observed));
+        let question = Question::Chassis {
+            hosts: hosts.clone(),
+        };
+        Some(leftovers.with_chassis(&hosts, self.access.read(question, observed)))
     }
 
     /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.

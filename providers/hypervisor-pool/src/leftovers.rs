@@ -1,5 +1,5 @@
-//! Resource providers in Placement of nodes that are released. Nova deletes a compute service even if Placement keeps its resource
-//! provider, or doesn't answer (nova/api/openstack/compute/services.py).
+//! Resource providers in Placement, and chassis in OVN, of nodes that are released. Nova deletes a compute service even if Placement keeps
+//! its resource provider, or doesn't answer (nova/api/openstack/compute/services.py), and a person may have deleted it before its chassis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::nova::{Change, Leftover};
 /// The condition that says what isn't checked or deleted in Placement. It is only there while something is to be said.
 pub const CONDITION: &str = "ResourceProvidersChecked";
 
-/// What Placement has of nodes without a compute service.
+/// What Placement and Neutron have of nodes without a compute service.
 pub struct Leftovers {
     /// By node, what deletes that; nothing while it isn't known, or Placement would refuse it.
     changes: BTreeMap<String, Vec<Change>>,
@@ -50,7 +50,34 @@ impl Leftovers {
         Self { changes, progress }
     }
 
-    /// Returns what deletes the resource providers of a node; none if it has none.
+    /// Adds the chassis of these nodes, whose ovn-controllers have stopped.
+    pub fn with_chassis(
+        mut self,
+        nodes: &BTreeSet<String>,
+        found: Lookup<Option<BTreeMap<String, bool>>>,
+    ) -> Self {
+        let message = format!(
+            "Neutron can't be asked for the chassis of {}, so that these nodes aren't freed",
+            named(&Vec::from_iter(nodes), ", ")
+        );
+        match known(found, &message) {
+            Ok(found) => {
+                for host in found.unwrap_or_default().into_keys() {
+                    let of_host = self.changes.entry(host.clone()).or_default();
+                    of_host.push(Change::DeleteChassis { host });
+                }
+            }
+            Err(why) => {
+                for node in nodes {
+                    self.changes.entry(node.clone()).or_default();
+                }
+                self.progress.get_or_insert(why);
+            }
+        }
+        self
+    }
+
+    /// Returns what deletes the resource providers and chassis of a node; none if it has neither.
     pub fn of_node(&self, node: &str) -> Option<&[Change]> {
         self.changes.get(node).map(Vec::as_slice)
     }

@@ -97,7 +97,7 @@ pub fn note_unread(lost: &BTreeSet<String>, why: &str, desired: &mut DesiredStat
         .note(CONDITION, &Progress::Unknown { message });
 }
 
-/// Deletes what Nova and Placement have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
+/// Deletes what Nova, Placement and Neutron have of lost nodes once they are down and empty. Where another share has a host in its aggregate, its
 /// machine may be a node of another cluster now. Of `unleased`, members of the share's aggregate that it doesn't know to have leased, servers
 /// are reported unless many are down, and nothing is deleted. Returns the nodes of which something is left or may be.
 ///
@@ -152,7 +152,10 @@ pub fn reconcile(
         let asked: BTreeSet<String> = asked.cloned().collect();
         let hosts = asked.clone();
         let found = api.access.read(Question::Leftovers { hosts }, observed);
-        let unfinished = cleanup.add_providers(&gone, &asked, found, &occupants);
+        let mut unfinished = cleanup.add_providers(&gone, &asked, found, &occupants);
+        let hosts = asked.clone();
+        let found = api.access.read(Question::Chassis { hosts }, observed);
+        cleanup.add_chassis(&gone, &asked, found, &occupants, &mut unfinished);
         lost.retain(|host| unfinished.contains(host) || !asked.contains(host));
     }
     if let Some(progress) = cleanup.progress() {
@@ -182,6 +185,8 @@ struct Cleanup {
     occupied: Vec<String>,
     /// The hosts without servers whose nova-compute runs.
     up: Vec<String>,
+    /// The hosts without a compute service whose ovn-controller runs.
+    connected: Vec<String>,
     /// The hosts that another share has.
     others: Vec<String>,
     /// The hosts whose resource provider has allocations, and its ID.
@@ -239,6 +244,41 @@ impl Cleanup {
         unfinished
     }
 
+    /// Adds the chassis of the hosts without a compute service that were asked about: a person may have deleted that alone. Hosts of which
+    /// something is or may be left are added to the unfinished ones. What Placement has of a host is deleted first.
+    fn add_chassis(
+        &mut self,
+        gone: &[&String],
+        asked: &BTreeSet<String>,
+        found: Lookup<Option<BTreeMap<String, bool>>>,
+        occupants: OccupantsOf<'_>,
+        unfinished: &mut BTreeSet<String>,
+    ) {
+        let message = format!(
+            "Neutron can't be asked for the chassis of {}, which this share leases no longer",
+            named(gone, ", ")
+        );
+        let found = match known(found, &message) {
+            Ok(found) => found.unwrap_or_default(),
+            Err(why) => {
+                self.unknown.get_or_insert(why);
+                unfinished.extend(asked.iter().cloned());
+                return;
+            }
+        };
+        for (host, is_up) in found {
+            if !unfinished.insert(host.clone()) {
+                continue;
+            }
+            if is_up {
+                // It would register anew.
+                self.connected.push(host);
+            } else if self.check_empty(&host, occupants) {
+                self.changes.push(Change::DeleteChassis { host });
+            }
+        }
+    }
+
     /// Returns whether a host has neither servers nor migrations, and records why not.
     fn check_empty(&mut self, host: &str, occupants: OccupantsOf<'_>) -> bool {
         match occupants(host) {
@@ -276,8 +316,15 @@ impl Cleanup {
             );
             return Some(Progress::waiting(Reason::WaitingFor("Nova"), message));
         }
-        let waits = "waits for Nova and Placement to delete compute services and resource providers of nodes that this share leases no \
-                     longer";
+        if !self.connected.is_empty() {
+            let message = format!(
+                "waits for Neutron to report that ovn-controller is down on {}, which this share leases no longer",
+                named(&self.connected, ", ")
+            );
+            return Some(Progress::waiting(Reason::WaitingFor("Neutron"), message));
+        }
+        let waits = "waits for Nova, Placement and Neutron to delete compute services, resource providers and chassis of nodes that this \
+                     share leases no longer";
         let is_changing = !self.changes.is_empty();
         let waits = is_changing.then(|| Progress::waiting(Reason::WaitingFor("Nova"), waits));
         self.unknown.clone().or(waits)

@@ -71,6 +71,12 @@ pub enum Question {
         /// The hosts.
         hosts: BTreeSet<String>,
     },
+    /// The hosts with a chassis in OVN: by host, whether Neutron says that its ovn-controller runs. Null if the clouds.yaml doesn't say
+    /// where Neutron is.
+    Chassis {
+        /// The hosts that are sought.
+        hosts: BTreeSet<String>,
+    },
 }
 
 /// A compute service.
@@ -225,6 +231,11 @@ pub enum Change {
         /// Its ID.
         id: String,
         /// The host that it was of.
+        host: String,
+    },
+    /// The chassis is deleted of a host whose compute service was deleted by others.
+    DeleteChassis {
+        /// The host.
         host: String,
     },
 }

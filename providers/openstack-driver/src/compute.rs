@@ -1,5 +1,4 @@
-//! Nova's API as far as leased nodes need it (<https://docs.openstack.org/api-ref/compute/>), and Neutron's for a node's chassis
-//! (<https://docs.openstack.org/api-ref/network/v2/#agents>).
+//! Nova's API as far as leased nodes need it (<https://docs.openstack.org/api-ref/compute/>).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::chassis;
 use crate::encoded;
 use crate::error::Error;
 use crate::placement;
@@ -201,7 +201,7 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             "the enabling of a compute service",
         ),
         Change::Delete { service: id, host } => {
-            delete_chassis(session, host).await?;
+            chassis::delete(session, host).await?;
             let what = "the deletion of a compute service";
             (Method::DELETE, service(id), None, what)
         }
@@ -245,6 +245,7 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             host,
         } => return placement::join(session, aggregate, provider, host).await,
         Change::DeleteProvider { id, host } => return placement::delete(session, id, host).await,
+        Change::DeleteChassis { host } => return chassis::delete(session, host).await,
     };
     let sent = nova.send(method, &path, body.as_ref(), what).await;
     match (sent, change) {
@@ -282,20 +283,6 @@ pub(crate) async fn carry_out(session: &Session, change: &Change) -> Result<(), 
             })
         }
         (sent, _) => sent.map(drop),
-    }
-}
-
-/// Deletes a host's chassis: its ovn-controller has stopped, and leaves it to others. Neutron's ID of that agent is the chassis'
-/// name, which is the host's.
-async fn delete_chassis(session: &Session, host: &str) -> Result<(), Error> {
-    let Some(neutron) = session.neutron() else {
-        return Ok(());
-    };
-    let path = format!("/v2.0/agents/{}", encoded(host));
-    let what = "the deletion of a chassis";
-    match neutron.send(Method::DELETE, &path, None, what).await {
-        Ok(_) | Err(Error::Failed { status: 404, .. }) => Ok(()),
-        Err(error) => Err(error),
     }
 }
 

@@ -5,6 +5,7 @@
 //! found, and authenticated at, by a clouds.yaml. A token is used as long as it is valid.
 
 mod addresses;
+mod chassis;
 mod clouds;
 mod compute;
 mod error;
@@ -127,6 +128,7 @@ impl Nova {
             nova::Question::Leftovers { hosts } => {
                 response(placement::leftovers(&session, &hosts).await?)
             }
+            nova::Question::Chassis { hosts } => response(chassis::of(&session, &hosts).await?),
         }
     }
 

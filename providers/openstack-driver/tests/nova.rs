@@ -139,6 +139,15 @@ fn answer(request: &str) -> (u16, Value) {
         "POST /v2.1/os-aggregates/7/action" | "PUT /v2.1/os-aggregates/10" => (409, json!({})),
         "PUT /v2.1/os-aggregates/7" => (400, json!({})),
         "PUT /v2.1/os-services/1" => (200, json!({ "service": {} })),
+        // Others may not know of the filter.
+        "GET /v2.0/agents?id=node-a&id=node-b&id=node-c" => (
+            200,
+            json!({ "agents": [
+                { "id": "node-a", "alive": true, "binary": "ovn-controller" },
+                { "id": "node-b", "alive": false, "binary": "ovn-controller" },
+                { "id": "node-d", "alive": false, "binary": "ovn-controller" },
+            ] }),
+        ),
         "DELETE /v2.0/agents/node-a" => (404, json!({})),
         "DELETE /v2.0/agents/node-b" | "DELETE /v2.1/os-services/2" => (204, Value::Null),
         "DELETE /v2.1/os-services/busy" => (409, json!({ "conflictingRequest": {} })),
@@ -284,6 +293,29 @@ async fn compute_service_is_disabled_and_deleted_after_its_chassis() -> Test {
             "DELETE /v2.1/os-services/2 compute 2.69",
             "DELETE /v2.0/agents/node-a",
             "DELETE /v2.1/os-services/gone compute 2.69",
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn chassis_of_hosts_are_read_and_deleted() -> Test {
+    let (access, log) = server(answer).await?;
+    let hosts = ["node-a", "node-b", "node-c"].map(str::to_owned).into();
+    assert_eq!(
+        observe(&access, Question::Chassis { hosts }).await?,
+        json!({ "node-a": true, "node-b": false })
+    );
+    for host in ["node-b", "node-a"] {
+        let host = host.to_owned();
+        call(&access, Change::DeleteChassis { host }).await?;
+    }
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            "GET /v2.0/agents?id=node-a&id=node-b&id=node-c",
+            "DELETE /v2.0/agents/node-b",
+            "DELETE /v2.0/agents/node-a",
         ]
     );
     Ok(())

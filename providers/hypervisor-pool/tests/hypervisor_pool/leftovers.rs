@@ -137,3 +137,45 @@ fn clouds_yaml_without_placement_holds_no_node() {
     );
     assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
 }
+
+/// An administrator deleted the compute service by hand.
+fn without_a_compute_service() -> (Cluster, Nova) {
+    let (cluster, nova) = releasing();
+    nova.delete_service("node-b");
+    nova.change(|state| {
+        state.left.clear();
+        // Neutron notices later that its ovn-controller has stopped.
+        state.chassis.insert("node-b".to_owned(), true);
+    });
+    (cluster, nova)
+}
+
+#[test]
+fn chassis_of_a_node_without_a_compute_service_is_deleted_before_the_node_is_wiped() {
+    let (mut cluster, nova) = without_a_compute_service();
+    stop_agents(&mut cluster);
+    assert!(nova.change(|state| state.chassis.is_empty()));
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
+}
+
+#[test]
+fn node_is_not_freed_while_neutron_does_not_answer() {
+    let (mut cluster, nova) = without_a_compute_service();
+    nova.change(|state| state.hides_chassis = true);
+    stop_agents(&mut cluster);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    assert_eq!(
+        checked(&cluster).unwrap(),
+        [
+            "Unknown",
+            "LookupFailed",
+            "Neutron can't be asked for the chassis of node-b, so that these nodes aren't freed: nova doesn't answer"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.hides_chassis = false);
+    later(&mut cluster);
+    later(&mut cluster);
+    assert!(nova.change(|state| state.chassis.is_empty()));
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Wiping"));
+}

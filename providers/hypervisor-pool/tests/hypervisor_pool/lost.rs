@@ -66,6 +66,40 @@ fn compute_service_of_a_deleted_node_is_deleted_with_it() {
     assert_eq!(condition(&cluster, "prod", "AggregateReady")[0], "True");
 }
 
+/// An administrator deleted the compute service of the dead node before its Node was deleted.
+#[test]
+fn chassis_of_a_deleted_node_is_deleted_once_its_ovn_controller_is_down() {
+    let (mut cluster, nova) = with_dead_node();
+    nova.delete_service("node-b");
+    nova.change(|state| state.chassis.insert("node-b".to_owned(), true));
+    cluster.delete(&node_key("node-b"));
+    later(&mut cluster);
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+    assert_eq!(
+        removed(&cluster).unwrap(),
+        [
+            "False",
+            "WaitingForNeutron",
+            "waits for Neutron to report that ovn-controller is down on node-b, which this share leases no longer"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.hides_chassis = true);
+    later(&mut cluster);
+    assert_eq!(removed(&cluster).unwrap()[0], "Unknown");
+    assert_eq!(lost(&cluster), json!(["node-b"]));
+
+    nova.change(|state| {
+        state.hides_chassis = false;
+        state.chassis.insert("node-b".to_owned(), false);
+    });
+    later(&mut cluster);
+    later(&mut cluster);
+    assert!(nova.change(|state| state.chassis.is_empty()));
+    assert_eq!(removed(&cluster), None);
+    assert_eq!(lost(&cluster), Value::Null);
+}
+
 #[test]
 fn servers_of_a_deleted_node_are_reported_until_they_are_evacuated() {
     let (mut cluster, nova) = with_dead_node();

@@ -38,6 +38,10 @@ pub struct State {
     pub left: BTreeMap<String, String>,
     /// Whether something is allocated of these.
     pub is_allocated: bool,
+    /// The hosts with a chassis, and whether its ovn-controller runs.
+    pub chassis: BTreeMap<String, bool>,
+    /// Whether Neutron doesn't answer.
+    pub hides_chassis: bool,
     pub placement: Placement,
     pub access: Option<Access>,
     pub asked: BTreeSet<String>,
@@ -71,6 +75,7 @@ impl State {
                 let found = self.occupants.get(&host).copied().unwrap_or_default();
                 refuse(found != Occupants::default(), "servers are there")?;
                 self.services.remove(&host);
+                self.chassis.remove(&host);
                 for aggregate in &mut self.aggregates {
                     aggregate.hosts.remove(&host);
                 }
@@ -94,6 +99,10 @@ impl State {
                 assert_eq!(self.left.get(&id), Some(&host));
                 refuse(self.is_allocated, "something is allocated there")?;
                 self.left.remove(&id);
+            }
+            Change::DeleteChassis { host } => {
+                assert!(!self.services.contains_key(&host));
+                self.chassis.remove(&host);
             }
             Change::CreateAggregate { name, zone } => {
                 self.refuse_name(&name, None)?;
@@ -311,6 +320,12 @@ impl System for Nova {
                         return None;
                     }
                     json!(state.occupants.get(&host).copied().unwrap_or_default())
+                }
+                Question::Chassis { .. } if state.hides_chassis => return None,
+                Question::Chassis { hosts } => {
+                    let chassis = state.chassis.iter();
+                    let chassis = chassis.filter(|(host, _)| hosts.contains(*host));
+                    json!(chassis.collect::<BTreeMap<_, _>>())
                 }
                 Question::Leftovers { hosts } => {
                     let is_allocated = state.is_allocated;
