@@ -18,7 +18,7 @@ use crate::{
     rule::Rule,
 };
 
-const ODD_RAFT: Rule = Rule::new(
+pub(crate) const ODD_RAFT: Rule = Rule::new(
     "self % 2 == 1",
     "an even number of OVN database members has no majority when it is split: make replicas odd, for instance 3",
 );

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::{AddAssign, Mul};
 
-use c5c3_api::control_plane::{Backup, ControlPlaneServices, Infrastructure, Service};
+use c5c3_api::control_plane::{
+    Backup, ControlPlaneServices, Infrastructure, OvnInfrastructure, Service,
+};
 use c5c3_api::parts::{ApiComponent, Quantity, Resources};
 use function_protocol::{Fatal, Request};
 use serde::Deserialize;
@@ -48,8 +50,11 @@ const SIDECARS: Amounts = Amounts {
 /// A member of MariaDB or RabbitMQ whose size states no resources.
 const MEMBER: Amounts = pod(0.5, 2.0 * GIB);
 
-/// What no size states: OVN's databases and daemons, components with a fixed number of replicas, exporters, volumes for backups, and
-/// the Jobs of an update.
+/// Members of each of OVN's databases that are in [`BASE`].
+const OVN_MEMBERS: f64 = 3.0;
+
+/// What no size has to state: three members of each of OVN's databases with volumes of 10Gi, two northds, components with a fixed number of
+/// replicas, exporters, volumes for backups, and the Jobs of an update.
 const BASE: Amounts = Amounts {
     volumes: 14.0,
     storage: 96.0 * GIB,
@@ -210,6 +215,7 @@ fn infrastructure(infrastructure: &Infrastructure) -> Amounts {
         rabbitmq,
         valkey,
         memcached,
+        ovn,
     } = infrastructure;
     let volume = |size: &c5c3_api::parts::Size| Amounts {
         // Galera keeps its state on a volume of its own.
@@ -224,7 +230,47 @@ fn infrastructure(infrastructure: &Infrastructure) -> Amounts {
     needed += stated(&rabbitmq.resources, MEMBER) * rabbitmq.replicas;
     needed += volume(&rabbitmq.storage_size) * rabbitmq.replicas;
     needed += stated(&valkey.resources, MEMBER) * valkey.replicas;
+    needed += virtual_network(ovn);
     needed
+}
+
+/// What OVN requests beyond [`BASE`].
+fn virtual_network(ovn: &OvnInfrastructure) -> Amounts {
+    let OvnInfrastructure {
+        northbound,
+        southbound,
+        timers: _,
+        northd,
+        relay,
+        backup,
+    } = ovn;
+    let mut needed = beyond(2.0, northd.replicas, &northd.resources);
+    needed += beyond(0.0, relay.replicas, &relay.resources);
+    for members in [northbound, southbound] {
+        let replicas = members.replicas.map_or(OVN_MEMBERS, f64::from);
+        needed += beyond(OVN_MEMBERS, replicas, &members.resources);
+        let storage = members.storage.size.bytes() as f64 * replicas;
+        needed.volumes += (replicas - OVN_MEMBERS).max(0.0);
+        needed.storage += (storage - OVN_MEMBERS * 10.0 * GIB).max(0.0);
+    }
+    if let Some(backup) = backup {
+        needed.volumes += 1.0;
+        needed.storage += backup.storage.size.bytes() as f64;
+    }
+    needed
+}
+
+/// What pods request beyond so many pods that state no resources.
+fn beyond(usual: f64, replicas: impl Into<f64>, resources: &Resources) -> Amounts {
+    let replicas = replicas.into();
+    let pod = stated(resources, POD);
+    let more = |each: f64, of_usual: f64| (each * replicas - of_usual * usual).max(0.0);
+    Amounts {
+        cores: more(pod.cores, POD.cores),
+        memory: more(pod.memory, POD.memory),
+        pods: more(pod.pods, POD.pods),
+        ..Amounts::default()
+    }
 }
 
 /// Each component that a size states: most replicas, and what each requests.
@@ -336,6 +382,33 @@ mod tests {
                 ("requests.storage", "703Gi"),
             ]
         );
+    }
+
+    #[test]
+    fn a_quota_has_room_for_what_a_size_says_of_ovn() {
+        let needed = |ovn: serde_json::Value| {
+            let pieces = serde_json::json!({ "ovn": ovn });
+            infrastructure(&serde_json::from_value(pieces).unwrap())
+        };
+        let usual = needed(serde_json::json!({}));
+        let small = needed(
+            serde_json::json!({ "northbound": { "replicas": 1 }, "northd": { "replicas": 1 } }),
+        );
+        assert_eq!(small, usual);
+        let large = needed(serde_json::json!({
+            "southbound": {
+                "replicas": 5,
+                "storage": { "size": "20Gi" },
+                "resources": { "requests": { "cpu": "1", "memory": "2Gi" } },
+            },
+            "relay": { "replicas": 2 },
+            "backup": { "storage": { "size": "50Gi" } },
+        }));
+        assert_eq!(large.pods - usual.pods, 4.0);
+        assert_eq!(large.volumes - usual.volumes, 3.0);
+        assert_eq!((large.storage - usual.storage) / GIB, 120.0);
+        assert_eq!((large.memory - usual.memory) / GIB, 9.75);
+        assert!((large.cores - usual.cores - 4.9).abs() < 1e-6);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RunningInfrastructure;
+use super::{OvnInfrastructure, RunningInfrastructure};
 use crate::{
     parts::{
         HostPort, Kept, Members, Resources, Size, Storage, Switch, host::HOST, is_default,
@@ -34,6 +34,9 @@ pub struct Infrastructure {
     pub valkey: Valkey,
     /// Memcached.
     pub memcached: Memcached,
+    /// OVN, which runs with Neutron.
+    #[serde(skip_serializing_if = "is_default")]
+    pub ovn: OvnInfrastructure,
 }
 
 impl Infrastructure {

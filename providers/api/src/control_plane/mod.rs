@@ -7,6 +7,7 @@ mod global;
 mod infrastructure;
 mod korc;
 mod options;
+mod ovn;
 mod running;
 mod server_image;
 mod services;
@@ -32,6 +33,7 @@ pub use self::{
     },
     korc::{BootstrapResource, CloudCredentialsRef, Korc},
     options::{CortexComponent, TempestComponent},
+    ovn::{OvnInfrastructure, OvnMembers},
     running::{RunningInfrastructure, RunningMembers},
     server_image::{
         Checksum, ChecksumError, DiskFormat, FileCompression, ImageSource, ImageSourceError,

@@ -174,6 +174,9 @@ fn defaults_are_those_of_the_schema() {
         "secretStoreRef": { "name": "a", "path": "a/b" }, "global": { "tls": { "issuerRef": { "name": "a" } } },
         "storage": { "ceph": {} }, "compute": {},
     }));
+    assert_same_defaults::<ControlPlaneSpec>(json!({ "infrastructure": { "ovn": {
+        "northbound": {}, "southbound": { "replicas": 1 }, "timers": {}, "northd": {}, "relay": {}, "backup": {},
+    } } }));
     assert_same_defaults::<SecretAggregateSpec>(json!({
         "sources": [{ "secretRef": { "name": "a" } }], "target": { "name": "b" },
     }));

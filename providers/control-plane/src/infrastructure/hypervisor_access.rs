@@ -22,6 +22,8 @@ use crate::services::definition;
 
 /// Label of pods: the part of a program.
 const COMPONENT: &str = "app.kubernetes.io/component";
+/// The part of the relays of OVN's southbound database, which listen at the same port as its members.
+const RELAYS: &str = "sb-relay";
 /// The parts that agents connect to.
 const NODES: [Node; 8] = [
     Node::RabbitMq,
@@ -97,13 +99,19 @@ impl Recipe<'_> {
                 let ovn = node.step().name;
                 let labels = [(NAME, ovn), (INSTANCE, ovn), (COMPONENT, "sb")];
                 let OvnService { name, port } = NeutronIntegration::default().sb_connection.service;
-                // Agents connect to any member by its own name.
-                let members =
-                    (0..self.ovn_members()).map(|member| format!("{name}-{member}.{name}"));
-                vec![Target {
+                let said = &self.spec().infrastructure.ovn;
+                // Agents connect to any member by its own name, or to relays as soon as they are told of them.
+                let members = 0..self.ovn_members(&said.southbound);
+                let members = members.map(|member| format!("{name}-{member}.{name}"));
+                let members = Target {
                     hostnames: members.flat_map(|member| self.hostnames(&member)).collect(),
                     ..target(&name, &labels, port)
-                }]
+                };
+                let relays = (said.relay.replicas > 0).then(|| {
+                    let labels = [(NAME, ovn), (INSTANCE, ovn), (COMPONENT, RELAYS)];
+                    target(&format!("{ovn}-{RELAYS}"), &labels, port)
+                });
+                std::iter::once(members).chain(relays).collect()
             }
             node => {
                 let Some(service) = definition(node) else {

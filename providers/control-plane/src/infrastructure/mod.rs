@@ -6,6 +6,7 @@ mod hypervisor_access;
 mod mariadb;
 mod memcached;
 mod network;
+mod ovn;
 mod placement;
 mod rabbitmq;
 mod sizes;
@@ -19,6 +20,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use crate::recipe::Recipe;
 use provider_openstack::ServiceDefinition;
 
+pub(crate) use ovn::OvnVolume;
 pub(crate) use sizes::Sizes;
 
 /// The MariaDB.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::backup::CLAIM;
+use super::ovn::OvnVolume;
 use super::{MARIADB, RABBITMQ};
 use crate::graph::Node;
 use crate::manifest::mariadb::MariaDb;
@@ -23,9 +24,9 @@ use crate::survey::{Sight, Survey};
 const SIZE_ACCEPTED: &str = "SizeAccepted";
 
 /// Why something is kept, and what to do.
-const WHY: &str = "volumes don't shrink and keep their StorageClass, RabbitMQ loses no members, a MariaDB of one member \
-                   doesn't become a Galera cluster or the reverse, and MariaDB keeps its MaxScale and imagePullSecrets. Set \
-                   the former values, or recreate MariaDB or RabbitMQ, and restore a backup";
+const WHY: &str = "volumes don't shrink and keep their StorageClass, those of OVN don't grow either, RabbitMQ loses no \
+                   members, a MariaDB of one member doesn't become a Galera cluster or the reverse, and MariaDB keeps its \
+                   MaxScale and imagePullSecrets. Set the former values, or recreate MariaDB or RabbitMQ, and restore a backup";
 
 /// The StatefulSet that RabbitMQ's cluster operator creates.
 const RABBITMQ_SERVERS: &str = "openstack-rabbitmq-server";
@@ -72,6 +73,8 @@ pub(crate) struct Sizes {
     pub(super) rabbitmq: Result<Kept<Rabbitmq>, String>,
     /// The same of the volume of backups; none where they are in a bucket, or there is no MariaDB yet.
     pub(super) backups: Option<Result<Kept<Storage>, String>>,
+    /// The same of the volumes of OVN's northbound and southbound database.
+    pub(crate) ovn: [Result<Kept<OvnVolume>, String>; 2],
 }
 
 impl Sizes {
@@ -97,16 +100,20 @@ impl Sizes {
             mariadb,
             rabbitmq,
             backups,
+            ovn: recipe.ovn_volumes(survey.get(&Node::Ovn)),
         }
     }
 
     /// Notes what is kept, and what to do.
     pub(crate) fn accepted(&self, conditions: &mut Conditions) {
         let backups = format!("PersistentVolumeClaim {CLAIM}");
+        let [northbound, southbound] = &self.ovn;
         let said = [
             Some(sentence("MariaDB", &self.mariadb)),
             self.backups.as_ref().map(|kept| sentence(&backups, kept)),
             Some(sentence("RabbitMQ", &self.rabbitmq)),
+            Some(sentence("OVN's northbound database", northbound)),
+            Some(sentence("OVN's southbound database", southbound)),
         ];
         let said: Result<Vec<Option<String>>, String> = said.into_iter().flatten().collect();
         let progress = match said {

@@ -46,7 +46,7 @@ impl Recipe<'_> {
             Node::Catalogue => {}
             Node::Glance => self.glance(tags, desired),
             Node::Placement => self.placement(tags, desired),
-            Node::Ovn => self.ovn(desired),
+            Node::Ovn => self.ovn(sizes, desired),
             Node::Nova => self.nova(tags, desired),
             Node::Neutron => self.neutron(tags, desired),
             Node::Cinder => self.cinder(tags, desired),

@@ -1,33 +1,40 @@
 //! Neutron of a control plane, and the virtual network that it drives.
 
+use c5c3_api::control_plane::OvnMembers;
 use c5c3_api::neutron::{Dns, Ml2, NeutronSpec, Ovn, Plugin};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
-use c5c3_api::parts::{Component, Image, NamespacedRef};
+use c5c3_api::parts::{Component, Image, Kept, NamespacedRef};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::NEUTRON;
 use provider_openstack::table::{self, Tags};
 
 use crate::graph::Node;
+use crate::infrastructure::{OvnVolume, Sizes};
 use crate::recipe::Recipe;
 
 impl Recipe<'_> {
-    /// The number of members of each of OVN's databases: as many as are desired of MariaDB, since both need a majority. OVN gets and
-    /// loses members also where a MariaDB that runs can't.
-    pub(crate) fn ovn_members(&self) -> u32 {
-        self.spec().infrastructure.mariadb.replicas.min(3)
-    }
-
-    /// Wants the OVNCluster.
-    pub(super) fn ovn(&self, desired: &mut DesiredState) {
-        let step = Node::Ovn.step();
-        let database = OvnDatabase {
-            replicas: self.ovn_members(),
-            ..OvnDatabase::default()
+    /// Wants the OVNCluster. It stays as it is while its volumes can't be read.
+    pub(super) fn ovn(&self, sizes: &Sizes, desired: &mut DesiredState) {
+        let (step, said) = (Node::Ovn.step(), &self.spec().infrastructure.ovn);
+        let [Ok(northbound), Ok(southbound)] = &sizes.ovn else {
+            for key in step.keys(self.namespace()) {
+                desired.keep(key);
+            }
+            return;
+        };
+        let database = |members: &OvnMembers, volume: &Kept<OvnVolume>| OvnDatabase {
+            replicas: self.ovn_members(members),
+            storage: volume.value.clone(),
+            resources: members.resources.clone(),
         };
         let spec = OvnClusterSpec {
             ovn_image: self.image("ovn", table::OVN, &Image::default()),
-            northbound: database.clone(),
-            southbound: database,
+            northbound: database(&said.northbound, northbound),
+            southbound: database(&said.southbound, southbound),
+            timers: said.timers.clone(),
+            northd: said.northd.clone(),
+            relay: said.relay.clone(),
+            backup: said.backup.clone(),
             tls: self.tls(),
             topology: self.spec().global.topology.clone(),
             operator_namespaces: self.spec().global.network.operator_namespaces.clone(),

@@ -16,6 +16,7 @@ mod hypervisor_access;
 mod images;
 mod mistakes;
 mod network;
+mod ovn;
 mod passwords;
 mod recovery;
 mod release;

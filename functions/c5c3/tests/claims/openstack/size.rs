@@ -258,3 +258,20 @@ fn quota_follows_what_is_used_down() {
         assert_ne!(*hard(&outcome, "requests.memory"), before);
     }
 }
+
+#[test]
+fn size_may_say_how_ovn_is() {
+    let mut call = sized("large");
+    let usual = call.run();
+    let ovn = json!({
+        "southbound": { "replicas": 5, "storage": { "size": "20Gi" } },
+        "relay": { "replicas": 2 },
+        "backup": { "schedule": "0 2 * * *", "keep": 14, "storage": { "size": "10Gi" } },
+    });
+    call.input.as_mut().unwrap()["sizes"]["large"]["infrastructure"]["ovn"] = ovn.clone();
+    let outcome = call.run();
+    let infrastructure =
+        |outcome: &Outcome| outcome.manifest("control-plane")["spec"]["infrastructure"].clone();
+    assert_eq!(infrastructure(&usual)["ovn"], Value::Null);
+    assert_eq!(infrastructure(&outcome)["ovn"], ovn);
+}

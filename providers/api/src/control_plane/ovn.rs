@@ -1,0 +1,48 @@
+//! OVN of a control plane.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ovn_cluster::{Northd, ODD_RAFT, OvnBackup, OvnRelay, OvnTimers},
+    parts::{Resources, Volume, is_default},
+};
+
+/// OVN of a control plane, which runs with Neutron. What isn't given is as in an OVNCluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OvnInfrastructure {
+    /// The database of what is wanted: networks, switches, routers.
+    #[serde(skip_serializing_if = "is_default")]
+    pub northbound: OvnMembers,
+    /// The database of what is: nodes, and which port is where.
+    #[serde(skip_serializing_if = "is_default")]
+    pub southbound: OvnMembers,
+    /// When members of a database and their clients give each other up.
+    #[serde(skip_serializing_if = "is_default")]
+    pub timers: OvnTimers,
+    /// ovn-northd, which translates the northbound database into the southbound one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub northd: Northd,
+    /// Read-only copies of the southbound database, to which nodes connect instead of its members.
+    #[serde(skip_serializing_if = "is_default")]
+    pub relay: OvnRelay,
+    /// Backups of both databases. Without it there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<OvnBackup>,
+}
+
+/// A database of OVN.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OvnMembers {
+    /// Members, an odd number. Without it as many as of MariaDB, three at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 9), extend("x-kubernetes-validations" = [ODD_RAFT]))]
+    pub replicas: Option<u32>,
+    /// Volume of each member. Members that exist keep theirs.
+    pub storage: Volume<10>,
+    /// CPU and memory of each member.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resources: Resources,
+}
