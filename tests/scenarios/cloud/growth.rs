@@ -244,12 +244,12 @@ async fn manage(
     let secret = cloud.cluster.get(SECRET, secret).await?;
     let field = |key: &str| format!("base64:decode(<<{}>>)", secret.data["data"][key]);
     let (user, password) = (field("username"), field("password"));
-    // Texts of Erlang are written like those of JSON.
+    // Texts of Erlang are written like those of JSON. Options of TLS would be made from the image's authorities, of which it has none.
     let (body, expected) = (json!(body.to_string()), json!(expected));
     let expression = format!(
         "inets:start(), Login = base64:encode_to_string(<<({user})/binary, \":\", ({password})/binary>>), \
          {{ok, {{{{_, Code, _}}, _, Answer}}}} = httpc:request({method}, {{\"http://localhost:15672/api/{path}\", \
-         [{{\"Authorization\", \"Basic \" ++ Login}}], \"application/json\", {body}}}, [], []), \
+         [{{\"Authorization\", \"Basic \" ++ Login}}], \"application/json\", {body}}}, [{{ssl, []}}], []), \
          Code < 300 andalso string:find(Answer, {expected}) =/= nomatch orelse {{Code, Answer}}."
     );
     let found = evaluated(cloud, &expression).await?;
