@@ -42,10 +42,7 @@ fn a_control_plane_becomes_ready_down_to_its_last_object() {
 
 #[test]
 fn a_control_plane_shows_its_consoles_and_the_tenants_secret() {
-    let given = "\
-  access: Domain
-  services: {nova: {consoles: {hostname: novnc.example.com, gateway: {name: public}}}}
-";
+    let given = "  access: Domain\n  services: {nova: {consoles: {hostname: novnc.example.com, gateway: {name: public}}}}\n";
     let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap() + given;
     let plan = written(&text, &assuming_ready()).unwrap();
     let shown = tree(&plan, Page::PLAIN, COMMAND);

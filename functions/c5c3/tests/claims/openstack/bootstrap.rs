@@ -264,7 +264,7 @@ fn claim_says_how_its_images_are_and_is_ready_without_them() {
     });
     let mut call = call.applied(&outcome, |name, manifest| {
         let mut status = well(name, manifest);
-        if name == "control-plane"
+        if manifest["kind"] == "ControlPlane"
             && let Some(conditions) = status["conditions"].as_array_mut()
         {
             conditions.push(refused.clone());
