@@ -1,5 +1,7 @@
 //! Masks secrets in configuration files.
 
+use std::mem::take;
+
 use crate::options::in_any_release;
 
 /// Replaces a secret.
@@ -19,38 +21,67 @@ const SECRETS: [&str; 8] = [
 
 /// Masks the secrets in a service's configuration file, and the passwords in URLs. Whether an option is secret follows from the
 /// service's option table, or from the option's name if the table doesn't have it.
+///
+/// An indented line continues a value in oslo.config's files, and can be an option in Ceph's
+/// (<https://docs.ceph.com/en/latest/rados/configuration/ceph-conf/>). It is masked in either case.
 pub fn masked(service: &str, text: &str) -> String {
     let mut shown = String::new();
     let mut section = "DEFAULT";
-    let mut secret = false;
+    // The indentation of a secret option whose value the next lines may continue.
+    let mut secret = None;
+    // Whether the line before is masked and ends with a backslash, after which Ceph continues a value in any line.
+    let mut is_continued = false;
     for line in text.lines() {
         let bare = line.trim();
         let header = bare
             .strip_prefix('[')
             .and_then(|name| name.strip_suffix(']'));
-        match (header, line.split_once('=')) {
-            (Some(name), _) => {
-                section = name;
-                secret = false;
-                shown.push_str(line);
+        let indented = line.len() - line.trim_start().len();
+        let continues = take(&mut is_continued) || secret.is_some_and(|option| indented > option);
+        if let Some(name) = header {
+            section = name;
+            secret = None;
+            shown.push_str(line);
+        } else if bare.is_empty() {
+            shown.push_str(line);
+        } else if continues {
+            shown.push_str(STARS);
+            is_continued = bare.ends_with('\\');
+        } else if bare.starts_with(['#', ';']) {
+            shown.push_str(line);
+        } else if let Some((name, sign, value)) = option(line) {
+            let is_secret = is_secret(service, section, name);
+            let value = value.trim();
+            if is_secret {
+                let indent = &line[..indented];
+                let value = hidden(value);
+                shown.push_str(format!("{indent}{name}{sign} {value}").trim_end());
+            } else if indented == 0 && sign != ":" {
+                let value = without_password(value);
+                shown.push_str(format!("{name}{sign} {value}").trim_end());
+            } else {
+                shown.push_str(&without_password(line));
             }
-            _ if bare.is_empty() || bare.starts_with(['#', ';']) => shown.push_str(line),
-            // Continues the value of the line before.
-            _ if line.starts_with(char::is_whitespace) && secret => shown.push_str(STARS),
-            (None, Some((name, value))) if !line.starts_with(char::is_whitespace) => {
-                secret = is_secret(service, section, name.trim());
-                let value = value.trim();
-                let value = match secret {
-                    true => hidden(value),
-                    false => without_password(value),
-                };
-                shown.push_str(format!("{} = {value}", name.trim()).trim_end());
-            }
-            _ => shown.push_str(&without_password(line)),
+            secret = is_secret.then_some(indented);
+            is_continued = is_secret && bare.ends_with('\\');
+        } else if secret.is_some() && indented > 0 {
+            // Not an option, so it may belong to the secret before it.
+            shown.push_str(STARS);
+        } else {
+            shown.push_str(&without_password(line));
         }
         shown.push('\n');
     }
     shown
+}
+
+/// The option in a line: its name, the sign after it, and the value. The sign may be a colon (`_split_key_value` of
+/// <https://github.com/openstack/oslo.config/blob/05b6a3333603595ef99131286b8ccbf1e48136f7/oslo_config/iniparser.py>).
+fn option(line: &str) -> Option<(&str, &str, &str)> {
+    let at = line.find(['=', ':'])?;
+    let (name, rest) = line.split_at(at);
+    let sign = if rest.starts_with('=') { " =" } else { ":" };
+    Some((name.trim(), sign, &rest[1..]))
 }
 
 /// Whether an option is secret. An unknown option is if its name suggests it.
@@ -130,6 +161,17 @@ mod tests {
     )]
     #[case::in_a_url_that_is_no_secret("keystone_authtoken", "auth_url = http://user:hush@host/v3")]
     #[case::over_several_lines("keystone_authtoken", "password = hush\n  hush")]
+    #[case::over_several_lines_like_options(
+        "keystone_authtoken",
+        "password = a\n  b = hush\n # hush"
+    )]
+    #[case::indented("client.cinder", "  key = hush")]
+    #[case::indented_by_a_tab("client.cinder", "\tkey=hush")]
+    #[case::indented_after_another("client.cinder", "  rbd_cache = true\n  key = hush")]
+    #[case::indented_below_another_option("DEFAULT", "debug = true\n  password = hush")]
+    #[case::indented_over_several_lines("client.cinder", "  key = a\n    b = hush\n  hush")]
+    #[case::after_a_backslash("client.cinder", "  key = a \\\n  hush== \\\nhush==")]
+    #[case::after_a_colon("keystone_authtoken", "password: hush=")]
     fn a_secret_is_not_shown(#[case] section: &str, #[case] line: &str) {
         let shown = masked("glance", &format!("[{section}]\n{line}\n"));
         assert!(!shown.contains("hush"), "{shown}");
@@ -162,6 +204,21 @@ rbd_store_pool = images
             .replace("glance:****", "glance:p%40ss")
             .replace("secret = ****", "secret = hush");
         assert_eq!(masked("glance", &secret), text);
+    }
+
+    #[test]
+    fn indented_options_that_are_no_secrets_are_shown_as_they_are() {
+        let text = "\
+[client]
+    mon host = 192.0.2.1:6789
+    key = ****
+    rbd_cache: true
+[paste]
+/v3: public
+hosts = one:1
+  two:2
+";
+        assert_eq!(masked("cinder", &text.replace("****", "hush")), text);
     }
 
     #[test]
