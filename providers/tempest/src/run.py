@@ -264,19 +264,27 @@ def select(names, services, include, exclude):
     return chosen
 
 
-def lacking(chosen, options, config):
-    """What the cloud lacks, where Tempest skips tests of a service without it: so what passes says little of that service."""
+def of_networks(skipped, chosen):
+    """Whether one of the skipped tests is of networks. A class that is skipped has no tags, but the chosen tests of the class do."""
+    classes = {name.partition("[")[0].rpartition(".")[0] for name in chosen if "network" in used(name)}
+    whole = (re.fullmatch(r"setUpClass \((.+)\)", name) for name in skipped)
+    return any("network" in used(name) for name in skipped) or any(found and found[1] in classes for found in whole)
+
+
+def lacking(chosen, skipped, options, config):
+    """What the cloud lacks, where Tempest skipped tests of a service without it: so what passes says little of that service."""
     found = options["network"].get("public_network_id") or config.get("network", "public_network_id", fallback=None)
-    if found or not any("network" in used(name) for name in chosen):
+    if found or not of_networks(skipped, chosen):
         return None
     return (
-        "the cloud has no external network, without which Tempest skips tests of networks: create one, or test other services only, "
-        "by spec.tests.services of a Tempest or spec.verify.services of a claim"
+        "the cloud has no external network, without which Tempest skips tests of networks: create one, exclude these tests by "
+        "spec.tests.excludeRegex of a Tempest, or test other services only, by spec.tests.services of a Tempest or "
+        "spec.verify.services of a claim"
     )
 
 
 def counted(stream):
-    """The results of a run in a stream of subunit."""
+    """The results of a run in a stream of subunit, and the skipped tests."""
     import subunit
     import testtools
 
@@ -288,9 +296,10 @@ def counted(stream):
     of = {"success": "passed", "xfail": "passed", "skip": "skipped"}
     names = {"passed": [], "failed": [], "skipped": []}
     for end in ends:
-        names[of.get(end["status"], "failed")].append(end["id"].partition("[")[0])
+        names[of.get(end["status"], "failed")].append(end["id"])
     counts = {how: len(tests) for how, tests in names.items()}
-    return {**counts, "failures": sorted(set(names["failed"]))[:NAMES]}
+    failures = {name.partition("[")[0] for name in names["failed"]}
+    return {**counts, "failures": sorted(failures)[:NAMES]}, names["skipped"]
 
 
 def run(cloud, name, tests, config):
@@ -311,10 +320,10 @@ def run(cloud, name, tests, config):
         file.write("\n".join(chosen) + "\n")
     call(*tempest, "--load-list", "tests", "--concurrency", str(tests["concurrency"]))
     last = subprocess.Popen(["stestr", "last", "--subunit"], cwd=WORKSPACE, stdout=subprocess.PIPE)
-    results = counted(last.stdout)
+    results, skipped = counted(last.stdout)
     if not any(results[how] for how in ("passed", "failed", "skipped")):
         raise RuntimeError("Tempest ended without a result")
-    return {**results, "lacking": lacking(chosen, options, config)}
+    return {**results, "lacking": lacking(chosen, skipped, options, config)}
 
 
 def attempt():

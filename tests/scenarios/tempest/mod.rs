@@ -287,7 +287,8 @@ fn tempest_creates_what_servers_need() -> Result<()> {
     Ok(())
 }
 
-/// What a run says that a cloud lacks, with this section `[network]` of the user's options, the network that it found, and these tests.
+/// What a run says that a cloud lacks, with this section `[network]` of the user's options, the network that it found, these tests, and
+/// these skipped ones.
 const LACKING: &str = r#"
 import configparser, json, sys
 sys.dont_write_bytecode = True
@@ -296,44 +297,57 @@ import run
 
 config = configparser.RawConfigParser(strict=False)
 config.read_string(sys.argv[2])
-print(json.dumps(run.lacking(sys.argv[4:], {"network": json.loads(sys.argv[3])}, config)))
+found, chosen, skipped = (json.loads(text) for text in sys.argv[3:])
+print(json.dumps(run.lacking(chosen, skipped, {"network": found}, config)))
 "#;
 
 fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let says = |given: &str, found: &Value, tests: &[&str]| -> Result<Value> {
+    let scenario = "tempest.scenario.test_network_basic_ops.A.test_b[compute,id-1,network,smoke]";
+    let users = "tempest.api.identity.v3.test_users.A.test_b[id-2]";
+    let routers = "tempest.api.network.test_routers.A.test_b[id-3]";
+    let says = |given: &str, found: &Value, skipped: &[&str]| -> Result<Value> {
         let output = Command::new(tools::tempest()?.join("python3"))
             .args(["-c", LACKING])
             .arg(root.join("../providers/tempest/src"))
             .args([given, &found.to_string()])
-            .args(tests)
+            .arg(json!([users, scenario, routers]).to_string())
+            .arg(json!(skipped).to_string())
             .output()?;
         serde_json::from_slice(&output.stdout)
             .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let usual = "[network]\nendpoint_type = internal\n";
     let chosen = "[network]\npublic_network_id = 1\n";
-    let nothing = json!({});
-    let scenario = "tempest.scenario.test_network_basic_ops.A.test_b[compute,id-1,network,smoke]";
-    let users = "tempest.api.identity.v3.test_users.A.test_b[id-2]";
-    for tests in [
-        &[users, scenario][..],
-        &["tempest.api.network.test_routers.A.test_b[id-3]"][..],
-    ] {
-        let lacking = says(usual, &nothing, tests)?;
+    let (nothing, internet) = (json!({}), json!({ "public_network_id": "1" }));
+    let of_networks: [&[&str]; 4] = [
+        &[users, scenario],
+        &[routers],
+        &["setUpClass (tempest.scenario.test_network_basic_ops.A)"],
+        &["setUpClass (tempest.api.network.test_floating_ips.A)"],
+    ];
+    for skipped in of_networks {
+        let lacking = says(usual, &nothing, skipped)?;
         let lacking = lacking.as_str().unwrap_or_default();
         ensure!(
             lacking.starts_with("the cloud has no external network"),
-            "{tests:?}: {lacking}"
+            "{skipped:?}: {lacking}"
         );
     }
-    for (given, found, tests) in [
+    let others: [(&str, &Value, &[&str]); 5] = [
+        (usual, &nothing, &[]),
         (usual, &nothing, &[users]),
-        (usual, &json!({ "public_network_id": "1" }), &[scenario]),
+        (
+            usual,
+            &nothing,
+            &["setUpClass (tempest.api.identity.v3.test_users.A)"],
+        ),
+        (usual, &internet, &[scenario]),
         (chosen, &nothing, &[scenario]),
-    ] {
-        let lacking = says(given, found, tests)?;
-        ensure!(lacking.is_null(), "{tests:?}: {lacking}");
+    ];
+    for (given, found, skipped) in others {
+        let lacking = says(given, found, skipped)?;
+        ensure!(lacking.is_null(), "{skipped:?}: {lacking}");
     }
     Ok(())
 }
@@ -346,7 +360,9 @@ fn tempest_counts_what_stestr_recorded() -> Result<()> {
         .arg("-c")
         .arg(
             "import json, sys; sys.dont_write_bytecode = True; sys.path.append(sys.argv[1]); import run\n\
-             print(run.message({**run.counted(open(sys.argv[2], 'rb')), 'cleaned': True}))\n\
+             results, skipped = run.counted(open(sys.argv[2], 'rb'))\n\
+             print(run.message({**results, 'cleaned': True}))\n\
+             print(len(skipped))\n\
              print(len(run.message({'failures': ['a' * 500] * 20})))",
         )
         .arg(root.join("../providers/tempest/src"))
@@ -368,6 +384,7 @@ fn tempest_counts_what_stestr_recorded() -> Result<()> {
         "cleaned": true,
     });
     ensure!(report == expected, "{report}");
+    ensure!(lines.next() == Some("1"), "{said}");
     let length: usize = lines.next().unwrap_or_default().parse()?;
     ensure!((3000..=4000).contains(&length), "{length}");
     Ok(())
