@@ -35,6 +35,11 @@ pub struct TempestSpec {
     pub keystone: KeystoneAccess<NamedRef>,
     /// Which tests are run.
     pub tests: Tests,
+    /// The external network in Neutron that tests of networks use. Without it the first that Neutron has. A ControlPlane names its own
+    /// once it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub external_network: Option<String>,
     /// CPU and memory of a run.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
@@ -59,6 +64,7 @@ impl Default for TempestSpec {
             image: Image::default(),
             keystone: KeystoneAccess::default(),
             tests: Tests::default(),
+            external_network: None,
             resources: Resources::default(),
             topology: Topology::default(),
             extra_config: ExtraConfig::default(),
@@ -164,7 +170,7 @@ pub struct TempestStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 10))]
     pub history: Vec<TestRun>,
-    /// A digest of what the last run tested: release, image, tests and options.
+    /// A digest of what the last run tested: release, image, tests, external network and options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tested: Option<String>,
     /// ID of the application credential that runs authenticate with. An older one is revoked only after that.

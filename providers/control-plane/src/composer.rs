@@ -67,7 +67,7 @@ impl Composer for ControlPlaneComposer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<ControlPlaneStatus, Failure> {
-        let recipe = Recipe::of(subject);
+        let mut recipe = Recipe::of(subject);
         if subject.is_deleted() {
             return deletion::dissolve(&recipe, observed, desired);
         }
@@ -78,6 +78,8 @@ impl Composer for ControlPlaneComposer {
         recipe.public_certificates(desired);
         let mut survey = survey(&recipe, observed, recipe.graph.steps());
         catalogue(&recipe, &mut survey, observed, desired)?;
+        let networks = catalogue::networks(&recipe, &survey, observed, desired)?;
+        recipe.order_tests(networks.external.as_ref(), &mut survey, observed);
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
         let sizes = Sizes::read(&recipe, &survey, observed);
         for step in recipe.graph.steps() {
@@ -88,7 +90,7 @@ impl Composer for ControlPlaneComposer {
         // Before what waits for services: Ready says the first that it waits for.
         let status = status::write(&recipe, &rollout, &survey, &mut desired.conditions);
         catalogue::offers(&recipe, &survey, observed, desired)?;
-        catalogue::networks(&recipe, &survey, observed, desired)?;
+        networks.report(&mut desired.conditions);
         if survey.get(&Node::MariaDb).is_some_and(Sight::may_exist) {
             recipe.backup(&sizes, observed, desired);
         }
@@ -177,6 +179,7 @@ fn compose(
     if sight.is_taken {
         return;
     }
+    let is_held = sight.is_held;
     if let Lookup::Unknown(_) = sight.object {
         for key in step.keys(recipe.namespace()) {
             desired.keep(key);
@@ -188,6 +191,9 @@ fn compose(
     if let Some(need) = blocker {
         let progress = held(step, need, survey);
         note(step, progress, survey);
+        return;
+    }
+    if is_held {
         return;
     }
     let volumes = match exists {

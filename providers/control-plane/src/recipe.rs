@@ -20,6 +20,8 @@ pub struct Recipe<'a> {
     pub services: ControlPlaneServices,
     /// Its catalogue.
     pub korc: Korc,
+    /// The external network that tests use, once it is there.
+    pub tested_network: Option<String>,
 }
 
 impl<'a> Recipe<'a> {
@@ -30,6 +32,7 @@ impl<'a> Recipe<'a> {
             graph: Graph::of(&subject.spec),
             services: subject.spec.services(),
             korc: subject.spec.korc(),
+            tested_network: None,
         }
     }
 

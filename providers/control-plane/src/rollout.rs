@@ -12,7 +12,7 @@ use provider_openstack::table::Tags;
 
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
-use crate::survey::{Sight, Survey};
+use crate::survey::{Sight, Survey, is_optional};
 
 /// How long a phase may take.
 pub const TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
@@ -115,7 +115,7 @@ impl View<'_> {
     /// The first of some nodes that doesn't run with a release yet.
     fn waits_for(&self, tags: &'static Tags, belongs: impl Fn(&Step) -> bool) -> Option<String> {
         let steps = self.recipe.graph.steps();
-        let mut steps = steps.filter(|step| !step.is_optional() && belongs(step));
+        let mut steps = steps.filter(|step| !is_optional(step, self.survey) && belongs(step));
         steps.find_map(|step| {
             let release = self.reachable(step.node, tags).release.to_string();
             match self.survey.get(&step.node) {

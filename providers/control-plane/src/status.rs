@@ -11,7 +11,7 @@ use provider_composer::{Conditions, Progress, Reason};
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
-use crate::survey::Survey;
+use crate::survey::{Survey, is_optional};
 
 /// The last of the infrastructure's phases.
 const INFRASTRUCTURE: u8 = 1;
@@ -28,7 +28,7 @@ pub fn write(
 ) -> ControlPlaneStatus {
     let sum = |belongs: &dyn Fn(&Step) -> bool| {
         let steps = recipe.graph.steps();
-        let steps = steps.filter(|step| !step.is_optional() && belongs(step));
+        let steps = steps.filter(|step| !is_optional(step, survey) && belongs(step));
         let mut each = steps.filter_map(|step| survey.get(&step.node));
         let unready = each.find(|sight| !sight.progress.is_ready());
         unready.map_or(Progress::Ready, |sight| sight.progress.clone())
@@ -46,7 +46,7 @@ pub fn write(
     for step in recipe.graph.steps().filter(|step| step.phase >= SERVICES) {
         let progress = survey.get(&step.node).map(|sight| &sight.progress);
         let progress = progress.unwrap_or(&Progress::Ready);
-        match step.is_optional() {
+        match is_optional(step, survey) {
             true => conditions.note(step.condition, progress),
             false => conditions.set(step.condition, progress),
         }

@@ -21,6 +21,8 @@ pub struct Sight {
     pub is_taken: bool,
     /// How far it has come.
     pub progress: Progress,
+    /// Whether it isn't created yet for want of something that is no node, and the control plane is complete without.
+    pub is_held: bool,
 }
 
 impl Sight {
@@ -30,6 +32,7 @@ impl Sight {
             object: Lookup::Missing,
             is_taken: false,
             progress,
+            is_held: false,
         }
     }
 
@@ -72,6 +75,11 @@ impl Sight {
 
 /// What there is of a control plane, by node.
 pub type Survey = BTreeMap<Node, Sight>;
+
+/// Whether a control plane is complete without a node.
+pub fn is_optional(step: &Step, survey: &Survey) -> bool {
+    step.is_optional() || survey.get(&step.node).is_some_and(|sight| sight.is_held)
+}
 
 /// Looks at some nodes. The catalogue says itself how it is.
 pub fn survey<'a>(
@@ -116,6 +124,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
         object,
         is_taken,
         progress,
+        is_held: false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! tempest.conf, section by section, and the choice of tests.
 
-use c5c3_api::tempest::Tests;
+use c5c3_api::tempest::TempestSpec;
 use provider_openstack::{Config, Files, KeystoneAccess, Owned, Service};
 use serde_json::{Value, json};
 
@@ -82,12 +82,18 @@ pub fn tempest_conf(
 }
 
 /// The choice of tests, as the program that runs them reads it. `owner` is the description of the domain of a run.
-pub fn choice(tests: &Tests, owner: &str) -> Value {
-    json!({
+pub fn choice(spec: &TempestSpec, owner: &str) -> Value {
+    let tests = &spec.tests;
+    let mut choice = json!({
         "owner": owner,
         "services": tests.services,
         "include": tests.include_regex.as_deref().unwrap_or_default(),
         "exclude": tests.exclude_regex.as_deref().unwrap_or_default(),
         "concurrency": tests.concurrency,
-    })
+    });
+    // Without it, what is tested has the digest that earlier versions gave it, so that an upgrade repeats no tests.
+    if let Some(network) = &spec.external_network {
+        choice["network"] = json!(network);
+    }
+    choice
 }

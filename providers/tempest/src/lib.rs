@@ -104,10 +104,7 @@ fn program(
     let mut files = Files::default();
     let conf = config::tempest_conf(service, runs.prefix(), access, &mut files);
     files.config("tempest.conf", &conf);
-    files.text(
-        "tests.json",
-        config::choice(&spec.tests, runs.owner()).to_string(),
-    );
+    files.text("tests.json", config::choice(spec, runs.owner()).to_string());
     files.text("run.py", include_str!("run.py"));
     let files = files.compose(service, desired);
     let secret = keystone(spec).app_credential_ref;

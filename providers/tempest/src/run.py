@@ -201,9 +201,9 @@ class Cloud:
         return not self.domains(name, owner)
 
 
-def discovered(cloud, name, project, services):
-    """Options that depend on the cloud: small flavors, a public image, an external network. Where the tests need flavors and images,
-    and the cloud has none, it gets some."""
+def discovered(cloud, name, project, services, network):
+    """Options that depend on the cloud: small flavors, a public image, an external network, if possible of this name. Where the tests
+    need flavors and images, and the cloud has none, it gets some."""
     flavors = cloud.flavors()
     if not flavors and "compute" in services:
         flavors = cloud.create_flavors(name)
@@ -218,8 +218,9 @@ def discovered(cloud, name, project, services):
     for option, found in (("flavor_ref", flavors), ("image_ref", images)):
         for field, one in zip((option, option + "_alt"), (found + found[-1:])[:2]):
             options["compute"][field] = one["id"]
+    named = [found for found in networks if found.get("name") == network]
     if networks:
-        options["network"]["public_network_id"] = networks[0]["id"]
+        options["network"]["public_network_id"] = (named or networks)[0]["id"]
     return options
 
 
@@ -307,7 +308,7 @@ def run(cloud, name, tests, config):
     if missing := services - cloud.available():
         raise Refused(f"spec.tests.services has {min(missing)}, which Keystone's catalogue doesn't have in this region: remove it")
     project, account = cloud.create_admin(name, tests["owner"])
-    options = discovered(cloud, name, project, services)
+    options = discovered(cloud, name, project, services, tests.get("network"))
     configure({**account, **options})
     tempest = ("tempest", "run", "--config-file", f"{WORKSPACE}/tempest.conf")
     call("stestr", "--test-path", ".", "init")

@@ -47,7 +47,7 @@ impl<'a> Runs<'a> {
         let tested = (
             service.release.to_string(),
             &service.image,
-            config::choice(&spec.tests, &owner),
+            config::choice(spec, &owner),
             &spec.extra_config,
         );
         let purpose = desired.json("what is tested", &tested).to_string();

@@ -25,6 +25,7 @@ pub const SCENARIOS: &[Scenario] = &[
         Need::Python("tempest"),
     ]]),
     scenario!(Gate, 30 s, tempest_creates_what_servers_need, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, tempest_uses_the_network_that_it_is_told, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, tempest_says_that_a_cloud_lacks_a_network, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
 ];
@@ -223,7 +224,7 @@ import run
 
 class Cloud(run.Cloud):
     def __init__(self, has):
-        self.endpoints, self.has, self.asked = dict.fromkeys(["identity", "compute", "image"], ""), has, []
+        self.endpoints, self.has, self.asked = dict.fromkeys(["identity", "compute", "image", "network"], ""), has, []
 
     def send(self, method, service, path, body=None):
         if method == "GET":
@@ -234,7 +235,8 @@ class Cloud(run.Cloud):
         return None, {"id": "image"}
 
 cloud = Cloud(json.loads(sys.argv[2]))
-print(json.dumps({"options": run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]))["compute"], "asked": cloud.asked}))
+options = run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]), "internet")
+print(json.dumps({"options": {**options["compute"], **options["network"]}, "asked": cloud.asked}))
 "#;
 
 /// Prepares a cloud that has these flavors and images for tests of some services.
@@ -284,6 +286,22 @@ fn tempest_creates_what_servers_need() -> Result<()> {
 
     let others = prepared(&nothing, &["identity", "network"])?;
     ensure!(others == json!({ "options": {}, "asked": [] }), "{others}");
+    Ok(())
+}
+
+fn tempest_uses_the_network_that_it_is_told() -> Result<()> {
+    let (one, other) = (
+        json!({ "id": "1", "name": "intranet" }),
+        json!({ "id": "2", "name": "internet" }),
+    );
+    for (networks, used) in [(json!([one, other]), "2"), (json!([one]), "1")] {
+        let has = json!({ "flavors": [], "images": [], "networks": networks });
+        let options = &prepared(&has, &["identity", "network"])?["options"];
+        ensure!(
+            *options == json!({ "public_network_id": used }),
+            "{options}"
+        );
+    }
     Ok(())
 }
 

@@ -29,7 +29,7 @@ use crate::manifest::korc::{
 };
 
 pub use farewell::{keep, may_exist, remains};
-pub use networks::compose as networks;
+pub use networks::{Networks, compose as networks};
 pub use offers::{KINDS as OFFERS, compose as offers, remain as offers_remain};
 pub use tenant::compose as tenant;
 pub(crate) use tenant::{PASSWORD as TENANT_PASSWORD, TENANT};

@@ -2,7 +2,9 @@
 
 use c5c3_api::PhysicalNetwork;
 use c5c3_api::control_plane::{ExternalNetwork, ExternalSubnet, FirstNetwork};
-use provider_composer::{DesiredState, Failure, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{
+    Conditions, DesiredState, Failure, Lookup, ObservedState, Progress, Reason,
+};
 use provider_openstack::NEUTRON;
 use serde::Deserialize;
 
@@ -20,7 +22,31 @@ const FIRST: &str = "default";
 /// What a step of Neutron is to change, and how far that is.
 type Step = (Option<Change>, Progress);
 
-/// Composes the networks once Neutron is ready, and from then on.
+/// How far the networks are, of those that are wanted.
+#[derive(Default)]
+pub struct Networks {
+    /// The external network.
+    pub external: Option<Progress>,
+    /// The network in the tenant's first project.
+    pub first: Option<Progress>,
+}
+
+impl Networks {
+    /// Sets their conditions.
+    pub fn report(&self, conditions: &mut Conditions) {
+        let each = [
+            ("ExternalNetworkReady", &self.external),
+            ("FirstNetworkReady", &self.first),
+        ];
+        for (type_, progress) in each {
+            if let Some(progress) = progress {
+                conditions.set(type_, progress);
+            }
+        }
+    }
+}
+
+/// Composes the networks once Neutron is ready, and from then on, and returns how far they are.
 ///
 /// # Errors
 /// A call can't be written.
@@ -29,15 +55,15 @@ pub fn compose(
     survey: &Survey,
     observed: &ObservedState<'_>,
     desired: &mut DesiredState,
-) -> Result<(), Failure> {
+) -> Result<Networks, Failure> {
     let spec = recipe.spec();
     let name = spec.global.network.external_network.as_deref();
     let first = spec.bootstrap.network.as_ref();
     if name.is_none() && first.is_none() {
-        return Ok(());
+        return Ok(Networks::default());
     }
     let korc = Korc::new(recipe, observed, desired);
-    let (steps, conditions) = match reach(&korc, survey) {
+    let (calls, [external, first]) = match reach(&korc, survey) {
         Ok(neutron) => {
             let external = name.map(|name| neutron.external(&korc, name));
             let first = first.map(|first| neutron.first(&korc, name, first));
@@ -52,18 +78,10 @@ pub fn compose(
             (Vec::new(), [external, first.map(|_| progress)])
         }
     };
-    for call in steps {
+    for call in calls {
         desired.call(call);
     }
-    for (type_, progress) in ["ExternalNetworkReady", "FirstNetworkReady"]
-        .into_iter()
-        .zip(conditions)
-    {
-        if let Some(progress) = progress {
-            desired.conditions.set(type_, &progress);
-        }
-    }
-    Ok(())
+    Ok(Networks { external, first })
 }
 
 /// A Neutron that serves.

@@ -30,12 +30,61 @@ impl Recipe<'_> {
             image: self.image(step.name, tags.tempest, &said.image),
             keystone: self.access(named(&keystone_credentials(step.name))),
             tests: said.tests.unwrap_or_else(|| self.tests()),
+            external_network: self.tested_network.clone(),
             resources: Resources::default(),
             topology: self.spec().global.topology.clone(),
             depends_on: self.depends_on(step),
             ..TempestSpec::default()
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));
+    }
+
+    /// Orders tests of networks after the external network, whose progress is given: a new Tempest waits for it, and one whose tests
+    /// were skipped runs them again with it. Any other keeps what it has, so that a network that can't be read for a while repeats no
+    /// tests.
+    pub(crate) fn order_tests(
+        &mut self,
+        network: Option<&Progress>,
+        survey: &mut Survey,
+        observed: &ObservedState<'_>,
+    ) {
+        let step = Node::Tempest.step();
+        let name = self.spec().global.network.external_network.as_deref();
+        let (Some(progress), Some(name)) = (network, name) else {
+            return;
+        };
+        let Some(sight) = survey.get_mut(&step.node).filter(|_| self.tests_networks()) else {
+            return;
+        };
+        let used = sight.text("/spec/externalNetwork");
+        let is_new = !sight.may_exist();
+        let key = step.keys(self.namespace()).next();
+        let was_skipped = key.is_some_and(|key| {
+            matches!(
+                observed.condition(&key, TESTS_PASSED),
+                Lookup::Found(Some(passed))
+                    if passed.status == "False" && passed.reason == Reason::TestsSkipped.to_string()
+            )
+        });
+        self.tested_network = match progress.is_ready() && (is_new || used.is_some() || was_skipped)
+        {
+            true => Some(name.to_owned()),
+            false => used.map(str::to_owned),
+        };
+        if is_new && !sight.is_taken && !progress.is_ready() {
+            let why = progress.message();
+            let message = format!("{} waits for the external network: {why}", step.title());
+            sight.progress = Progress::waiting(Reason::WaitingFor("Network"), message);
+            sight.is_held = true;
+        }
+    }
+
+    /// Whether networks are among what is tested. Without a choice everything is.
+    fn tests_networks(&self) -> bool {
+        let said = self.spec().tempest.as_ref();
+        let tests = said.and_then(|said| said.tests.clone());
+        let services = tests.unwrap_or_else(|| self.tests()).services;
+        services.is_empty() || services.contains(&TestedService::Network)
     }
 
     /// All services that run are tested.

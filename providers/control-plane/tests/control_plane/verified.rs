@@ -8,6 +8,30 @@ use crate::stage::{NAMESPACE, Stage};
 
 const PASSED: &str = "TestsPassed";
 
+/// A control plane that is tested once for each release, networks too, and has this external network.
+fn with_network(external: &Value) -> Value {
+    json!({
+        "tempest": { "enabled": true, "suspend": true },
+        "bootstrap": { "externalNetwork": {
+            "physicalNetwork": "physnet1",
+            "subnet": {
+                "cidr": "203.0.113.0/24",
+                "gateway": "203.0.113.1",
+                "allocationPools": [{ "start": "203.0.113.10", "end": "203.0.113.19" }],
+            },
+        } },
+        "global": { "network": {
+            "externalNetwork": external,
+            "physicalNetworks": [{ "name": "physnet1", "bridge": "br-ex" }],
+        } },
+    })
+}
+
+/// The external network that Tempest is told.
+fn network(stage: &Stage) -> &Value {
+    &stage.object(Node::Tempest).unwrap()["spec"]["externalNetwork"]
+}
+
 /// A control plane that is tested once for each release.
 fn tested() -> Stage {
     Stage::running(json!({
@@ -137,4 +161,75 @@ fn result_goes_with_tempest() {
             .any(|condition| condition["type"] == PASSED)
     );
     assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn tests_of_networks_wait_for_the_external_network() {
+    let mut spec = with_network(&json!("internet"));
+    let bootstrap = spec["bootstrap"].take();
+    spec["bootstrap"] = json!({});
+    let mut stage = Stage::new(spec);
+    stage.play();
+    assert!(stage.object(Node::Tempest).is_none());
+    let [status, _, message] = shown(&stage);
+    assert_eq!(status, "Unknown");
+    let why = "Tempest tempest waits for the external network: Neutron has no external network internet: set";
+    assert!(message.starts_with(why), "{message}");
+    let (status, reason, _) = stage.condition("TempestReady");
+    assert_eq!([status, reason], ["False", "WaitingForNetwork"]);
+    assert_eq!(stage.condition("ServicesReady").0, "True");
+    assert_eq!(
+        stage.condition("Ready"),
+        stage.condition("ExternalNetworkReady")
+    );
+    assert!(
+        stage.status()["release"].is_string(),
+        "it can change its release"
+    );
+
+    stage.want(|spec| spec["bootstrap"] = bootstrap);
+    stage.play();
+    assert_eq!(network(&stage), "internet");
+    assert_eq!(stage.condition("TempestReady").0, "True");
+    assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn tests_of_other_services_do_not_wait_for_the_external_network() {
+    let mut spec = with_network(&json!("internet"));
+    spec["bootstrap"] = json!({});
+    spec["tempest"]["tests"] = json!({ "services": ["identity"] });
+    let mut stage = Stage::new(spec);
+    stage.play();
+    assert_eq!(*network(&stage), Value::Null);
+}
+
+#[test]
+fn skipped_tests_are_run_again_once_the_external_network_is_there() {
+    for (status, reason, used) in [
+        ("False", "TestsSkipped", json!("internet")),
+        ("True", "Ready", Value::Null),
+    ] {
+        let mut stage = Stage::running(with_network(&Value::Null));
+        assert_eq!(*network(&stage), Value::Null);
+        reports(
+            &mut stage,
+            &json!({ "status": status, "reason": reason, "message": "as the test has it" }),
+        );
+        stage.want(|spec| spec["global"]["network"]["externalNetwork"] = json!("internet"));
+        stage.settle();
+        assert_eq!(stage.condition("ExternalNetworkReady").0, "True");
+        assert_eq!(*network(&stage), used, "{reason}");
+    }
+}
+
+#[test]
+fn tests_are_not_repeated_while_the_external_network_is_not_ready() {
+    let mut stage = Stage::running(with_network(&json!("internet")));
+    let before = stage.object(Node::Tempest).unwrap()["spec"].clone();
+    stage.want(|spec| spec["bootstrap"]["externalNetwork"]["vlan"] = json!(100));
+    stage.play();
+    assert_eq!(stage.condition("ExternalNetworkReady").0, "False");
+    assert_eq!(stage.object(Node::Tempest).unwrap()["spec"], before);
+    assert_eq!(before["externalNetwork"], "internet");
 }

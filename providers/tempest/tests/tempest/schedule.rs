@@ -20,6 +20,7 @@ fn tests_run_once_for_what_is_tested() {
     for changed in [
         json!({ "release": "2026.1" }),
         json!({ "tests": { "services": ["image"] } }),
+        json!({ "externalNetwork": "internet" }),
         json!({ "extraConfig": { "compute": { "build_timeout": "600" } } }),
     ] {
         let before = jobs(&cluster);
