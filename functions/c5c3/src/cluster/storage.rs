@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use c5c3_api::storage_cluster::{Capacity, Health, Phase, default_machine_class};
+use c5c3_api::storage_cluster::{Health, Phase, default_machine_class};
 use c5c3_api::{Reason, StorageClusterSpec, StorageClusterStatus};
 use function_protocol::{Fatal, Readiness, Request, Response};
 
@@ -12,12 +12,13 @@ use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::CephPreset;
 use crate::manifest::Manifest;
-use crate::manifest::ceph::{CephCapacity, CephClusterStatus, NAMESPACE};
+use crate::manifest::ceph::{CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
 use crate::{reuse, transitions};
 
+mod capacity;
 mod ceph_cluster;
 mod size;
 
@@ -96,12 +97,16 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
     } else {
         Phase::Provisioning
     };
+    let health = health(&ceph.status.ceph.health);
+    // A change of the health calls the claims that name the pool anyway.
+    let before = claim.status.capacity;
+    let before = before.filter(|_| claim.status.health == health);
     response.status(&StorageClusterStatus {
         phase: Some(phase),
         cluster_name: Some(cluster.name().to_owned()),
         network,
-        capacity: capacity(ceph.status.ceph.capacity),
-        health: health(&ceph.status.ceph.health),
+        capacity: capacity::reported(ceph.status.ceph.capacity, before),
+        health,
         zones: nodes.zones,
         consumers,
     })?;
@@ -240,17 +245,4 @@ fn health(word: &str) -> Option<Health> {
         "HEALTH_ERR" => Some(Health::Err),
         _ => None,
     }
-}
-
-fn capacity(bytes: CephCapacity) -> Option<Capacity> {
-    (bytes != CephCapacity::default()).then(|| Capacity {
-        total: Some(gibibytes(bytes.bytes_total)),
-        available: Some(gibibytes(bytes.bytes_available)),
-        used: Some(gibibytes(bytes.bytes_used)),
-    })
-}
-
-/// Bytes as a quantity of whole GiB, rounded down.
-fn gibibytes(bytes: u64) -> String {
-    format!("{}Gi", bytes >> 30)
 }

@@ -19,6 +19,21 @@ fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
     assert_eq!(outcome.status["capacity"]["total"], "1048576Gi");
 }
 
+#[rstest]
+#[case::not_for_a_little("HEALTH_OK", 1025, "1024Gi")]
+#[case::for_much("HEALTH_OK", 11_511, "11511Gi")]
+#[case::with_the_health("HEALTH_WARN", 1025, "1025Gi")]
+fn capacity_of_a_pool_is_reported(#[case] health: &str, #[case] used: u64, #[case] said: &str) {
+    let (mut call, outcome) = running("st-pool-a");
+    assert_eq!(outcome.status["capacity"]["used"], "1024Gi");
+    call.composite["status"] = outcome.status;
+    let ceph = &mut call.observed.get_mut("ceph").unwrap()["status"]["atProvider"]["manifest"];
+    let ceph = &mut ceph["status"]["ceph"];
+    ceph["health"] = json!(health);
+    ceph["capacity"]["bytesUsed"] = json!(used << 30);
+    assert_eq!(call.run().status["capacity"]["used"], said);
+}
+
 #[test]
 fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
     let mut call = pool("st-pool-a");
