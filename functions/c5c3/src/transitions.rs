@@ -67,6 +67,22 @@ pub fn repeat(response: &mut Response, type_: &str, holds: bool, of: &Reported, 
     transition(response, condition, holds || !is_stalled);
 }
 
+/// Sets a condition that the claim is Ready without, as another object's condition says it. Unknown is no news. Its event is a Warning
+/// where a person has to correct something.
+pub fn note(response: &mut Response, type_: &str, of: &Reported, is_wrong: bool) {
+    let status = match of.status.as_str() {
+        "True" => ConditionStatus::True,
+        "False" => ConditionStatus::False,
+        _ => {
+            let (reason, message) = (of.reason.clone(), of.message.clone());
+            let condition = condition(type_, ConditionStatus::Unknown, reason, message);
+            return response.condition(condition);
+        }
+    };
+    let condition = condition(type_, status, of.reason.clone(), of.message.clone());
+    transition(response, condition, !is_wrong);
+}
+
 /// Sets a condition about a result. None is no news: there is no result yet, or none is wanted any more.
 pub fn result(
     response: &mut Response,

@@ -60,8 +60,8 @@ impl Recipe<'_> {
         let reported = condition(&control_plane.conditions, EXPOSED);
         let (reason, message) = match (reported, &self.presets.exposure) {
             (Some(exposed), _) => {
-                let holds = exposed.status == "True";
-                return transitions::repeat(response, EXPOSED, holds, exposed, false);
+                let is_wrong = exposed.reason == Reason::AnnotationNotAllowed.name();
+                return transitions::note(response, EXPOSED, exposed, is_wrong);
             }
             (None, Some(_)) => (
                 Reason::Waiting,

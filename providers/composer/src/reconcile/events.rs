@@ -22,8 +22,8 @@ pub struct Event {
     pub is_warning: bool,
 }
 
-/// Returns the events for a status that changed. Of a subject without conditions before, only Ready has one; and of several with
-/// the same message, as Ready and the one that it repeats, the first.
+/// Returns the events for a status that changed. Of a subject without conditions before, only Ready has one, and what failed that Ready
+/// doesn't repeat; and of several with the same message, as Ready and the one that it repeats, the first.
 pub fn events(before: &Value, now: &Value, failed: &BTreeSet<String>) -> Vec<Event> {
     let conditions = |status: &Value| status["conditions"].as_array().cloned().unwrap_or_default();
     let before = conditions(before);
@@ -33,10 +33,20 @@ pub fn events(before: &Value, now: &Value, failed: &BTreeSet<String>) -> Vec<Eve
     let mut new = conditions(now);
     // They repeat Ready.
     new.retain(|now| now["type"] != STALLED && now["type"] != RECONCILING);
+    let ready = new.iter().find(|now| now["type"] == READY).cloned();
+    let is_repeated = |now: &Value| {
+        let ready = ready.as_ref();
+        ready.is_some_and(|ready| same(ready, now, &["status", "reason", "message"]))
+    };
+    let is_failed = |now: &Value| {
+        now["type"]
+            .as_str()
+            .is_some_and(|type_| failed.contains(type_))
+    };
     new.retain(|now| {
         let was = |before: &Value| same(before, now, &["type", "status", "reason"]);
         match before.is_empty() {
-            true => now["type"] == READY,
+            true => now["type"] == READY || is_failed(now) && !is_repeated(now),
             false => !before.iter().any(was),
         }
     });
@@ -101,6 +111,25 @@ mod tests {
     fn at_first_the_sum_is_told() {
         let now = waiting(&["DatabaseReady", "APIReady", "Ready"]);
         assert_eq!(told(&Value::Null, &now), ["Ready"]);
+    }
+
+    #[test]
+    fn at_first_a_failure_that_ready_does_not_repeat_is_told_too() {
+        let now = status(&[
+            ["DatabaseReady", "False", "WaitingForDatabase", "it waits"],
+            ["APIReady", "False", "Invalid", "it is wrong"],
+            ["Exposed", "False", "AnnotationNotAllowed", "it is refused"],
+            ["Ready", "False", "Invalid", "it is wrong"],
+        ]);
+        let failed = ["APIReady", "Exposed", "Ready"].map(str::to_owned);
+        let events = events(&Value::Null, &now, &BTreeSet::from(failed));
+        let told = events
+            .iter()
+            .map(|event| (event.condition.as_str(), event.is_warning));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [("Exposed", true), ("Ready", true)]
+        );
     }
 
     #[test]
