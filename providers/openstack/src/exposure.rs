@@ -122,13 +122,34 @@ impl Component<'_> {
                 progress(&issued(self.service.namespace, secret, purpose, observed))
             }));
         };
-        if let Some(message) = self.keep_unreadable(certificate, observed, desired) {
+        let unreadable = match self.unreadable_policy(certificate, observed) {
+            Ok(unreadable) => unreadable,
+            Err(message) => {
+                let route = Key::of::<Manifest<HttpRoute>>(self.service.namespace, &self.object);
+                desired.keep(route);
+                self.keep_trust(desired);
+                return Some(Progress::Unknown { message });
+            }
+        };
+        let route = self.route(exposure, gateway, port);
+        desired.apply(self.service.namespace, &self.object, &route);
+        if let Some(message) = unreadable {
+            self.keep_trust(desired);
             return Some(Progress::Unknown { message });
         }
-        let hostname = exposure.hostname.clone();
+        self.trust(certificate, desired);
+        Some(accepted(self, gateway, observed))
+    }
+
+    fn route(
+        &self,
+        exposure: &Exposure,
+        gateway: &parts::Gateway,
+        port: u16,
+    ) -> Manifest<HttpRoute> {
         let spec = HttpRoute {
             parent_refs: vec![gateway.clone()],
-            hostnames: vec![hostname],
+            hostnames: vec![exposure.hostname.clone()],
             rules: vec![Rule {
                 backend_refs: vec![Backend {
                     name: self.object.clone(),
@@ -145,13 +166,10 @@ impl Component<'_> {
                 },
             }],
         };
-        let route = Manifest {
+        Manifest {
             metadata: self.exposed_metadata(),
             spec,
-        };
-        desired.apply(self.service.namespace, &self.object, &route);
-        self.trust(certificate, desired);
-        Some(accepted(self, gateway, observed))
+        }
     }
 
     /// Metadata without the label of the release, so that a change of release writes nothing that the webhook of a controller which is
@@ -216,29 +234,41 @@ impl Component<'_> {
         }
     }
 
-    /// Keeps the objects of Gateway API as they are where one can't be read or isn't installed, and returns why: to apply it would
-    /// fail, and the API serves within the cluster all the same.
-    fn keep_unreadable(
+    /// Why the BackendTLSPolicy of an encrypted API can't be read, if it can't. The API serves within the cluster all the same.
+    ///
+    /// # Errors
+    /// Why the route must stay as it is: it can't be read itself, or it would be the first to lead a Gateway to the API, without the policy.
+    fn unreadable_policy(
         &self,
         certificate: &Awaited<Option<Certificate>>,
         observed: &ObservedState<'_>,
-        desired: &mut DesiredState,
-    ) -> Option<String> {
-        let namespace = self.service.namespace;
-        let route = Key::of::<Manifest<HttpRoute>>(namespace, &self.object);
-        let policy = Key::of::<Manifest<BackendTlsPolicy>>(namespace, &self.object);
-        let unreadable = |key: &Key| match observed.object(key) {
-            Lookup::Unknown(why) => Some(why),
-            Lookup::Found(_) | Lookup::Missing => None,
-        };
+    ) -> Result<Option<String>, String> {
+        let (namespace, name) = (self.service.namespace, &self.object);
+        let route = observed.object(&Key::of::<Manifest<HttpRoute>>(namespace, name));
+        let policy = Key::of::<Manifest<BackendTlsPolicy>>(namespace, name);
         let is_encrypted = !matches!(certificate, Ok(None));
-        let of_policy = is_encrypted.then(|| unreadable(&policy)).flatten();
-        let why = unreadable(&route).or(of_policy)?;
-        let authority = Key::of::<ConfigMap>(namespace, &self.authority());
-        for key in [route, policy, authority] {
-            desired.keep(key);
+        let policy = is_encrypted.then(|| observed.object(&policy));
+        match (route, policy) {
+            (Lookup::Unknown(why), _) => Err(why),
+            (Lookup::Missing, Some(Lookup::Unknown(why))) => Err(format!(
+                "{why}: HTTPRoute {name} isn't created, because without a BackendTLSPolicy the Gateway would send requests to the API \
+                 unencrypted; install Gateway API 1.4 or newer if the cluster has none"
+            )),
+            (Lookup::Found(_), Some(Lookup::Unknown(why))) => Ok(Some(format!(
+                "{why}: HTTPRoute {name} is applied, but whether the Gateway trusts the certificate of the API isn't known"
+            ))),
+            _ => Ok(None),
         }
-        Some(why)
+    }
+
+    /// Keeps what makes Gateways connect to the API with TLS.
+    fn keep_trust(&self, desired: &mut DesiredState) {
+        let namespace = self.service.namespace;
+        desired.keep(Key::of::<Manifest<BackendTlsPolicy>>(
+            namespace,
+            &self.object,
+        ));
+        desired.keep(Key::of::<ConfigMap>(namespace, &self.authority()));
     }
 
     /// The ConfigMap with the authority of the API's certificate, for Gateways.
@@ -252,14 +282,7 @@ impl Component<'_> {
         let certificate = match certificate {
             Ok(Some(certificate)) => certificate,
             Ok(None) => return,
-            Err(_) => {
-                desired.keep(Key::of::<Manifest<BackendTlsPolicy>>(
-                    self.service.namespace,
-                    &self.object,
-                ));
-                desired.keep(Key::of::<ConfigMap>(self.service.namespace, &authority));
-                return;
-            }
+            Err(_) => return self.keep_trust(desired),
         };
         let target = |kind: &str, name: &str| Target {
             group: String::new(),

@@ -240,7 +240,14 @@ fn gateway_api_that_is_not_installed_keeps_no_keystone_unready() {
         expose_by_gateway(&mut cluster);
         let (status, message) = condition(&cluster, "Exposed");
         let why = format!("{} can't be read", kind.plural);
-        assert_eq!((status.as_str(), message), ("Unknown", why));
+        assert_eq!(status, "Unknown");
+        assert!(message.starts_with(&why), "{message}");
+        let other = Manifest::<BackendTlsPolicy>::KIND == kind;
+        assert_eq!(
+            message.contains("HTTPRoute keystone isn't created"),
+            other,
+            "{message}"
+        );
         assert_eq!(ready(&cluster), "True", "{}", kind.kind);
 
         cluster.set_readable(kind, true);
@@ -253,6 +260,36 @@ fn gateway_api_that_is_not_installed_keeps_no_keystone_unready() {
             assert!(composed.is_some(), "{}", kind.kind);
         }
     }
+}
+
+#[test]
+fn route_follows_the_host_name_while_its_policy_cannot_be_read() {
+    let mut cluster = running(MANAGED);
+    expose_by_gateway(&mut cluster);
+    let policy = cluster
+        .get::<Manifest<BackendTlsPolicy>>("keystone")
+        .cloned();
+    cluster.set_readable(Manifest::<BackendTlsPolicy>::KIND, false);
+    cluster.change::<Custom<KeystoneSpec>>("keystone", |keystone| {
+        keystone["spec"]["expose"]["hostname"] = json!("login.example.com");
+    });
+    cluster.settle(&KEYSTONE, "keystone");
+    let route = cluster.get::<Manifest<HttpRoute>>("keystone").unwrap();
+    assert_eq!(route["spec"]["hostnames"], json!(["login.example.com"]));
+    let (status, message) = condition(&cluster, "Exposed");
+    assert_eq!(status, "Unknown");
+    assert!(
+        message.contains("HTTPRoute keystone is applied"),
+        "{message}"
+    );
+    assert_eq!(ready(&cluster), "True");
+    cluster.set_readable(Manifest::<BackendTlsPolicy>::KIND, true);
+    assert_eq!(
+        cluster
+            .get::<Manifest<BackendTlsPolicy>>("keystone")
+            .cloned(),
+        policy
+    );
 }
 
 #[test]
