@@ -34,18 +34,33 @@ if [ -e /host/openvswitch/conf.db ]; then
         kill -0 "$server" || fail "ovsdb-server doesn't start: see the log of this container"
         sleep 1
     done
-    for bridge in $(database list-br); do
-        case " $BRIDGES " in
-            *" $bridge "*)
-                # The node's own interfaces stay; ports to the control plane's bridge go.
-                for port in $(database list-ports "$bridge"); do
-                    [ "$(database --if-exists get Interface "$port" type)" != patch ] ||
-                        database del-port "$bridge" "$port"
-                done
-                ;;
-            *) database del-br "$bridge" ;;
-        esac
+    # The pool's bridges stay, with the node's own interfaces and the bridges of the node's own that they lead to. Ports to the control
+    # plane's bridge go (ovn, controller/patch.c). It ends if anything can't be read.
+    bridges=$(database list-br)
+    peers=
+    for bridge in $bridges; do
+        case " $BRIDGES " in *" $bridge "*) ;; *) continue ;; esac
+        ports=$(database list-ports "$bridge")
+        for port in $ports; do
+            case $port in patch-*-to-br-int) database del-port "$bridge" "$port"; continue ;; esac
+            type=$(database --if-exists get Interface "$port" type)
+            [ "$type" = patch ] || continue
+            peer=$(database --if-exists get Interface "$port" options:peer)
+            peer=${peer#\"}
+            peers="$peers ${peer%\"}"
+        done
     done
+    for bridge in $bridges; do
+        case " $BRIDGES " in *" $bridge "*) continue ;; esac
+        ports=$(database list-ports "$bridge")
+        case $bridge in br-int | br-tunnel) ports= ;; esac
+        is_own=
+        for port in $ports; do
+            case " $peers " in *" $port "*) is_own=true ;; esac
+        done
+        [ -n "$is_own" ] || database del-br "$bridge"
+    done
+    # What agents have set, and which interfaces they have refused.
     database clear Open_vSwitch . external_ids
     # Deleted rows stay in the file until then.
     ovs-appctl --target=/tmp/ovsdb-server.ctl ovsdb-server/compact

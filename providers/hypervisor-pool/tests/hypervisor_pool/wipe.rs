@@ -21,14 +21,17 @@ count=$(cat "$ROOT/calls" 2> /dev/null || echo 0)
 [ "$count" != "${KILL_AFTER:-}" ] || kill -9 0
 echo $((count + 1)) > "$ROOT/calls"
 "#;
-/// Open vSwitch's database: a folder for each bridge, and in it a file for each port with its type.
+/// Open vSwitch's database: a folder for each bridge, and in it a file for each port with its type and its peer.
 const VSCTL: &str = r#"
 cd "$ROOT/switch"
 while [ "${1#--}" != "$1" ]; do shift; done
 case $1 in
     list-br) ls bridges ;;
     list-ports) ls "bridges/$2" ;;
-    get) cat bridges/*/"$3" ;;
+    get)
+        text=$(cat bridges/*/"$3")
+        case $4 in type) echo "${text%% *}" ;; options:peer) echo "${text#* }" ;; esac
+        ;;
     del-port) rm "bridges/$2/$3" ;;
     del-br) rm -r "bridges/$2" ;;
     clear) rm -f "$4" ;;
@@ -96,7 +99,16 @@ impl Node {
         root.write("proc/77/comm", "kubelet\n");
         root.write("switch/bridges/br-int/tap1", "");
         root.write("switch/bridges/br-ex/eth1", "");
-        root.write("switch/bridges/br-ex/patch-provnet", "patch");
+        root.write("switch/bridges/br-ex/patch-provnet-1-to-br-int", "patch");
+        root.write(
+            "switch/bridges/br-ex/patch-to-br-own",
+            "patch \"patch-to-br-ex\"",
+        );
+        root.write(
+            "switch/bridges/br-own/patch-to-br-ex",
+            "patch \"patch-to-br-own\"",
+        );
+        root.write("switch/bridges/br-former/eth3", "");
         root.write("switch/bridges/br-tunnel/eth2", "");
         fs::create_dir_all(root.path("sys/module/openvswitch")).unwrap();
         let programs = [
@@ -180,9 +192,16 @@ fn node_keeps_its_physical_networks_and_nothing_of_a_share() {
             "bridges",
             "bridges/br-ex",
             "bridges/br-ex/eth1",
+            // The node's own way to the network.
+            "bridges/br-ex/patch-to-br-own",
+            "bridges/br-own",
+            "bridges/br-own/patch-to-br-ex",
             "compacted",
             "compacted/br-ex",
             "compacted/br-ex/eth1",
+            "compacted/br-ex/patch-to-br-own",
+            "compacted/br-own",
+            "compacted/br-own/patch-to-br-ex",
             "datapaths",
         ],
         "deleted rows leave the file too"
