@@ -205,7 +205,7 @@ pub struct PoolNetwork {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vlan_range: Option<VlanRange>,
     /// The network interface that connects a node to the network, for instance eth1 or bond1. The agents add it to the bridge on each
-    /// leased node that has it, but none with an address, a default route or another device on top, because the node would lose them.
+    /// leased node that has it, but none with an address, a route or another device on top, because the node would lose them.
     /// Without it, add one to the bridge yourself. Only nodes whose bridge has an uplink are gateways to the network.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(length(min = 1, max = 15), regex(pattern = WIRED))]

@@ -1,9 +1,7 @@
 //! How far the agents have come.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::Awaited;
 
@@ -65,7 +63,7 @@ pub fn requirements(lacks: &Awaited<Lacks>) -> Progress {
     Progress::failed(Reason::RequirementMissing, named(&failures, "; "))
 }
 
-/// Whether the nodes that are Ready have uplinks to all physical networks.
+/// Whether the nodes that are Ready have uplinks to all physical networks, and why interfaces are refused.
 pub fn uplinks<'a>(
     namespace: &str,
     nodes: impl Iterator<Item = &'a Live<Node>>,
@@ -76,55 +74,98 @@ pub fn uplinks<'a>(
         Lookup::Missing => Vec::new(),
         Lookup::Unknown(message) => return Progress::Unknown { message },
     };
-    let connected: BTreeSet<&str> = pods.iter().filter_map(ready_on).collect();
     let nodes = nodes.filter(|node| node.body.is_ready());
     let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
-    let lacking = names.iter().filter(|name| !connected.contains(*name));
-    let lacking: Vec<&str> = lacking.copied().collect();
-    if lacking.is_empty() {
-        return Progress::Ready;
+    let (mut refusals, mut lacking, mut absent) = (Vec::new(), Vec::new(), Vec::new());
+    for &name in &names {
+        let mut pods = pods.iter();
+        let Some(pod) = pods.find(|pod| node_of(pod) == Some(name) && runs(pod)) else {
+            absent.push(name);
+            continue;
+        };
+        match refusal(pod) {
+            Some(refusal) => refusals.push(format!("node {name}: {refusal}")),
+            None if !is_ready(pod) => lacking.push(name),
+            None => {}
+        }
     }
-    Progress::waiting(
-        Reason::UplinkMissing,
-        format!(
+    let mut messages = Vec::new();
+    if !refusals.is_empty() {
+        messages.push(named(&refusals, "; "));
+    }
+    if !lacking.is_empty() {
+        messages.push(format!(
             "{} of {} nodes lack an uplink to a physical network, and have no gateways to it: {}. If they are to have some, see \
              `kubectl logs -n {namespace} -l {COMPONENT}={UPLINKS} --prefix`, and set interface of the network in the pool",
             lacking.len(),
             names.len(),
             named(&lacking, ", ")
-        ),
-    )
+        ));
+    }
+    let reason = match messages.as_slice() {
+        [] => Reason::Starting,
+        _ => Reason::UplinkMissing,
+    };
+    if !absent.is_empty() {
+        messages.push(format!(
+            "waits for the pods of {UPLINKS} on {}: see `kubectl get pods -n {namespace} -l {COMPONENT}={UPLINKS} -o wide`",
+            named(&absent, ", ")
+        ));
+    }
+    match messages.as_slice() {
+        [] => Progress::Ready,
+        messages => Progress::waiting(reason, messages.join("; ")),
+    }
 }
 
-/// The node of a pod that is Ready.
-fn ready_on(pod: &Live<Pod>) -> Option<&str> {
-    let conditions = pod.body.status.as_ref()?.conditions.as_ref()?;
-    let mut ready = conditions
+fn node_of(pod: &Live<Pod>) -> Option<&str> {
+    pod.body.spec.as_ref()?.node_name.as_deref()
+}
+
+/// Whether a pod has started and doesn't end.
+fn runs(pod: &Live<Pod>) -> bool {
+    let status = pod.body.status.as_ref();
+    let is_running = status.is_some_and(|status| status.phase.as_deref() == Some("Running"));
+    is_running && pod.metadata.deletion_timestamp.is_none()
+}
+
+fn is_ready(pod: &Live<Pod>) -> bool {
+    let status = pod.body.status.as_ref();
+    let mut conditions = status
+        .into_iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
+/// What the agent of uplinks says, which ends to say it.
+fn refusal(pod: &Live<Pod>) -> Option<&str> {
+    let containers = pod.body.status.as_ref()?.container_statuses.as_ref()?;
+    let said = containers
         .iter()
-        .filter(|condition| condition.type_ == "Ready");
-    let is_ready = ready.any(|condition| condition.status == "True");
-    let node = pod.body.spec.as_ref()?.node_name.as_deref();
-    node.filter(|_| is_ready)
+        .find_map(|container| last_end(container)?.message.as_deref());
+    said.map(str::trim).filter(|said| !said.is_empty())
 }
 
 /// What a pod's node lacks.
 fn failure(pod: &Live<Pod>) -> Option<(String, String)> {
-    let node = pod.body.spec.as_ref()?.node_name.clone()?;
+    let node = node_of(pod)?;
     let checks = pod.body.status.as_ref()?.init_container_statuses.as_ref()?;
     let message = checks.iter().find_map(message)?;
-    Some((node, message.to_owned()))
+    Some((node.to_owned(), message.to_owned()))
 }
 
-/// What a container that has failed said at last; it may be waiting for its next start.
+/// What a container that has failed said at last.
 fn message(check: &ContainerStatus) -> Option<&str> {
-    let states = [&check.state, &check.last_state];
-    let mut ends = states
-        .into_iter()
-        .filter_map(|state| state.as_ref()?.terminated.as_ref());
-    let last = ends.next()?;
+    let last = last_end(check)?;
     let said = last
         .message
         .as_deref()
         .unwrap_or("the check of the node failed");
     (last.exit_code != 0).then(|| said.trim())
+}
+
+/// How a container ended at last; it may be waiting for its next start.
+fn last_end(container: &ContainerStatus) -> Option<&ContainerStateTerminated> {
+    let mut states = [&container.state, &container.last_state].into_iter();
+    states.find_map(|state| state.as_ref()?.terminated.as_ref())
 }

@@ -28,7 +28,7 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
         false => &[],
     };
     let image = images::open_vswitch(&pool.images);
-    let common = |name: &str| Container {
+    let container = Container {
         env: Some(vec![
             variable("DATAPATH", datapath(settings)),
             variable("NETWORKS", networks.join(" ")),
@@ -36,26 +36,22 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
             variable("CHASSIS_OPTIONS", zone_option(zone).unwrap_or_default()),
         ]),
         resources: Some(resources("10m", "16Mi", "128Mi")),
+        readiness_probe: Some(probe(&["test", "-e", "/tmp/connected"])),
         volume_mounts: Some(vec![
             mount("run-openvswitch", "/run/openvswitch"),
             mount("tmp", "/tmp"),
         ]),
         ..container(
-            name,
+            UPLINKS,
             &image,
             include_str!("../scripts/uplinks.sh"),
             Rights::Capabilities(capabilities),
         )
     };
     Agent {
-        requirements: Some(Container {
-            args: Some(vec!["once".to_owned()]),
-            ..common("connect")
-        }),
-        containers: vec![Container {
-            readiness_probe: Some(probe(&["test", "-e", "/tmp/connected"])),
-            ..common(UPLINKS)
-        }],
+        // An interface that is refused must not keep the node from its other networks.
+        requirements: None,
+        containers: vec![container],
         volumes: vec![run_openvswitch(), empty_dir("tmp")],
         host_pid: false,
         group: None,
