@@ -65,8 +65,9 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The limit of a DaemonSet on so many nodes, some of which are dead. Kubernetes counts their agents as down
-    /// (pkg/controller/daemon/update.go), so they are allowed beside those that are replaced: otherwise a dead node stops every update.
+    /// The limit of a DaemonSet on so many nodes, some of which are dead. Kubernetes counts pods that are missing, end or aren't available,
+    /// from 1.31 on also those that aren't updated yet (pkg/controller/daemon/update.go, kubernetes#123233). Those of dead nodes are
+    /// allowed beside those that are replaced: otherwise a dead node stops every update.
     /// No more than a tenth, lest many agents are replaced at once when all these nodes return together.
     fn max_unavailable(self, nodes: usize, dead: usize) -> IntOrString {
         let tenth = nodes.div_ceil(10);
@@ -91,7 +92,7 @@ pub struct Nodes {
     pub except: Option<(&'static str, Vec<String>)>,
     /// Their number.
     pub count: usize,
-    /// The number of those that are dead.
+    /// The number of dead nodes on which the agent is down.
     pub dead: usize,
 }
 

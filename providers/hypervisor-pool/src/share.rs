@@ -6,7 +6,7 @@ use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, HostAlias};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, ObservedState, Progress, Subject};
+use provider_composer::{DesiredState, Key, Live, ObservedState, Progress, Subject};
 use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::leases::Leases;
-use crate::nodes::{self, LEASE, PHASE};
+use crate::nodes::{self, LEASE, Node, PHASE};
 use crate::nova::Service;
 use crate::pod::{Agent, Nodes};
 use crate::working::Hosts;
@@ -123,7 +123,7 @@ impl<'a> Share<'a> {
         for (name, condition, agent) in composed {
             match agent {
                 Ok(agent) => {
-                    let set = agent.daemon_set(name, self.nodes(observed), self.aliases());
+                    let set = agent.daemon_set(name, self.nodes(name, observed), self.aliases());
                     desired.apply(&self.namespace, name, &set);
                     let rollout = status::rollout(&self.namespace, name, observed);
                     desired.conditions.note(condition, &rollout);
@@ -154,7 +154,7 @@ impl<'a> Share<'a> {
         }
         let zone = spec.availability_zone.as_deref();
         let agent = agents::uplinks(&spec.agents, pool, zone);
-        let set = agent.daemon_set(UPLINKS, self.nodes(observed), Vec::new());
+        let set = agent.daemon_set(UPLINKS, self.nodes(UPLINKS, observed), Vec::new());
         desired.apply(&self.namespace, UPLINKS, &set);
         let nodes = self.leases.in_phase(LeasePhase::Leased);
         let ready = status::uplinks(&self.namespace, nodes, observed);
@@ -176,7 +176,7 @@ impl<'a> Share<'a> {
         ];
         for (name, phase, agent) in ending {
             if self.leases.in_phase(phase).next().is_some() {
-                let mut nodes = self.nodes(observed);
+                let mut nodes = self.nodes(name, observed);
                 nodes
                     .labels
                     .insert(PHASE.to_owned(), phase.name().to_owned());
@@ -187,20 +187,27 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// The nodes of the share that run agents.
-    fn nodes(&self, observed: &ObservedState<'_>) -> Nodes {
+    /// The nodes of the share that run an agent.
+    fn nodes(&self, agent: &str, observed: &ObservedState<'_>) -> Nodes {
         let lease = self.subject.spec.control_plane.clone();
         let ended = [LeasePhase::Releasing, LeasePhase::Wiping];
-        let all = || {
-            let nodes = self.leases.nodes().iter();
-            nodes.filter(|node| !ended.contains(&nodes::phase(node)))
+        let runs = |node: &Live<Node>| !ended.contains(&nodes::phase(node));
+        let down = status::down(&self.namespace, agent, observed);
+        // A pod that is missing counts where there should be one, and one that can't end where there should be none.
+        let is_down = |node: &Live<Node>| {
+            let pods = down.as_ref();
+            pods.is_some_and(|pods| {
+                let pod = pods.get(&node.metadata.name);
+                pod.copied().unwrap_or_else(|| runs(node))
+            })
         };
-        let dead = all().filter(|node| node.body.is_dead(observed.now()));
+        let all = || self.leases.nodes().iter();
+        let dead = all().filter(|node| node.body.is_dead(observed.now()) && is_down(node));
         Nodes {
             labels: BTreeMap::from([(LEASE.to_owned(), lease)]),
             except: Some((PHASE, ended.map(|phase| phase.name().to_owned()).into())),
             dead: dead.count(),
-            count: all().count(),
+            count: all().filter(|node| runs(node)).count(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! How far the agents have come.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use provider_composer::{Live, Lookup, ObservedState, Progress, Reason};
@@ -116,6 +118,28 @@ pub fn uplinks<'a>(
         [] => Progress::Ready,
         messages => Progress::waiting(reason, messages.join("; ")),
     }
+}
+
+/// Whether Kubernetes counts an agent as down on each node that has a pod of it; none if the pods can't be read. One that ends counts: the
+/// next starts once it has ended, which nobody reports of a node that is down.
+pub fn down(
+    namespace: &str,
+    name: &str,
+    observed: &ObservedState<'_>,
+) -> Option<BTreeMap<String, bool>> {
+    let pods = match observed.list::<Pod>(namespace, &[(COMPONENT, name)]) {
+        Lookup::Found(pods) => pods,
+        Lookup::Missing => Vec::new(),
+        Lookup::Unknown(_) => return None,
+    };
+    let mut down = BTreeMap::new();
+    for pod in &pods {
+        if let Some(node) = node_of(pod) {
+            let is_up = is_ready(pod) && pod.metadata.deletion_timestamp.is_none();
+            *down.entry(node.to_owned()).or_insert(true) &= !is_up;
+        }
+    }
+    Some(down)
 }
 
 fn node_of(pod: &Live<Pod>) -> Option<&str> {

@@ -2,12 +2,13 @@
 
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::Pod;
 use provider_composer::{Composed, Key};
 use provider_composer_testing::Cluster;
 use provider_hypervisor_pool::HypervisorPool;
 use serde_json::{Value, json};
 
-use crate::drain::{cordon, node_key, phase};
+use crate::drain::{cordon, node_key, phase, pod, released};
 use crate::fixture::*;
 
 /// The kubelet of a node stops, as the node's controller reports it.
@@ -201,17 +202,51 @@ fn dead_node_that_is_cordoned_or_whose_share_is_deleted_is_drained() {
     }
 }
 
+/// On how many nodes Open vSwitch and nova-compute may be down during an update.
+fn limits(cluster: &mut Cluster) -> [Value; 2] {
+    settle(cluster, "prod");
+    ["openvswitch", "nova-compute"].map(|agent| {
+        let key = Key::of::<DaemonSet>("agents-prod", agent);
+        let set = cluster.get(&key).unwrap();
+        set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"].clone()
+    })
+}
+
+/// A kubelet that reports that its node isn't Ready may run all agents, and each node that is allowed beside would be one that works.
+#[test]
+fn agent_that_is_up_on_a_dead_node_allows_no_further_update() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    stop(&mut cluster, "node-b");
+    wait(&mut cluster, 15);
+    pod(&mut cluster, "openvswitch", "node-b", Some(true));
+    pod(&mut cluster, "nova-compute", "node-b", Some(false));
+    assert_eq!(limits(&mut cluster), [json!(1), json!(2)]);
+    // Nobody reports that it has ended.
+    let key = Key::of::<Pod>("agents-prod", "openvswitch-node-b");
+    cluster.edit(&key, |pod| {
+        pod["metadata"]["finalizers"] = json!(["example.org/kept"]);
+    });
+    pod(&mut cluster, "openvswitch", "node-b", Some(true));
+    assert_eq!(limits(&mut cluster), [json!(1), json!(2)]);
+    cluster.delete(&key);
+    assert_eq!(limits(&mut cluster), [json!(2), json!(2)]);
+}
+
+#[test]
+fn agent_that_can_not_end_on_a_dead_node_does_not_stop_updates() {
+    let mut cluster = released();
+    stop(&mut cluster, "node-b");
+    wait(&mut cluster, 15);
+    assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
+    assert_eq!(phase(&cluster, "node-b").as_deref(), Some("Releasing"));
+    pod(&mut cluster, "openvswitch", "node-b", Some(false));
+    assert_eq!(limits(&mut cluster), [json!(2), json!("10%")]);
+}
+
 #[test]
 fn updates_of_agents_go_on_beside_dead_nodes() {
     let mut cluster = cluster();
-    let limits = |cluster: &mut Cluster| {
-        settle(cluster, "prod");
-        ["openvswitch", "nova-compute"].map(|agent| {
-            let key = Key::of::<DaemonSet>("agents-prod", agent);
-            let set = cluster.get(&key).unwrap();
-            set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"].clone()
-        })
-    };
     assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
     stop(&mut cluster, "node-b");
     assert_eq!(limits(&mut cluster), [json!(1), json!("10%")]);
