@@ -212,6 +212,21 @@ fn node_keeps_its_physical_networks_and_nothing_of_a_share() {
     );
 }
 
+/// Otherwise a bridge of the node's own would be deleted.
+#[test]
+fn wipe_ends_when_ports_can_not_be_read() {
+    let node = Node::used();
+    // The server ends with its container.
+    let unreadable =
+        "case \"$*\" in *'list-ports br-ex') rm \"$ROOT/switch/runs\"; exit 1 ;; esac\n";
+    node.root
+        .program("ovs-vsctl", &format!("{COUNTED}{unreadable}{VSCTL}"));
+    let output = node.run(None);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let [_, switch] = node.is();
+    assert!(switch.contains_key("bridges/br-own"));
+}
+
 #[test]
 fn node_that_is_wiped_stays_as_it_is() {
     let node = Node::used();
