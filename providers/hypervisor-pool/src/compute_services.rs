@@ -50,6 +50,8 @@ pub struct Computes {
     pub lost: BTreeSet<String>,
     /// The compute services, by host. None where Nova can't be read, or no nova-compute of this share ever ran.
     pub services: Option<BTreeMap<String, Service>>,
+    /// The leased nodes that are in the share's aggregate. None where it wants none, or Nova's aggregates can't be read.
+    pub inside: Option<BTreeSet<String>>,
 }
 
 /// Reads the compute services of a share's nodes, completes the reports, and changes what differs from the nodes' phases.
@@ -68,6 +70,7 @@ pub fn reconcile(
     let nova = nova(share, observed);
     let progress = progress(&nova, leases);
     let is_asked = leases.surplus_since().is_some();
+    let mut inside = None;
     match &nova {
         Nova::Never => {
             for node in leases.nodes() {
@@ -85,6 +88,7 @@ pub fn reconcile(
             return Ok(Computes {
                 lost,
                 services: None,
+                inside: None,
             });
         }
         Nova::Unknown(why) => {
@@ -95,7 +99,7 @@ pub fn reconcile(
             // How many of these nodes the share can do without is decided with their agents.
             desired.conditions.note(CONDITION, &progress);
             api.nodes(share, leases, reports, observed, desired)?;
-            lost = api.aggregate(share, leases, lost, observed, desired)?;
+            (lost, inside) = api.aggregate(share, leases, lost, observed, desired)?;
             if is_asked {
                 api.count(leases, reports, observed);
             }
@@ -107,7 +111,11 @@ pub fn reconcile(
         Nova::Known(api) => Some(api.services),
         Nova::Never | Nova::Unknown(_) => None,
     };
-    Ok(Computes { lost, services })
+    Ok(Computes {
+        lost,
+        services,
+        inside,
+    })
 }
 
 impl Api {
@@ -223,7 +231,8 @@ impl Api {
     }
 
     /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
-    /// Returns the lost nodes of which something is left.
+    /// Returns the lost nodes of which something is left, and the leased nodes that are in the aggregate; none where that isn't known or the
+    /// share wants none.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -231,7 +240,7 @@ impl Api {
         lost: BTreeSet<String>,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
-    ) -> Result<BTreeSet<String>, Failure> {
+    ) -> Result<(BTreeSet<String>, Option<BTreeSet<String>>), Failure> {
         let found = self
             .access
             .read::<Vec<Aggregate>>(Question::Aggregates, observed);
@@ -240,7 +249,7 @@ impl Api {
             Err(why) => {
                 lost::note_unread(&lost, why.message(), desired);
                 desired.requeue_at(after(VALID, observed));
-                return Ok(lost);
+                return Ok((lost, None));
             }
         };
         let nodes = leases.nodes().iter().map(|node| &node.metadata.name);
@@ -288,11 +297,19 @@ impl Api {
             desired.requeue_at(after(VALID, observed));
         }
         let condition = "AggregateReady";
-        let inside = own.map_or(0, |own| {
-            let leased = leases.in_phase(LeasePhase::Leased);
-            inside(own, leased.map(|node| &node.metadata.name), &inventory)
-        });
-        match matches!(progress, Progress::Waiting { .. }) && inside >= leases.least() {
+        let leased = leases.in_phase(LeasePhase::Leased);
+        let leased = leased.map(|node| &node.metadata.name);
+        let inside: BTreeSet<String> = match own {
+            // Placement lacks none of them, whatever libvirt calls them.
+            Some(own) if progress.is_ready() => {
+                let members = leased.filter(|name| own.hosts.contains(*name));
+                members.cloned().collect()
+            }
+            Some(own) => inside(own, leased, &inventory),
+            None => BTreeSet::new(),
+        };
+        let suffices = u32::try_from(inside.len()).is_ok_and(|count| count >= leases.least());
+        match suffices && matches!(progress, Progress::Waiting { .. }) {
             // A host that joins doesn't keep the others from taking servers.
             true => desired.conditions.note(condition, &progress),
             // Until then servers would be scheduled outside of the nodes' zone.
@@ -301,7 +318,8 @@ impl Api {
         for change in changes {
             self.call(change, desired)?;
         }
-        Ok(lost)
+        let is_wanted = aggregate::is_wanted(share) && !share.is_deleted();
+        Ok((lost, is_wanted.then_some(inside)))
     }
 }
 

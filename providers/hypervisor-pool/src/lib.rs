@@ -105,7 +105,7 @@ impl Composer for HypervisorShare {
             let share = Share::of(subject, &leases);
             match namespace::compose(subject, observed, desired)? {
                 Progress::Ready => {
-                    share.compose(&reports, computes.services.as_ref(), observed, desired);
+                    share.compose(&reports, &computes, observed, desired);
                 }
                 waiting => {
                     desired.conditions.set("AgentsReady", &waiting);

@@ -130,34 +130,41 @@ pub fn joined<'h>(
             return (BTreeSet::new(), waits.or(unknown));
         }
     };
-    let copied: BTreeSet<&str> = members.values().flat_map(|name| hosts_of(name)).collect();
-    let (mut joined, others): (BTreeSet<&String>, BTreeSet<&String>) = inside
-        .into_iter()
-        .partition(|host| copied.contains(host.as_str()));
-    // libvirt may have another name for a host.
-    let hypervisors = Hypervisors::of(others, inventory);
-    let found = hypervisors.ids.iter();
-    let found = found.filter(|(_, id)| members.contains_key(id.as_str()));
-    joined.extend(found.map(|(host, _)| *host));
-    (joined, waits.or_else(|| hypervisors.waits()))
+    let (joined, unsure) = copied(inside, members, inventory);
+    (joined, waits.or(unsure))
 }
 
-/// Returns how many of some hosts are in the aggregate, in Placement too where that is known. There a host is sought by its name, so that one
-/// for which libvirt has quite another name doesn't count.
+/// Returns those of some hosts that are in the aggregate, in Placement too where that is known.
 pub fn inside<'h>(
     own: &Aggregate,
     hosts: impl Iterator<Item = &'h String>,
     inventory: &Inventory<'_>,
-) -> u32 {
-    let copied: Option<BTreeSet<&str>> = match &inventory.members {
-        Lookup::Found(Some(members)) => {
-            Some(members.values().flat_map(|name| hosts_of(name)).collect())
-        }
-        _ => None,
+) -> BTreeSet<String> {
+    let hosts = hosts.filter(|host| own.hosts.contains(*host));
+    let hosts: BTreeSet<&String> = hosts.collect();
+    let inside = match &inventory.members {
+        Lookup::Found(Some(members)) => copied(hosts, members, inventory).0,
+        _ => hosts,
     };
-    let is_copied = |host: &str| copied.as_ref().is_none_or(|copied| copied.contains(host));
-    let inside = hosts.filter(|host| own.hosts.contains(*host) && is_copied(host.as_str()));
-    u32::try_from(inside.count()).unwrap_or(u32::MAX)
+    inside.into_iter().cloned().collect()
+}
+
+/// Returns those of an aggregate's hosts that are among its members in Placement, and why that isn't known of others.
+fn copied<'h>(
+    hosts: BTreeSet<&'h String>,
+    members: &BTreeMap<String, String>,
+    inventory: &Inventory<'_>,
+) -> (BTreeSet<&'h String>, Option<Progress>) {
+    let names: BTreeSet<&str> = members.values().flat_map(|name| hosts_of(name)).collect();
+    let (mut copied, others): (BTreeSet<&String>, BTreeSet<&String>) = hosts
+        .into_iter()
+        .partition(|host| names.contains(host.as_str()));
+    // libvirt may have another name for a host.
+    let hypervisors = Hypervisors::of(others, inventory);
+    let found = hypervisors.ids.iter();
+    let found = found.filter(|(_, id)| members.contains_key(id.as_str()));
+    copied.extend(found.map(|(host, _)| *host));
+    (copied, hypervisors.waits())
 }
 
 fn unregistered(hosts: &[&String]) -> Option<Progress> {
@@ -189,14 +196,17 @@ mod tests {
 
     #[test]
     fn host_is_inside_if_placement_has_it_too_where_that_answers() {
-        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let names = |names: &[&str]| -> BTreeSet<String> {
+            names.iter().map(|&name| name.to_owned()).collect()
+        };
         let own = Aggregate {
-            hosts: names(&["node-a", "node-b"]),
+            hosts: names(&["node-a", "node-b", "node-c"]),
             ..Aggregate::default()
         };
-        let all: BTreeSet<String> = names(&["node-a", "node-b", "node-c"]);
-        let hypervisor = |_: &str| -> Lookup<Option<String>> { Lookup::Missing };
-        let count = |members| {
+        let all = names(&["node-a", "node-b", "node-c", "node-d"]);
+        let hypervisor =
+            |host: &str| -> Lookup<Option<String>> { Lookup::Found(Some(format!("of-{host}"))) };
+        let found = |members| {
             let inventory = Inventory {
                 hypervisor: &hypervisor,
                 now: Timestamp::UNIX_EPOCH,
@@ -204,9 +214,17 @@ mod tests {
             };
             inside(&own, all.iter(), &inventory)
         };
-        let copied = ("1".to_owned(), "node-a.example.com".to_owned());
-        assert_eq!(count(Lookup::Found(Some(BTreeMap::from([copied])))), 1);
-        assert_eq!(count(Lookup::Found(None)), 2);
-        assert_eq!(count(Lookup::Unknown("it is down".to_owned())), 2);
+        let members = [
+            ("of-node-a", "node-a.example.com"),
+            ("of-node-b", "metal-17"),
+        ];
+        let members = members.map(|(id, name)| (id.to_owned(), name.to_owned()));
+        assert_eq!(
+            found(Lookup::Found(Some(BTreeMap::from(members)))),
+            names(&["node-a", "node-b"])
+        );
+        let in_nova = names(&["node-a", "node-b", "node-c"]);
+        assert_eq!(found(Lookup::Found(None)), in_nova);
+        assert_eq!(found(Lookup::Unknown("it is down".to_owned())), in_nova);
     }
 }

@@ -12,11 +12,11 @@ use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
 
 use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
+use crate::compute_services::Computes;
 use crate::configuration::Configuration;
 use crate::drain::{self, DRAIN, Reports, WIPE};
 use crate::leases::Leases;
 use crate::nodes::{self, LEASE, Node, PHASE};
-use crate::nova::Service;
 use crate::pod::{Agent, Nodes};
 use crate::working::Hosts;
 use crate::{hold, libvirt, status};
@@ -39,12 +39,11 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Composes everything in the namespace. What waits for its configuration stays as it is. `services` are the compute services, by
-    /// host; none where Nova doesn't say.
+    /// Composes everything in the namespace. What waits for its configuration stays as it is.
     pub fn compose(
         &self,
         reports: &Reports,
-        services: Option<&BTreeMap<String, Service>>,
+        computes: &Computes,
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) {
@@ -139,7 +138,7 @@ impl<'a> Share<'a> {
             agents: &agents,
             lacks,
             reports,
-            services,
+            computes,
         };
         hosts.report(self.subject, self.leases, desired);
         self.ending(observed, desired);

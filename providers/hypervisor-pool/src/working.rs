@@ -2,23 +2,24 @@
 //! down, restarts or joins doesn't keep the share, and the claim, from being Ready.
 //!
 //! A node works if a pod of each agent on it is Ready and, where Nova answers, its compute service is up and isn't disabled since it
-//! registered. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any
+//! registered, and it is in the share's aggregate. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any
 //! more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
 //! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; whether an administrator has disabled
-//! the compute service; whether the node is in the aggregate, which `AggregateReady` says; and whether a server really starts.
+//! the compute service; and whether a server really starts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
 use provider_composer::{DesiredState, Live, Progress, Reason, Subject};
 use provider_openstack::Awaited;
 
+use crate::aggregate::WAITS;
+use crate::compute_services::Computes;
 use crate::drain::Reports;
 use crate::leases::Leases;
 use crate::named;
 use crate::nodes::Node;
-use crate::nova::Service;
 use crate::status::Lacks;
 
 /// The condition: whether all leased nodes work.
@@ -32,8 +33,8 @@ pub struct Hosts<'a> {
     pub lacks: Awaited<Lacks>,
     /// The pods on each node.
     pub reports: &'a Reports,
-    /// The compute services, by host; none where Nova doesn't say.
-    pub services: Option<&'a BTreeMap<String, Service>>,
+    /// What Nova has of the nodes.
+    pub computes: &'a Computes,
 }
 
 /// Why a node doesn't work. What a person has to correct is first. Claims repeat the text, so it has nothing of other control planes, as
@@ -48,6 +49,8 @@ enum Fault<'a> {
     Silent,
     /// Its compute service is disabled since it registered.
     New,
+    /// It isn't in the share's aggregate.
+    Outside,
 }
 
 impl Fault<'_> {
@@ -57,6 +60,7 @@ impl Fault<'_> {
             Self::Agent(_) => Reason::Starting,
             Self::Silent => Reason::NotRegistered,
             Self::New => Reason::WaitingFor("Nova"),
+            Self::Outside => Reason::WaitingFor(WAITS),
         }
     }
 
@@ -66,6 +70,7 @@ impl Fault<'_> {
             Self::Agent(agent) => format!("{node} has no Ready pod of {agent}"),
             Self::Silent => format!("{node} has no nova-compute that reports to Nova"),
             Self::New => format!("the compute service of {node} is disabled since it registered"),
+            Self::Outside => format!("{node} isn't in Nova's aggregate"),
         }
     }
 }
@@ -124,9 +129,15 @@ impl Hosts<'_> {
         if let Some(agent) = agents.find(|agent| !self.reports.has_ready_pod(node, agent)) {
             return Some(Fault::Agent(agent));
         }
-        match self.services?.get(name) {
-            Some(service) if service.is_up => service.is_new().then_some(Fault::New),
-            _ => Some(Fault::Silent),
+        match self.computes.services.as_ref()?.get(name) {
+            Some(service) if !service.is_up => Some(Fault::Silent),
+            Some(service) if service.is_new() => Some(Fault::New),
+            Some(_) => {
+                let inside = self.computes.inside.as_ref();
+                let is_outside = inside.is_some_and(|inside| !inside.contains(name));
+                is_outside.then_some(Fault::Outside)
+            }
+            None => Some(Fault::Silent),
         }
     }
 }

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use provider_composer_testing::Cluster;
 use serde_json::json;
 
+use crate::drain::pod;
 use crate::fixture::*;
 use crate::nova::{Nova, Placement, State, later, service, started};
 
@@ -68,6 +69,49 @@ fn share_stays_ready_while_a_host_joins_that_it_can_do_without() {
     nova.change(|state| state.starting.clear());
     later(&mut cluster);
     assert_eq!(hosts(&nova), ["node-a", "node-b", "node-d"]);
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+}
+
+/// A node that works and another one that is in the aggregate take no servers of its zone.
+#[test]
+fn share_is_not_ready_while_no_node_in_its_aggregate_works() {
+    let (mut cluster, nova) = joining(|state| {
+        state.starting.insert("node-b".to_owned());
+    });
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
+    later(&mut cluster);
+    assert_eq!(hosts(&nova), ["node-a"]);
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+    pod(&mut cluster, "libvirt", "node-a", Some(false));
+    later(&mut cluster);
+    assert_eq!(
+        condition(&cluster, "prod", "Ready"),
+        [
+            "False",
+            "Starting",
+            "0 of 2 nodes work, and Ready needs 1: node-a has no Ready pod of libvirt, node-b isn't in Nova's aggregate. See the other \
+             conditions of the HypervisorShare"
+        ]
+        .map(str::to_owned)
+    );
+    nova.change(|state| state.starting.clear());
+    later(&mut cluster);
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+}
+
+/// Placement knows it by its hypervisor.
+#[test]
+fn node_works_though_libvirt_has_another_name_for_it() {
+    let (mut cluster, _nova) = joining(|state| {
+        state.starting.insert("node-a".to_owned());
+        let name = "at-node-b".to_owned();
+        state.named.insert("node-b".to_owned(), name);
+    });
+    run_pods(&mut cluster, "prod", &["node-a", "node-b"]);
+    later(&mut cluster);
+    let [_, _, message] = condition(&cluster, "prod", "HostsWorking");
+    assert!(message.starts_with("1 of 2 nodes work"), "{message}");
+    assert!(!message.contains("node-b"), "{message}");
     assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
 }
 
