@@ -48,8 +48,8 @@ enum Nova {
 pub struct Computes {
     /// The nodes that the share has lost and that may have servers.
     pub lost: BTreeSet<String>,
-    /// The compute services, by host. None where Nova can't be read, or no nova-compute of this share ever ran.
-    pub services: Option<BTreeMap<String, Service>>,
+    /// The compute services, by host. Missing where no nova-compute of this share ever ran.
+    pub services: Lookup<BTreeMap<String, Service>>,
     /// The leased nodes that are in the share's aggregate. None where it wants none, or Nova's aggregates can't be read.
     pub inside: Option<BTreeSet<String>>,
 }
@@ -87,7 +87,7 @@ pub fn reconcile(
             }
             return Ok(Computes {
                 lost,
-                services: None,
+                services: Lookup::Missing,
                 inside: None,
             });
         }
@@ -108,8 +108,9 @@ pub fn reconcile(
     let often = leases.draining() > 0 || is_asked || !progress.is_ready();
     desired.requeue_at(after(if often { VALID } else { RARELY }, observed));
     let services = match nova {
-        Nova::Known(api) => Some(api.services),
-        Nova::Never | Nova::Unknown(_) => None,
+        Nova::Known(api) => Lookup::Found(api.services),
+        Nova::Unknown(why) => Lookup::Unknown(why),
+        Nova::Never => Lookup::Missing,
     };
     Ok(Computes {
         lost,

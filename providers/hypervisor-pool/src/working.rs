@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use c5c3_api::hypervisor::{HypervisorShareSpec, LeasePhase};
-use provider_composer::{DesiredState, Live, Progress, Reason, Subject};
+use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
 use provider_openstack::Awaited;
 
 use crate::aggregate::WAITS;
@@ -102,7 +102,7 @@ impl Hosts<'_> {
             .collect();
         let Some((first, _)) = faults.first() else {
             // Whether there are enough, NodesLeased says.
-            return (Progress::Ready, true);
+            return (self.unasked().unwrap_or(Progress::Ready), true);
         };
         let (leased, least) = (leases.leased(), leases.least());
         let broken = u32::try_from(faults.len()).unwrap_or(u32::MAX);
@@ -119,7 +119,18 @@ impl Hosts<'_> {
         (progress, working >= least)
     }
 
-    /// Returns why a node doesn't work, if it doesn't.
+    /// Returns what isn't known of nodes whose agents all run, if Nova can't be asked. The share is Ready all the same.
+    fn unasked(&self) -> Option<Progress> {
+        let Lookup::Unknown(why) = &self.computes.services else {
+            return None;
+        };
+        let message = format!(
+            "a Ready pod of each agent runs on every node, and Nova can't be asked whether nova-compute reports to it: {why}"
+        );
+        Some(Progress::Unknown { message })
+    }
+
+    /// Returns why a node doesn't work, if it doesn't, as far as that is known.
     fn fault(&self, node: &Live<Node>, lacks: &Lacks) -> Option<Fault<'_>> {
         let name = node.metadata.name.as_str();
         if lacks.iter().any(|(lacking, _)| lacking == name) {
@@ -129,7 +140,10 @@ impl Hosts<'_> {
         if let Some(agent) = agents.find(|agent| !self.reports.has_ready_pod(node, agent)) {
             return Some(Fault::Agent(agent));
         }
-        match self.computes.services.as_ref()?.get(name) {
+        let Lookup::Found(services) = &self.computes.services else {
+            return None;
+        };
+        match services.get(name) {
             Some(service) if !service.is_up => Some(Fault::Silent),
             Some(service) if service.is_new() => Some(Fault::New),
             Some(_) => {

@@ -182,6 +182,36 @@ fn node_works_only_with_its_agents_and_its_compute_service() {
     assert_eq!(ready(&cluster), "False");
 }
 
+/// Servers run meanwhile, so the share stays Ready.
+#[test]
+fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
+    let (mut cluster, nova) = working(3);
+    nova.change(|state| state.is_unreachable = true);
+    later(&mut cluster);
+    let [status, reason, message] = working_hosts(&cluster);
+    assert_eq!(
+        [status.as_str(), reason.as_str()],
+        ["Unknown", "LookupFailed"]
+    );
+    assert!(
+        message
+            .starts_with("a Ready pod of each agent runs on every node, and Nova can't be asked"),
+        "{message}"
+    );
+    assert_eq!(ready(&cluster), "True");
+    pod(&mut cluster, "libvirt", "node-b", Some(false));
+    later(&mut cluster);
+    assert_eq!(
+        working_hosts(&cluster),
+        two_of_three("Starting", 3, "node-b has no Ready pod of libvirt")
+    );
+    assert_eq!(ready(&cluster), "False");
+    nova.change(|state| state.is_unreachable = false);
+    pod(&mut cluster, "libvirt", "node-b", Some(true));
+    later(&mut cluster);
+    assert_eq!(working_hosts(&cluster)[0], "True");
+}
+
 #[test]
 fn drained_node_counts_neither_as_working_nor_as_broken() {
     let (mut cluster, _nova) = working(2);
