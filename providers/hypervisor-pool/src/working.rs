@@ -133,12 +133,13 @@ impl Hosts<'_> {
     /// Returns why a node doesn't work, if it doesn't, as far as that is known.
     fn fault(&self, node: &Live<Node>, lacks: &Lacks) -> Option<Fault<'_>> {
         let name = node.metadata.name.as_str();
-        if lacks.iter().any(|(lacking, _)| lacking == name) {
-            return Some(Fault::Lacks);
-        }
         let mut agents = self.agents.iter();
         if let Some(agent) = agents.find(|agent| !self.reports.has_ready_pod(node, agent)) {
-            return Some(Fault::Agent(agent));
+            // An agent that is Ready has passed its check: what lacks then is for another pod, such as that of uplinks.
+            return Some(match lacks.iter().any(|(lacking, _)| lacking == name) {
+                true => Fault::Lacks,
+                false => Fault::Agent(agent),
+            });
         }
         let Lookup::Found(services) = &self.computes.services else {
             return None;
