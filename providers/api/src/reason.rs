@@ -231,6 +231,9 @@ reasons! {
         /// A node lacks what the agents need, or has servers of another share: the message names the node and what to do. See
         /// [create a share again](hypervisors.md#create-a-share-again).
         RequirementMissing,
+        /// Nova starts no further server on the nodes that the message names, because their compute services are disabled, as by an
+        /// administrator. To enable one: `openstack compute service set --enable NODE nova-compute`.
+        ComputeServiceDisabled,
         /// Nodes have no uplink to a physical network, so they aren't gateways to it: see
         /// [connect a physical network](hypervisors.md#connect-a-physical-network). Nothing to do where only other nodes are to be
         /// gateways.

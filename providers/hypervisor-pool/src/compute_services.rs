@@ -28,7 +28,7 @@ use crate::nova::{Access, Aggregate, Change, Question, Service, VALID, after};
 use crate::same_identity;
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
-const DISABLED: &str = "drained by the HypervisorShare";
+pub const DISABLED: &str = "drained by the HypervisorShare";
 /// The condition.
 const CONDITION: &str = "ComputeServicesUp";
 /// How long it takes until nodes that run are read again, in seconds.

@@ -5,8 +5,9 @@
 //! registered, and it is in the share's aggregate. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any
 //! more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
-//! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; whether an administrator has disabled
-//! the compute service; and whether a server really starts.
+//! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
+//!
+//! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; and whether a server really starts.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +16,7 @@ use provider_composer::{DesiredState, Live, Lookup, Progress, Reason, Subject};
 use provider_openstack::Awaited;
 
 use crate::aggregate::WAITS;
-use crate::compute_services::Computes;
+use crate::compute_services::{Computes, DISABLED};
 use crate::drain::Reports;
 use crate::leases::Leases;
 use crate::named;
@@ -51,6 +52,8 @@ enum Fault<'a> {
     New,
     /// It isn't in the share's aggregate.
     Outside,
+    /// Its compute service is disabled, as by an administrator or by nova-compute without libvirt. It works all the same.
+    Disabled,
 }
 
 impl Fault<'_> {
@@ -61,6 +64,7 @@ impl Fault<'_> {
             Self::Silent => Reason::NotRegistered,
             Self::New => Reason::WaitingFor("Nova"),
             Self::Outside => Reason::WaitingFor(WAITS),
+            Self::Disabled => Reason::ComputeServiceDisabled,
         }
     }
 
@@ -71,6 +75,9 @@ impl Fault<'_> {
             Self::Silent => format!("{node} has no nova-compute that reports to Nova"),
             Self::New => format!("the compute service of {node} is disabled since it registered"),
             Self::Outside => format!("{node} isn't in Nova's aggregate"),
+            Self::Disabled => {
+                format!("{node} gets no further servers, because its compute service is disabled")
+            }
         }
     }
 }
@@ -105,7 +112,8 @@ impl Hosts<'_> {
             return (self.unasked().unwrap_or(Progress::Ready), true);
         };
         let (leased, least) = (leases.leased(), leases.least());
-        let broken = u32::try_from(faults.len()).unwrap_or(u32::MAX);
+        let broken = faults.iter().filter(|(fault, _)| *fault != Fault::Disabled);
+        let broken = u32::try_from(broken.count()).unwrap_or(u32::MAX);
         let working = leased.saturating_sub(broken);
         let names: Vec<String> = faults.iter().map(|(fault, node)| fault.of(node)).collect();
         let message = format!(
@@ -116,7 +124,7 @@ impl Hosts<'_> {
             Fault::Lacks => Progress::failed(first.reason(), message),
             _ => Progress::waiting(first.reason(), message),
         };
-        (progress, working >= least)
+        (progress, broken == 0 || working >= least)
     }
 
     /// Returns what isn't known of nodes whose agents all run, if Nova can't be asked. The share is Ready all the same.
@@ -144,15 +152,16 @@ impl Hosts<'_> {
         let Lookup::Found(services) = &self.computes.services else {
             return None;
         };
-        match services.get(name) {
-            Some(service) if !service.is_up => Some(Fault::Silent),
-            Some(service) if service.is_new() => Some(Fault::New),
-            Some(_) => {
-                let inside = self.computes.inside.as_ref();
-                let is_outside = inside.is_some_and(|inside| !inside.contains(name));
-                is_outside.then_some(Fault::Outside)
-            }
-            None => Some(Fault::Silent),
+        let Some(service) = services.get(name).filter(|service| service.is_up) else {
+            return Some(Fault::Silent);
+        };
+        let inside = self.computes.inside.as_ref();
+        match &service.disabled {
+            Some(_) if service.is_new() => Some(Fault::New),
+            _ if inside.is_some_and(|inside| !inside.contains(name)) => Some(Fault::Outside),
+            // The operator's own ends with the drain.
+            Some(why) if !why.starts_with(DISABLED) => Some(Fault::Disabled),
+            _ => None,
         }
     }
 }

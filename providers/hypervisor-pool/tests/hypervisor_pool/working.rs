@@ -201,6 +201,32 @@ fn node_works_only_with_its_agents_and_its_compute_service() {
     assert_eq!(ready(&cluster), "False");
 }
 
+/// It is a choice, and the node's servers run.
+#[test]
+fn node_whose_compute_service_is_disabled_is_named_and_counts_as_working() {
+    let (mut cluster, nova) = working(3);
+    let disable = |why: Option<&str>| {
+        let why = why.map(str::to_owned);
+        nova.change(|state| state.services.get_mut("node-b").unwrap().disabled = why);
+    };
+    disable(Some("new disks"));
+    later(&mut cluster);
+    assert_eq!(
+        working_hosts(&cluster),
+        [
+            "False",
+            "ComputeServiceDisabled",
+            "3 of 3 nodes work, and Ready needs 3: node-b gets no further servers, because its compute service is disabled. See the \
+             other conditions of the HypervisorShare"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(ready(&cluster), "True");
+    disable(None);
+    later(&mut cluster);
+    assert_eq!(working_hosts(&cluster)[0], "True");
+}
+
 /// Servers run meanwhile, so the share stays Ready.
 #[test]
 fn whether_nodes_work_is_unknown_while_nova_does_not_answer() {
