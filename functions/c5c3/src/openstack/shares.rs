@@ -37,6 +37,9 @@ impl Kind for HypervisorShareSpec {
     const KIND: &'static str = "HypervisorShare";
 }
 
+/// A condition of the share in a pool.
+pub type Repeated = (String, Option<Condition>);
+
 /// What is known of the shares.
 #[derive(Default)]
 pub struct Shares {
@@ -44,10 +47,10 @@ pub struct Shares {
     pub hosts: BTreeMap<String, u32>,
     /// What isn't ready, in words.
     pub waiting: Vec<String>,
-    /// Whether Nova has the aggregate of each pool, as its share says.
-    pub aggregates: Vec<(String, Condition)>,
-    /// Whether all leased nodes of each pool work, as its share says.
-    pub working: Vec<(String, Condition)>,
+    /// Whether Nova has the aggregate of each pool, as its share says; none where it says nothing.
+    pub aggregates: Vec<Repeated>,
+    /// Whether all leased nodes of each pool work, as its share says; none where it says nothing.
+    pub working: Vec<Repeated>,
 }
 
 /// Name of the composed resource for a pool.
@@ -127,8 +130,9 @@ impl Recipe<'_> {
                 (AGGREGATE_READY, &mut shares.aggregates),
                 (HOSTS_WORKING, &mut shares.working),
             ] {
-                let said = condition(conditions, type_).cloned();
-                reported.extend(said.map(|said| (name.to_owned(), said)));
+                if observation.exists {
+                    reported.push((name.to_owned(), condition(conditions, type_).cloned()));
+                }
             }
         }
         Ok(shares)

@@ -13,7 +13,7 @@ use super::Recipe;
 use super::ceph::Ceph;
 use super::control_plane::is_ready;
 use super::keys::secret_name;
-use super::shares::Shares;
+use super::shares::{Repeated, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
@@ -148,6 +148,9 @@ impl Recipe<'_> {
             };
             for part in ["StorageReady", "HypervisorsReady", "ControlPlaneReady"] {
                 transitions::await_turn(response, part, message);
+            }
+            for repeated in ["AggregatesReady", "HypervisorsWorking"] {
+                repeat(response, repeated, &[]);
             }
             return;
         }
@@ -339,11 +342,26 @@ impl Recipe<'_> {
     }
 }
 
-/// Repeats a condition of shares, once one reports it: the first that isn't True, with the messages of all that aren't.
-fn repeat(response: &mut Response, type_: &str, reported: &[(String, Condition)]) {
-    let open = reported.iter().filter(|(_, said)| said.status != "True");
-    let open: Vec<&(String, Condition)> = open.collect();
-    let Some((_, first)) = open.first().copied().or(reported.first()) else {
+/// Repeats a condition of shares, once one reports it: the worst, with the messages of all that aren't True. A share that doesn't report it may
+/// have anything to say.
+fn repeat(response: &mut Response, type_: &str, shares: &[Repeated]) {
+    let silent = Condition {
+        status: "Unknown".to_owned(),
+        reason: Reason::Waiting.to_string(),
+        message: "it hasn't reported this yet".to_owned(),
+        ..Condition::default()
+    };
+    let said = shares
+        .iter()
+        .map(|(pool, said)| (pool, said.as_ref().unwrap_or(&silent)));
+    let said: Vec<(&String, &Condition)> = said.collect();
+    let worst = said.iter().min_by_key(|(_, said)| match holds(said) {
+        Some(false) => 0,
+        None => 1,
+        Some(true) => 2,
+    });
+    let is_reported = shares.iter().any(|(_, said)| said.is_some());
+    let Some((_, worst)) = worst.filter(|_| is_reported) else {
         // Crossplane keeps a condition that isn't set any more.
         if response.had_condition(type_) {
             let (reason, message) = (Reason::Waiting.name(), "no HypervisorShare reports it");
@@ -351,14 +369,28 @@ fn repeat(response: &mut Response, type_: &str, reported: &[(String, Condition)]
         }
         return;
     };
-    let messages = open
-        .iter()
-        .map(|(pool, said)| format!("HypervisorShare in {pool}: {}", said.message));
-    let said = Condition {
-        message: messages.collect::<Vec<String>>().join("; "),
-        ..first.clone()
-    };
-    transitions::repeat(response, type_, open.is_empty(), &said, false);
+    let open = said.iter().filter(|(_, said)| holds(said) != Some(true));
+    let messages = open.map(|(pool, said)| format!("HypervisorShare in {pool}: {}", said.message));
+    let message = messages.collect::<Vec<String>>().join("; ");
+    match holds(worst) {
+        Some(holds) => {
+            let said = Condition {
+                message,
+                ..Condition::clone(worst)
+            };
+            transitions::repeat(response, type_, holds, &said, false);
+        }
+        None => transitions::result(response, type_, None, &worst.reason, message),
+    }
+}
+
+/// Whether a condition holds; none if that isn't known.
+fn holds(said: &Condition) -> Option<bool> {
+    match said.status.as_str() {
+        "True" => Some(true),
+        "False" => Some(false),
+        _ => None,
+    }
 }
 
 /// Returns so many bytes, unless they are more than a JSON number can hold exactly.

@@ -343,3 +343,55 @@ fn hypervisors_that_do_not_work_are_named_by_a_claim_that_is_ready() {
         texts(["Unknown", "Waiting", "no HypervisorShare reports it"])
     );
 }
+
+/// What shares of a claim's two pools say of their hosts, each in a condition, becomes one of the claim.
+#[rstest]
+#[case::one_that_is_silent(
+    None,
+    json!({ "type": "HostsWorking", "status": "True", "reason": "Ready" }),
+    ["Unknown", "Waiting", "HypervisorShare in hv-pool-a: it hasn't reported this yet"]
+)]
+#[case::one_that_cannot_say(
+    Some(json!({ "type": "HostsWorking", "status": "Unknown", "reason": "LookupFailed", "message": "Nova is silent" })),
+    json!({ "type": "HostsWorking", "status": "True", "reason": "Ready" }),
+    ["Unknown", "LookupFailed", "HypervisorShare in hv-pool-a: Nova is silent"]
+)]
+#[case::one_that_says_more(
+    Some(json!({ "type": "HostsWorking", "status": "Unknown", "reason": "LookupFailed", "message": "Nova is silent" })),
+    json!({ "type": "HostsWorking", "status": "False", "reason": "Starting", "message": "a node is down" }),
+    [
+        "False",
+        "Starting",
+        "HypervisorShare in hv-pool-a: Nova is silent; HypervisorShare in hv-pool-b: a node is down",
+    ]
+)]
+fn hypervisors_that_nothing_is_known_of_are_not_said_to_work(
+    #[case] first: Option<Value>,
+    #[case] second: Value,
+    #[case] expected: [&str; 3],
+) {
+    let other = json!({ "type": "NodesLeased", "status": "True", "reason": "Ready" });
+    let (_, outcome) = reporting("customer-a-prod", |share| match share {
+        "share-hv-pool-a" => first.clone().unwrap_or_else(|| other.clone()),
+        _ => second.clone(),
+    });
+    assert_eq!(outcome.conditions["HypervisorsWorking"], texts(expected));
+    assert_eq!(outcome.status["phase"], "Ready");
+}
+
+#[test]
+fn what_shares_reported_is_unknown_once_the_control_plane_is_gone() {
+    let (mut call, _) = running("customer-a-prod");
+    call.observed.remove("control-plane");
+    let repeated = ["AggregatesReady", "HypervisorsWorking"];
+    let before =
+        repeated.map(|type_| json!({ "type": type_, "status": "False", "reason": "Starting" }));
+    call.composite["status"]["conditions"] = json!(before);
+    let outcome = call.run();
+    for type_ in repeated {
+        assert_eq!(
+            outcome.conditions[type_],
+            texts(["Unknown", "Waiting", "no HypervisorShare reports it"])
+        );
+    }
+}
