@@ -61,18 +61,31 @@ pub fn state(object: &Manifest) -> Markup {
     html! { span class={ "state " (class) } { span aria-hidden="true" { (sign) } " " (text(word)) } }
 }
 
-/// What an object waits for, and its other conditions that aren't True.
+/// Conditions that an object is Ready without, and that may need a person. Others of an object that is Ready may never be True, such as
+/// `Retained`.
+const OPEN_WHILE_READY: [&str; 5] = [
+    "AggregateReady",
+    "AggregatesReady",
+    "Exposed",
+    "HostsWorking",
+    "HypervisorsWorking",
+];
+
+/// What an object waits for, and its other conditions that aren't True; of one that is Ready, those that may need a person.
 pub fn waits_for(object: &Manifest) -> Markup {
-    let Readiness::Waiting(why) = readiness(object) else {
-        return html! {};
+    let readiness = readiness(object);
+    let is_ready = matches!(readiness, Readiness::Ready);
+    let conditions = conditions(object);
+    let is_open = |condition: &&Condition| {
+        let type_ = condition.type_.as_str();
+        let is_shown = !is_ready || OPEN_WHILE_READY.contains(&type_);
+        is_shown && type_ != "Ready" && condition.status != "True"
     };
-    let open = conditions(object);
-    let open: Vec<&Condition> = open
-        .iter()
-        .filter(|condition| condition.type_ != "Ready" && condition.status != "True")
-        .collect();
+    let open: Vec<&Condition> = conditions.iter().filter(is_open).collect();
     html! {
-        @if why.is_empty() { "its operator, which hasn't reported yet" } @else { (text(&why)) }
+        @if let Readiness::Waiting(why) = &readiness {
+            @if why.is_empty() { "its operator, which hasn't reported yet" } @else { (text(why)) }
+        }
         @if !open.is_empty() {
             details {
                 summary { (open.len()) @if open.len() == 1 { " condition isn't True" } @else { " conditions aren't True" } }

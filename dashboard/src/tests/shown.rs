@@ -73,6 +73,24 @@ async fn overview_shows_what_each_claim_waits_for_and_first_what_needs_a_person(
 }
 
 #[tokio::test]
+async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
+    let mut claim = object("tenant-a", "prod", "True", "", json!({"phase": "Ready"}));
+    let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
+    for (type_, reason, message) in [
+        ("HypervisorsWorking", "Starting", "node-b is down"),
+        ("Retained", "NothingRetained", ""),
+    ] {
+        conditions
+            .push(json!({"type": type_, "status": "False", "reason": reason, "message": message}));
+    }
+    let shown = main(&[(CLAIMS, vec![claim])], "/").await;
+    for text in ["1 condition isn't True", "Starting: node-b is down"] {
+        assert!(shown.contains(text), "{shown}");
+    }
+    assert!(!shown.contains("Retained"), "{shown}");
+}
+
+#[tokio::test]
 async fn hostile_text_stays_text() {
     let attack = "<script>alert(1)</script>\" onload=\"x\u{1b}[2J";
     let mut claim = object(

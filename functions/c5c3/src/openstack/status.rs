@@ -372,16 +372,12 @@ fn repeat(response: &mut Response, type_: &str, shares: &[Repeated]) {
     let open = said.iter().filter(|(_, said)| holds(said) != Some(true));
     let messages = open.map(|(pool, said)| format!("HypervisorShare in {pool}: {}", said.message));
     let message = messages.collect::<Vec<String>>().join("; ");
-    match holds(worst) {
-        Some(holds) => {
-            let said = Condition {
-                message,
-                ..Condition::clone(worst)
-            };
-            transitions::repeat(response, type_, holds, &said, false);
-        }
-        None => transitions::result(response, type_, None, &worst.reason, message),
-    }
+    let said = Condition {
+        message,
+        ..Condition::clone(worst)
+    };
+    let is_wrong = said.reason == Reason::RequirementMissing.name();
+    transitions::note(response, type_, &said, is_wrong);
 }
 
 /// Whether a condition holds; none if that isn't known.
