@@ -232,8 +232,7 @@ impl Api {
     }
 
     /// Keeps the aggregate of the share's nodes, in which lost nodes stay. Nova removes a host from it when it deletes the compute service.
-    /// Returns the lost nodes of which something is left, and the leased nodes that are in the aggregate; none where that isn't known or the
-    /// share wants none.
+    /// Returns the lost nodes of which something is left, and the leased nodes that are in the aggregate, if it is wanted and known.
     fn aggregate(
         &self,
         share: &Subject<HypervisorShareSpec>,
@@ -311,9 +310,9 @@ impl Api {
         };
         let suffices = u32::try_from(inside.len()).is_ok_and(|count| count >= leases.least());
         match suffices && matches!(progress, Progress::Waiting { .. }) {
-            // A host that joins doesn't keep the others from taking servers.
+            // Others take servers while hosts join, and while the operator changes the aggregate's name, metadata or zone.
             true => desired.conditions.note(condition, &progress),
-            // Until then servers would be scheduled outside of the nodes' zone.
+            // Until then servers would be scheduled outside of the nodes' zone, or a person has to correct something.
             false => report(share, condition, &progress, desired),
         }
         for change in changes {

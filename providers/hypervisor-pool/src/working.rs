@@ -2,8 +2,8 @@
 //! down, restarts or joins doesn't keep the share, and the claim, from being Ready.
 //!
 //! A node works if a pod of each agent on it is Ready and, where Nova answers, its compute service is up and isn't disabled since it
-//! registered, and it is in the share's aggregate. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods of a node that doesn't report any
-//! more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
+//! registered, and it is in the share's aggregate. A pod is Ready only after its checks of the node, and Kubernetes takes that back from pods
+//! of a node that doesn't report any more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
 //! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
 //!

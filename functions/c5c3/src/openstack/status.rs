@@ -342,8 +342,8 @@ impl Recipe<'_> {
     }
 }
 
-/// Repeats a condition of shares, once one reports it: the worst, with the messages of all that aren't True. A share that doesn't report it may
-/// have anything to say.
+/// Repeats a condition of shares, once one reports it: the worst, with the messages of all that aren't True. Of a share that doesn't report
+/// it, nothing is known.
 fn repeat(response: &mut Response, type_: &str, shares: &[Repeated]) {
     let silent = Condition {
         status: "Unknown".to_owned(),
