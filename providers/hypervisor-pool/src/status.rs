@@ -1,6 +1,6 @@
 //! How far the agents have come.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};

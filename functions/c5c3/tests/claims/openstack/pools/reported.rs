@@ -11,8 +11,9 @@ fn reporting(claim: &str, reported: impl Fn(&str) -> Value) -> (Call, Outcome) {
     let (call, outcome) = running(claim);
     let status = |name: &str, manifest: &Value| {
         let mut status = well(name, manifest);
-        if manifest["kind"] == "HypervisorShare" {
-            let conditions = status["conditions"].as_array_mut().unwrap();
+        if manifest["kind"] == "HypervisorShare"
+            && let Some(conditions) = status["conditions"].as_array_mut()
+        {
             conditions.push(reported(name));
         }
         status
