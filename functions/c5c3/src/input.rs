@@ -23,7 +23,7 @@ use crate::manifest::external_secrets::StoreRef;
 use crate::manifest::gardener::{MachineImage, Maintenance, Networking, UpdateStrategy, Volume};
 use crate::template::Template;
 
-pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, Named, SizeBootstrap};
+pub use bootstrap::{BootstrapPreset, ExternalNetworkPreset, SizeBootstrap};
 pub use definition::definitions;
 
 /// Input of the OpenStackCluster recipe, `kind: OpenStackPresets`.
@@ -343,10 +343,22 @@ fn headroom() -> u32 {
 pub trait Input: DeserializeOwned + JsonSchema {
     /// Its kind.
     const KIND: &'static str;
+
+    /// Checks what its fields don't say of themselves.
+    ///
+    /// # Errors
+    /// The platform team has to correct something; the failure says what.
+    fn check(&self) -> Result<(), Fatal> {
+        Ok(())
+    }
 }
 
 impl Input for OpenStackPresets {
     const KIND: &'static str = "OpenStackPresets";
+
+    fn check(&self) -> Result<(), Fatal> {
+        self.bootstrap.check()
+    }
 }
 
 impl Input for ClusterPresets {
@@ -377,9 +389,11 @@ pub fn read<I: Input>(request: &Request) -> Result<I, Fatal> {
             I::KIND
         )));
     }
-    request
+    let input: I = request
         .strict_input()?
-        .ok_or_else(|| Fatal::new("the Composition's input vanished"))
+        .ok_or_else(|| Fatal::new("the Composition's input vanished"))?;
+    input.check()?;
+    Ok(input)
 }
 
 impl OpenStackPresets {

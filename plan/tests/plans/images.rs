@@ -1,4 +1,4 @@
-//! Images that a site and a claim give a control plane.
+//! Images that a site gives a control plane.
 
 use crate::given::{CLAIM, claim, condition, site, written};
 
@@ -10,21 +10,19 @@ bootstrap:
       url: https://images.example.com/debian-12.raw
       checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
       diskFormat: raw
-  allowedImageSources: [https://images.example.com/tenants]
+    - name: fedora-43
+      url: https://images.example.com/fedora-43.qcow2
+      checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+      diskFormat: qcow2
 ";
 
 /// What the claim adds.
 const OWN: &str = "
-  bootstrap:
-    images:
-      - name: batch-1
-        url: https://images.example.com/tenants/batch-1.qcow2
-        checksum: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
-        diskFormat: qcow2
+  bootstrap: {images: [debian-12]}
 ";
 
 #[test]
-fn images_of_site_and_claim_are_created() {
+fn images_of_the_site_are_created() {
     let plan = written(&format!("{CLAIM}{OWN}"), &site(SITE)).unwrap();
     let planned = claim(&plan, "tenant/cloud");
     assert_eq!(planned.phase(), "Ready", "{:?}", planned.conditions);
@@ -33,5 +31,5 @@ fn images_of_site_and_claim_are_created() {
     let applied = plan.applied.iter();
     let images = applied.filter(|applied| applied.manifest.kind() == "Image");
     let images: Vec<&str> = images.map(|applied| applied.manifest.name()).collect();
-    assert_eq!(images, ["batch-1", "debian-12"]);
+    assert_eq!(images, ["debian-12", "fedora-43"]);
 }

@@ -1,11 +1,11 @@
 //! What a site gives the tenants of its control planes on the first day.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use c5c3_api::Cidr;
 use c5c3_api::control_plane::{
-    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, ImageSource, ServerImage,
+    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, ServerImage,
 };
 use c5c3_api::openstack_cluster::Size;
 use function_protocol::Fatal;
@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OpenStackPresets, word};
+
+/// The most images that a ControlPlane takes, as the schema says, too.
+const MOST_IMAGES: usize = 64;
 
 /// What tenants find on the first day.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -22,10 +25,9 @@ pub struct BootstrapPreset {
     pub flavors: Vec<Flavor>,
     /// Whether a claim may have flavors of its own beside them.
     pub allow_flavors: bool,
-    /// Images of every control plane, unless its size has only some of them.
+    /// Images of every control plane, unless its size has only some of them. A claim may name others of them.
+    #[schemars(length(max = 64))]
     pub images: Vec<ServerImage>,
-    /// Hosts and folders, as https URLs, below which a claim may have images of its own beside them. Without one it may have none.
-    pub allowed_image_sources: Vec<ImageSource>,
     /// The network in the tenant's first project, for claims that say nothing of one.
     pub network: Option<FirstNetwork>,
     /// External networks that claims may name as `network.externalNetwork`.
@@ -38,56 +40,85 @@ pub struct BootstrapPreset {
 pub struct SizeBootstrap {
     /// Names of flavors of `bootstrap`. Without it all of them.
     pub flavors: Option<Vec<String>>,
-    /// Names of images of `bootstrap`. Without it all of them.
+    /// Names of images of `bootstrap`. Without it all of them. A name that isn't there is skipped, and reported by claims.
     pub images: Option<Vec<String>>,
 }
 
-/// What has a name.
-pub trait Named {
-    /// The name.
-    fn name(&self) -> &str;
-}
-
-impl Named for Flavor {
-    fn name(&self) -> &str {
-        &self.name
+impl BootstrapPreset {
+    /// Checks what a ControlPlane would be refused for.
+    ///
+    /// # Errors
+    /// There are too many images, or one has a name that isn't valid or that another one has.
+    pub(super) fn check(&self) -> Result<(), Fatal> {
+        if self.images.len() > MOST_IMAGES {
+            return Err(Fatal::new(format!(
+                "bootstrap.images of the Composition's input has {} images, and a ControlPlane takes {MOST_IMAGES}: remove some",
+                self.images.len()
+            )));
+        }
+        let mut names = BTreeSet::new();
+        for image in &self.images {
+            let name = &image.name;
+            if !image.has_valid_name() {
+                return Err(Fatal::new(format!(
+                    "bootstrap.images of the Composition's input has the name {name:?}: write lower-case letters, digits, dashes and dots, \
+                     at most 253, for instance debian-12"
+                )));
+            }
+            if !names.insert(name) {
+                return Err(Fatal::new(format!(
+                    "bootstrap.images of the Composition's input has two images {name}: remove one, or give it another name"
+                )));
+            }
+        }
+        Ok(())
     }
-}
 
-impl Named for ServerImage {
-    fn name(&self) -> &str {
-        &self.name
+    /// Those of some names that no image has. None where each is an image's.
+    pub fn without(&self, names: &[String]) -> Option<String> {
+        let is_unknown = |name: &&String| self.images.iter().all(|image| image.name != **name);
+        let unknown: Vec<&str> = names
+            .iter()
+            .filter(is_unknown)
+            .map(String::as_str)
+            .collect();
+        (!unknown.is_empty()).then(|| unknown.join(", "))
     }
 }
 
 impl OpenStackPresets {
-    /// What a size has of the flavors and images.
+    /// What a size has of the flavors and images. It may still name images that the site has no more.
     ///
     /// # Errors
-    /// The Composition has no preset for the size, or the size names what the site doesn't have.
+    /// The Composition has no preset for the size, or the size names a flavor that the site doesn't have.
     pub fn size_bootstrap(&self, size: Size) -> Result<&SizeBootstrap, Fatal> {
         let bootstrap = &self.size(size)?.bootstrap;
-        let site = &self.bootstrap;
-        known(size, "flavors", bootstrap.flavors.as_deref(), &site.flavors)?;
-        known(size, "images", bootstrap.images.as_deref(), &site.images)?;
-        Ok(bootstrap)
+        let site = &self.bootstrap.flavors;
+        let is_unknown = |name: &&String| site.iter().all(|flavor| flavor.name != **name);
+        match bootstrap.flavors.iter().flatten().find(is_unknown) {
+            None => Ok(bootstrap),
+            Some(name) => Err(Fatal::new(format!(
+                "sizes.{}.bootstrap.flavors of the Composition's input names {name}, which bootstrap.flavors doesn't have: correct the \
+                 name, or add it there",
+                word(size)
+            ))),
+        }
     }
-}
 
-fn known<T: Named>(
-    size: Size,
-    field: &str,
-    names: Option<&[String]>,
-    site: &[T],
-) -> Result<(), Fatal> {
-    let is_unknown = |name: &&String| site.iter().all(|one| one.name() != name.as_str());
-    match names.into_iter().flatten().find(is_unknown) {
-        None => Ok(()),
-        Some(name) => Err(Fatal::new(format!(
-            "sizes.{}.bootstrap.{field} of the Composition's input names {name}, which bootstrap.{field} doesn't have: correct the name, \
-             or add it there",
-            word(size)
-        ))),
+    /// Says which images a size names although the site doesn't have them. None where it has all.
+    ///
+    /// # Errors
+    /// The Composition has no preset for the size.
+    pub fn unknown_images(&self, size: Size) -> Result<Option<String>, Fatal> {
+        let names = self.size(size)?.bootstrap.images.as_deref();
+        let unknown = self.bootstrap.without(names.unwrap_or_default());
+        Ok(unknown.map(|names| {
+            format!(
+                "sizes.{}.bootstrap.images of the Composition's input names {names}, which bootstrap.images doesn't have: ask the platform \
+                 team to remove the name, or to add the image there",
+                word(size)
+            )
+        }))
     }
 }
 

@@ -1,12 +1,11 @@
 //! What the tenant finds on the first day: flavors, images, the external network, a network in its first project.
 
-use c5c3_api::Reason;
 use c5c3_api::control_plane::{Bootstrap, ControlPlaneStatus, Flavor, ServerImage};
+use c5c3_api::{Condition, Reason};
 use function_protocol::{Fatal, Response};
 
 use super::Recipe;
 use crate::composed::Composed;
-use crate::input::Named;
 use crate::observed::condition;
 use crate::transitions;
 
@@ -17,7 +16,7 @@ impl Recipe<'_> {
     /// What the site gives the control plane, and what the claim asks for beside it.
     ///
     /// # Errors
-    /// The site gives an address to two claims, or the claim's size has what the site doesn't.
+    /// The site gives an address to two claims, or the claim's size has a flavor that the site doesn't have.
     pub fn bootstrap(&self, composed: &Composed<'_>) -> Result<Bootstrap, Fatal> {
         let (claim, preset) = (&self.cluster.spec, &self.presets.bootstrap);
         let metadata = &self.cluster.metadata;
@@ -42,33 +41,40 @@ impl Recipe<'_> {
         })
     }
 
-    /// The site's flavors, and the claim's where the site allows them.
+    /// The site's flavors that the size has, and the claim's where the site allows them. A name of the site's stays the site's.
     fn flavors(&self) -> Result<Vec<Flavor>, Fatal> {
         let (claim, site) = (&self.cluster.spec, &self.presets.bootstrap);
-        let size = self.presets.size_bootstrap(claim.size)?;
-        let names = size.flavors.as_deref();
-        let own = &claim.bootstrap.flavors;
-        Ok(merged(&site.flavors, names, own, |_| site.allow_flavors))
-    }
-
-    /// The site's images that the size has or the claim names, and the claim's own from places that the site allows.
-    fn images(&self) -> Result<Vec<ServerImage>, Fatal> {
-        let (claim, site) = (&self.cluster.spec.bootstrap, &self.presets.bootstrap);
-        let size = self.presets.size_bootstrap(self.cluster.spec.size)?;
-        let is_allowed = |image: &ServerImage| {
-            let mut sources = site.allowed_image_sources.iter();
-            sources.any(|source| source.includes(&image.url))
+        let names = &self.presets.size_bootstrap(claim.size)?.flavors;
+        let is_in_size = |flavor: &&Flavor| {
+            let mut names = names.iter();
+            names.all(|names| names.contains(&flavor.name))
         };
-        let names = size.images.as_deref();
-        let names = names.map(|names| [names, claim.site_images.as_slice()].concat());
-        let own = &claim.images;
-        Ok(merged(&site.images, names.as_deref(), own, is_allowed))
+        let is_own = |flavor: &&Flavor| {
+            let mut others = site.flavors.iter();
+            site.allow_flavors && others.all(|other| other.name != flavor.name)
+        };
+        let own = claim.bootstrap.flavors.iter().filter(is_own);
+        let flavors = site.flavors.iter().filter(is_in_size).chain(own);
+        Ok(flavors.cloned().collect())
     }
 
-    /// Says whether the claim gets its own flavors and images, where it asks for any.
+    /// The site's images that the size has or the claim names. K-ORC isn't safe from URLs that a tenant chooses, so a claim has none.
+    fn images(&self) -> Result<Vec<ServerImage>, Fatal> {
+        let claim = &self.cluster.spec;
+        let names = &self.presets.size_bootstrap(claim.size)?.images;
+        let is_wanted = |image: &&ServerImage| {
+            let mut names = names.iter();
+            claim.bootstrap.images.contains(&image.name)
+                || names.all(|names| names.contains(&image.name))
+        };
+        let images = self.presets.bootstrap.images.iter().filter(is_wanted);
+        Ok(images.cloned().collect())
+    }
+
+    /// Says whether the claim gets its own flavors and the images that it and its size name, where there are any.
     ///
     /// # Errors
-    /// The claim's size has what the site doesn't.
+    /// The claim's size has a flavor that the site doesn't have.
     pub fn bootstrap_allowed(&self, response: &mut Response) -> Result<(), Fatal> {
         let asked = &self.cluster.spec.bootstrap;
         let refused = refused_of(&asked.flavors, &self.flavors()?).map(|names| {
@@ -79,36 +85,38 @@ impl Recipe<'_> {
         });
         let has_asked = !asked.flavors.is_empty();
         allowed(response, "FlavorsAllowed", has_asked, refused.as_slice());
-        let images = self.images()?;
-        let refused = refused_of(&asked.images, &images).map(|names| {
+        let unknown = self.presets.bootstrap.without(&asked.images);
+        let unknown = unknown.map(|names| {
             format!(
-                "this site has images of these names, or allows none of claims from their URLs: remove {names} from \
-                 spec.bootstrap.images, or ask the platform team for bootstrap.allowedImageSources in the Composition's input"
+                "this site has no image {names}: remove it from spec.bootstrap.images, correct its name, or ask the platform team for it \
+                 in bootstrap.images of the Composition's input"
             )
         });
-        let known = &self.presets.bootstrap.images;
-        let unknown = asked.site_images.iter();
-        let unknown = unknown.filter(|name| known.iter().all(|image| image.name != **name));
-        let unknown: Vec<&str> = unknown.map(String::as_str).collect();
-        let unknown = (!unknown.is_empty()).then(|| {
-            format!(
-                "this site has no image {}: correct spec.bootstrap.siteImages, or ask the platform team for it in bootstrap.images of \
-                 the Composition's input",
-                unknown.join(", ")
-            )
-        });
-        let problems: Vec<String> = refused.into_iter().chain(unknown).collect();
-        let has_asked = !asked.images.is_empty() || !asked.site_images.is_empty();
-        allowed(response, "ImagesAllowed", has_asked, &problems);
+        let of_size = self.presets.unknown_images(self.cluster.spec.size)?;
+        let problems: Vec<String> = unknown.into_iter().chain(of_size).collect();
+        allowed(
+            response,
+            "ImagesAllowed",
+            !asked.images.is_empty(),
+            &problems,
+        );
         Ok(())
     }
 
-    /// Says what the ControlPlane says of images.
+    /// Says whether Glance has all images, and what the tenant can do. The ControlPlane's own message is for the platform team.
     pub fn images_ready(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
         match condition(&control_plane.conditions, IMAGES_READY) {
             Some(said) => {
                 let holds = said.status == "True";
-                transitions::repeat(response, IMAGES_READY, holds, said, false);
+                let message = match holds {
+                    true => String::new(),
+                    false => missing_images(&said.reason).to_owned(),
+                };
+                let said = Condition {
+                    message,
+                    ..said.clone()
+                };
+                transitions::repeat(response, IMAGES_READY, holds, &said, false);
             }
             // Crossplane keeps a condition that isn't set any more.
             None if response.had_condition(IMAGES_READY) => {
@@ -119,26 +127,24 @@ impl Recipe<'_> {
     }
 }
 
-/// The site's, as far as the size has them, and the claim's where they are allowed. A name of the site's stays the site's.
-fn merged<T: Named + Clone>(
-    site: &[T],
-    names: Option<&[String]>,
-    own: &[T],
-    is_allowed: impl Fn(&T) -> bool,
-) -> Vec<T> {
-    let of_size = |one: &&T| names.is_none_or(|names| names.iter().any(|name| name == one.name()));
-    let is_own = |one: &&T| {
-        let mut site = site.iter();
-        is_allowed(one) && site.all(|other| other.name() != one.name())
-    };
-    let site = site.iter().filter(of_size);
-    site.chain(own.iter().filter(is_own)).cloned().collect()
+/// What a tenant can know and do where Glance lacks images, by the ControlPlane's reason.
+fn missing_images(reason: &str) -> &'static str {
+    if reason == Reason::RefusedByKORC.name() {
+        "K-ORC gave up on an image of the site: the platform team finds why in ImagesReady of the ControlPlane. If the image is in \
+         spec.bootstrap.images, remove it from the claim and add it again once it is gone, after some five minutes: K-ORC then tries again"
+    } else if reason == Reason::NameTaken.name() {
+        "the site changed an image that Glance has already, and the former one stays in use: ask the platform team to give the changed \
+         one another name. If the image is in spec.bootstrap.images, you can also remove it from the claim"
+    } else {
+        "Glance doesn't have all images of the site yet: K-ORC downloads one at a time for all control planes of a cluster. If that takes \
+         hours, the platform team finds why in ImagesReady of the ControlPlane"
+    }
 }
 
-/// The names of what the claim asks for and doesn't get. None where it gets all.
-fn refused_of<T: Named + PartialEq>(asked: &[T], wanted: &[T]) -> Option<String> {
-    let refused = asked.iter().filter(|one| !wanted.contains(one));
-    let refused: Vec<&str> = refused.map(Named::name).collect();
+/// The names of the flavors that the claim asks for and doesn't get. None where it gets all.
+fn refused_of(asked: &[Flavor], wanted: &[Flavor]) -> Option<String> {
+    let refused = asked.iter().filter(|flavor| !wanted.contains(flavor));
+    let refused: Vec<&str> = refused.map(|flavor| flavor.name.as_str()).collect();
     (!refused.is_empty()).then(|| refused.join(", "))
 }
 

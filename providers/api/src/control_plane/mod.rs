@@ -36,8 +36,7 @@ pub use self::{
     ovn::{OvnInfrastructure, OvnMembers},
     running::{RunningInfrastructure, RunningMembers},
     server_image::{
-        Checksum, ChecksumError, DiskFormat, FileCompression, ImageSource, ImageSourceError,
-        ImageUrl, ImageUrlError, ServerImage,
+        Checksum, ChecksumError, DiskFormat, FileCompression, ImageUrl, ImageUrlError, ServerImage,
     },
     services::{
         CinderService, ControlPlaneServices, GlanceService, KeystoneService, NeutronService,

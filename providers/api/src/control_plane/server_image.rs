@@ -11,10 +11,6 @@ use crate::{parts::reference::NAME, rule::Rule};
 const URL_FORM: &str = "https://, a host in lower case and a path, without user, password, query and percent sign, for instance \
      https://images.example.com/debian-12.qcow2";
 
-/// What a place of images is written as.
-const SOURCE_FORM: &str =
-    "https://, a host in lower case and perhaps a path, for instance https://images.example.com";
-
 /// What a checksum is written as.
 const CHECKSUM_FORM: &str = "the algorithm, a colon and the checksum in lower case, for instance \
      sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -49,6 +45,13 @@ pub struct ServerImage {
     #[serde(rename = "minRamMB", default)]
     #[schemars(range(min = 0, max = 67_108_864))]
     pub min_ram: u32,
+}
+
+impl ServerImage {
+    /// Whether the API server takes its name.
+    pub fn has_valid_name(&self) -> bool {
+        self.name.len() <= 253 && is_name(&self.name)
+    }
 }
 
 /// The format of a disk.
@@ -122,8 +125,7 @@ impl FromStr for ImageUrl {
     type Err = ImageUrlError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let rest = text.strip_prefix("https://").unwrap_or_default();
-        match rest.contains('/') && is_place(text) {
+        match is_url(text) {
             true => Ok(Self(text.to_owned())),
             false => Err(ImageUrlError),
         }
@@ -160,80 +162,21 @@ impl JsonSchema for ImageUrl {
     }
 }
 
-/// A place below which all images may be used: a host, or a folder of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ImageSource(String);
-
-/// A text is not a place of images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a place of images is not valid: write {form}", form = SOURCE_FORM)]
-pub struct ImageSourceError;
-
-impl ImageSource {
-    /// Whether an image is below it: the host and its port are the same, and the path begins with all of this one's segments.
-    pub fn includes(&self, url: &ImageUrl) -> bool {
-        let rest = url.0.strip_prefix(self.0.as_str());
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    }
-}
-
-impl FromStr for ImageSource {
-    type Err = ImageSourceError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let text = text.strip_suffix('/').unwrap_or(text);
-        match is_place(text) {
-            true => Ok(Self(text.to_owned())),
-            false => Err(ImageSourceError),
-        }
-    }
-}
-
-impl TryFrom<String> for ImageSource {
-    type Error = ImageSourceError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl From<ImageSource> for String {
-    fn from(source: ImageSource) -> Self {
-        source.0
-    }
-}
-
-impl JsonSchema for ImageSource {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ImageSource".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "title": SOURCE_FORM,
-            "type": "string",
-            "pattern": "^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9_~+=,-][A-Za-z0-9._~+=,-]*)*/?$",
-            "maxLength": 1024,
-        })
-    }
-}
-
-/// Whether a text is an https URL of a host, or of something on it. No segment of its path is empty or begins with a dot.
-fn is_place(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("https://") else {
+/// Whether a text is an https URL of something on a host. No segment of its path is empty or begins with a dot.
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").unwrap_or_default();
+    let Some((authority, path)) = rest.split_once('/') else {
         return false;
     };
-    let mut segments = rest.split('/');
-    let authority = segments.next().unwrap_or_default();
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, Some(port)),
         None => (authority, None),
     };
-    is_host(host) && port.is_none_or(is_port) && segments.all(is_segment)
+    is_name(host) && port.is_none_or(is_port) && path.split('/').all(is_segment)
 }
 
-fn is_host(text: &str) -> bool {
+/// Whether a text matches [`NAME`], as hosts do, too.
+fn is_name(text: &str) -> bool {
     let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();
     let ends = [bytes.first(), bytes.last()];

@@ -22,7 +22,7 @@ pub use self::{
     verify::{VerifiedService, Verify},
 };
 use crate::{
-    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, ServerImage, TenantAccess},
+    control_plane::{FLAVORS_STAY, FirstNetwork, Flavor, TenantAccess},
     kind::{Column, Kind},
     list,
     parts::{
@@ -260,18 +260,14 @@ pub struct ClaimBootstrap {
         extend("x-kubernetes-validations" = [FLAVORS_STAY])
     )]
     pub flavors: Vec<Flavor>,
-    /// Names of images of the site, beside those that every control plane of this size has.
+    /// Names of images of the site, beside those that every control plane of this size has. One that is removed stays in Glance.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(
         length(max = 32),
         inner(length(min = 1, max = 253), regex(pattern = NAME)),
         transform = list::set
     )]
-    pub site_images: Vec<String>,
-    /// Images of servers beside the site's, from places that the site allows. One that is removed stays in Glance.
-    #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 16), transform = list::by_name)]
-    pub images: Vec<ServerImage>,
+    pub images: Vec<String>,
     /// A network in the tenant's first project, with a router to `network.externalNetwork`. Without it there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<FirstNetwork>,

@@ -147,40 +147,11 @@ fn debian() -> Value {
 }
 
 #[test]
-fn images_of_a_claim_come_from_places_that_the_site_allows() {
-    let own = image("own", "https://files.example.com/customer-a/own.raw");
-    let elsewhere = image("elsewhere", "https://files.example.com/customer-b/a.raw");
-    let taken = image("debian-12", "https://files.example.com/customer-a/a.raw");
-    let spec = json!({ "bootstrap": { "images": [own, elsewhere, taken] } });
-    let input = json!({
-        "images": [debian()],
-        "allowedImageSources": ["https://files.example.com/customer-a/"],
-    });
-    let outcome = site(spec, input).run();
-    assert_eq!(bootstrap(&outcome)["images"], json!([debian(), own]));
-    let (status, reason, message) = &outcome.conditions["ImagesAllowed"];
-    assert_eq!([status, reason], ["False", "Unsupported"]);
-    assert_eq!(
-        message,
-        "this site has images of these names, or allows none of claims from their URLs: remove elsewhere, debian-12 from \
-         spec.bootstrap.images, or ask the platform team for bootstrap.allowedImageSources in the Composition's input"
-    );
-}
-
-#[test]
-fn images_of_a_claim_need_the_sites_consent_and_glance() {
-    let own = image("own", "https://files.example.com/own.raw");
-    let spec = json!({ "bootstrap": { "images": [own] } });
-    let mut call = site(spec, json!({ "images": [debian()] }));
-    let outcome = call.run();
-    assert_eq!(bootstrap(&outcome)["images"], json!([debian()]));
-    assert_eq!(outcome.conditions["ImagesAllowed"].0, "False");
-    call.composite["status"]["conditions"] = outcome.written_conditions();
-    call.composite["spec"]["bootstrap"] = json!({});
-    call.composite["spec"]["services"] = json!({ "glance": false, "nova": false });
-    let outcome = call.run();
+fn images_need_glance() {
+    let spec = json!({ "services": { "glance": false, "nova": false } });
+    let outcome = site(spec, json!({ "images": [debian()] })).run();
     assert_eq!(bootstrap(&outcome), Value::Null);
-    assert_eq!(outcome.conditions["ImagesAllowed"].0, "True");
+    assert!(!outcome.conditions.contains_key("ImagesAllowed"));
 }
 
 #[test]
@@ -208,20 +179,46 @@ fn a_size_has_the_flavors_and_images_that_it_names() {
     let outcome = sized(json!({ "images": [] }));
     assert_eq!(bootstrap(&outcome)["images"], Value::Null);
     assert_eq!(outcome.conditions["FlavorsAllowed"].0, "True");
-    let fatal = sized(json!({ "images": ["debian"] })).fatal.unwrap();
+    let fatal = sized(json!({ "flavors": ["m1"] })).fatal.unwrap();
     assert!(
         fatal.ends_with(
-            ".bootstrap.images of the Composition's input names debian, which bootstrap.images doesn't have: correct the name, or add \
-             it there"
+            ".bootstrap.flavors of the Composition's input names m1, which bootstrap.flavors doesn't have: correct the name, or add it \
+             there"
         ),
         "{fatal}"
     );
 }
 
 #[test]
+fn an_image_that_the_site_removed_is_skipped_and_reported_where_a_size_names_it() {
+    let mut call = site(json!({}), json!({ "images": [debian()] }));
+    let size = text(&call.composite, "/spec/size");
+    if let Some(input) = &mut call.input {
+        input["sizes"][&size]["bootstrap"] = json!({ "images": ["debian-11", "debian-12"] });
+    }
+    let outcome = call.run();
+    assert_eq!(outcome.fatal, None);
+    assert_eq!(bootstrap(&outcome)["images"], json!([debian()]));
+    let (status, reason, message) = &outcome.conditions["ImagesAllowed"];
+    assert_eq!([status, reason], ["False", "Unsupported"]);
+    assert_eq!(
+        *message,
+        format!(
+            "sizes.{size}.bootstrap.images of the Composition's input names debian-11, which bootstrap.images doesn't have: ask the \
+             platform team to remove the name, or to add the image there"
+        )
+    );
+    call.composite["status"]["conditions"] = outcome.written_conditions();
+    if let Some(input) = &mut call.input {
+        input["sizes"][&size]["bootstrap"] = json!({ "images": ["debian-12"] });
+    }
+    assert_eq!(call.run().conditions["ImagesAllowed"].0, "True");
+}
+
+#[test]
 fn a_claim_chooses_images_of_the_site_that_its_size_has_not() {
     let other = image("other", "https://images.example.com/other.raw");
-    let spec = json!({ "bootstrap": { "siteImages": ["other"] } });
+    let spec = json!({ "bootstrap": { "images": ["other"] } });
     let mut call = site(spec, json!({ "images": [debian(), other] }));
     let size = text(&call.composite, "/spec/size");
     if let Some(input) = &mut call.input {
@@ -230,28 +227,54 @@ fn a_claim_chooses_images_of_the_site_that_its_size_has_not() {
     let outcome = call.run();
     assert_eq!(bootstrap(&outcome)["images"], json!([other]));
     assert_eq!(outcome.conditions["ImagesAllowed"].0, "True");
-    call.composite["spec"]["bootstrap"]["siteImages"] = json!(["other", "fedora"]);
+    call.composite["spec"]["bootstrap"]["images"] = json!(["other", "fedora"]);
     let outcome = call.run();
     assert_eq!(bootstrap(&outcome)["images"], json!([other]));
     let (status, reason, message) = &outcome.conditions["ImagesAllowed"];
     assert_eq!([status, reason], ["False", "Unsupported"]);
     assert_eq!(
         message,
-        "this site has no image fedora: correct spec.bootstrap.siteImages, or ask the platform team for it in bootstrap.images of the \
-         Composition's input"
+        "this site has no image fedora: remove it from spec.bootstrap.images, correct its name, or ask the platform team for it in \
+         bootstrap.images of the Composition's input"
     );
 }
 
 #[test]
+fn images_that_a_control_plane_would_be_refused_for_are_refused_in_the_input() {
+    let fatal = |images: Vec<Value>| {
+        let call = site(json!({}), json!({ "images": images }));
+        call.run().fatal.unwrap_or_default()
+    };
+    let numbered = |most: u8| {
+        let images = (0..most).map(|number| image(&format!("a{number}"), "https://a/a"));
+        images.collect::<Vec<Value>>()
+    };
+    let url = "https://images.example.com/a.raw";
+    let refused = fatal(vec![debian(), image("debian-12", url)]);
+    assert!(
+        refused.ends_with("has two images debian-12: remove one, or give it another name"),
+        "{refused}"
+    );
+    let refused = fatal(vec![image("Debian 12", url)]);
+    assert!(
+        refused.contains("has the name \"Debian 12\": write lower-case letters"),
+        "{refused}"
+    );
+    let refused = fatal(numbered(65));
+    assert!(
+        refused.ends_with("has 65 images, and a ControlPlane takes 64: remove some"),
+        "{refused}"
+    );
+    assert_eq!(fatal(numbered(64)), "");
+}
+
+#[test]
 fn urls_with_passwords_in_the_input_are_refused_and_not_shown() {
-    for input in [
-        json!({ "images": [image("a", "https://user:s3cret@images.example.com/a.raw")] }),
-        json!({ "allowedImageSources": ["https://user:s3cret@images.example.com"] }),
-    ] {
-        let fatal = site(json!({}), input).run().fatal.unwrap();
-        assert!(fatal.contains("write https://"), "{fatal}");
-        assert!(!fatal.contains("s3cret"), "{fatal}");
-    }
+    let image = image("a", "https://user:s3cret@images.example.com/a.raw");
+    let outcome = site(json!({}), json!({ "images": [image] })).run();
+    let fatal = outcome.fatal.unwrap();
+    assert!(fatal.contains("write https://"), "{fatal}");
+    assert!(!fatal.contains("s3cret"), "{fatal}");
 }
 
 #[test]
@@ -259,24 +282,33 @@ fn claim_says_how_its_images_are_and_is_ready_without_them() {
     let call = site(json!({}), json!({ "images": [debian()] }));
     let (call, outcome) = call.running();
     assert!(!outcome.conditions.contains_key("ImagesReady"));
-    let refused = json!({
-        "type": "ImagesReady", "status": "False", "reason": "RefusedByKORC", "message": "K-ORC gave up",
-    });
-    let mut call = call.applied(&outcome, |name, manifest| {
-        let mut status = well(name, manifest);
-        if manifest["kind"] == "ControlPlane"
-            && let Some(conditions) = status["conditions"].as_array_mut()
-        {
-            conditions.push(refused.clone());
-        }
-        status
-    });
+    let said = |reason: &str| {
+        let condition = json!({
+            "type": "ImagesReady", "status": "False", "reason": reason, "message": "got: 00 of https://10.0.0.1/?signature=a",
+        });
+        call.clone().applied(&outcome, |name, manifest| {
+            let mut status = well(name, manifest);
+            if manifest["kind"] == "ControlPlane"
+                && let Some(conditions) = status["conditions"].as_array_mut()
+            {
+                conditions.push(condition.clone());
+            }
+            status
+        })
+    };
+    for (reason, expected) in [
+        ("RefusedByKORC", "remove it from the claim and add it again"),
+        ("NameTaken", "the former one stays in use"),
+        ("WaitingForKORC", "K-ORC downloads one at a time"),
+        ("Unsupported", "the platform team finds why"),
+    ] {
+        let (status, is, message) = said(reason).run().conditions["ImagesReady"].clone();
+        assert_eq!([status.as_str(), is.as_str()], ["False", reason]);
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("got: 00"), "{message}");
+    }
+    let mut call = said("RefusedByKORC");
     let outcome = call.run();
-    let (status, reason, message) = &outcome.conditions["ImagesReady"];
-    assert_eq!(
-        [status, reason, message],
-        ["False", "RefusedByKORC", "K-ORC gave up"]
-    );
     assert_eq!(outcome.status["phase"], "Ready");
     call.composite["status"]["conditions"] = outcome.written_conditions();
     let outcome = call.applied(&outcome, well).run();
