@@ -1,14 +1,18 @@
 //! Images of servers, which K-ORC downloads, checks and uploads to Glance. None is ever deleted there: servers may be of it.
 //!
-//! An image has its checksum as a tag, so that K-ORC takes over only an image with the same content: one that left the spec and returns,
-//! and not one of a user that is called the same.
+//! An image has its checksum as a tag, and how K-ORC reads the file as another one, so that K-ORC takes over only an image with the same
+//! content: one that left the spec and returns as it was, and neither a corrected one nor one of a user that is called the same.
+//!
+//! What K-ORC says of an image can have checksums, addresses inside the platform, and signed URLs that a redirect led to. No condition
+//! repeats it.
 
+use c5c3_api::Condition;
 use c5c3_api::control_plane::ServerImage;
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Progress, Reason};
 use serde_json::Value;
 
 use super::first_unready;
-use super::korc::{Korc, waiting};
+use super::korc::{Korc, is_final, waiting};
 use super::offers::IMAGES;
 use crate::Recipe;
 use crate::manifest::korc::{
@@ -18,6 +22,11 @@ use crate::survey::Survey;
 
 /// The condition about images. Ready doesn't wait for it: downloads take long, and depend on servers of others.
 const CONDITION: &str = "ImagesReady";
+/// K-ORC's condition about the last download.
+pub(super) const DOWNLOADING: &str = "Downloading";
+/// What K-ORC says of a checksum that differs
+/// (<https://github.com/k-orc/openstack-resource-controller/blob/v2.6.0/internal/controllers/image/upload.go>).
+const MISMATCH: &str = "download hash verification failed";
 /// Where an object has the URL.
 const URL: &str = "/spec/resource/content/download/url";
 
@@ -99,11 +108,40 @@ fn has_content(object: &Value, image: &ServerImage) -> bool {
         && number("properties/minMemoryMB") == u64::from(image.min_ram)
 }
 
+/// Says why K-ORC doesn't have an image ready, in words of ours.
+pub(super) fn why(key: &Key, progressing: &Condition, downloading: Option<&Condition>) -> String {
+    let failed = downloading.filter(|it| it.status == "False" && it.reason != "Success");
+    match failed {
+        Some(it) if it.message.contains(MISMATCH) => {
+            "its checksum differs from that of the downloaded file".to_owned()
+        }
+        None if !is_final(&progressing.reason) && progressing.reason != "TransientError" => {
+            "it isn't in Glance yet, and K-ORC downloads one image at a time".to_owned()
+        }
+        _ => format!(
+            "the download failed: see `kubectl describe image {} -n {}`",
+            key.name,
+            key.namespace.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+/// How K-ORC reads the file, and what servers need: what it can't change of an image.
+fn form(image: &ServerImage) -> String {
+    format!(
+        "format:{}:{}:{}GB:{}MB",
+        image.disk_format.name(),
+        image.compression.name().unwrap_or("none"),
+        image.min_disk,
+        image.min_ram
+    )
+}
+
 fn resource(image: &ServerImage, url: &str) -> Image {
     let at_least = |amount: u32| (amount > 0).then_some(amount);
     Image {
         visibility: "public",
-        tags: vec![image.checksum.to_string()],
+        tags: vec![image.checksum.to_string(), form(image)],
         properties: ImageProperties {
             min_disk: at_least(image.min_disk),
             min_ram: at_least(image.min_ram),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use c5c3_api::Condition;
 use c5c3_api::control_plane::CloudCredentialsRef;
 use provider_composer::{
     DesiredState, Failure, Key, Lookup, ObservedState, Progress, Reason, Resource,
@@ -9,9 +10,11 @@ use provider_composer::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::images;
 use crate::Recipe;
 use crate::credentials::keystone::{Access, Answer, Call, Change, Query, Scope};
 use crate::credentials::{CA, CLOUD, CLOUDS_YAML, Sealed, VOLUMES};
+use crate::manifest::korc::{Image, Managed};
 
 /// The project in the domain Default that service users work in.
 pub(super) const PROJECT: &str = "service";
@@ -118,22 +121,19 @@ impl<'a> Korc<'a> {
                 progress: Progress::Ready,
             };
         }
-        // Why the last download of an image failed.
-        let download = condition("Downloading");
-        let download = download.filter(|it| it.status == "False" && it.reason != "Success");
-        let why = |message: &str| match &download {
-            Some(it) => format!("{message}: {}", it.message),
-            None => message.to_owned(),
+        let why = |it: &Condition| match key.kind == Image::KIND {
+            true => images::why(key, it, condition(images::DOWNLOADING).as_ref()),
+            false => it.message.clone(),
         };
         let progress = match condition("Progressing") {
             Some(it) if is_final(&it.reason) => Progress::failed(
                 Reason::RefusedByKORC,
                 format!(
-                    "K-ORC gave up on {key}: {}; correct what it says, then delete {key} to retry",
-                    why(&it.message)
+                    "K-ORC gave up on {key}: {}; correct the cause, then delete {key} to retry",
+                    why(&it)
                 ),
             ),
-            Some(it) => waiting(key, &why(&it.message)),
+            Some(it) => waiting(key, &why(&it)),
             None => waiting(key, "K-ORC hasn't looked at it yet"),
         };
         State { id: None, progress }
@@ -192,7 +192,7 @@ impl<'a> Korc<'a> {
 }
 
 /// Reasons for which K-ORC doesn't try again until the spec changes (its api/v1alpha1/conditions.go).
-fn is_final(reason: &str) -> bool {
+pub(super) fn is_final(reason: &str) -> bool {
     matches!(reason, "InvalidConfiguration" | "UnrecoverableError")
 }
 

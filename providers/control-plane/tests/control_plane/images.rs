@@ -44,6 +44,15 @@ fn refused() -> Stage {
     stage
 }
 
+/// What is said of an image of which K-ORC says these things.
+fn said(conditions: Value) -> String {
+    let mut stage = Stage::running(images());
+    let status = json!({ "conditions": conditions });
+    stage.cluster.set_status(&key(), status);
+    stage.settle();
+    stage.condition("ImagesReady").2
+}
+
 fn set(stage: &mut Stage, field: &str, value: Value) {
     stage.want(|spec| spec["bootstrap"]["images"][0][field] = value);
 }
@@ -70,7 +79,7 @@ fn images_are_created_once_glance_is_ready_and_detached_when_they_are_removed() 
             "managedOptions": { "onDelete": "detach" },
             "resource": {
                 "visibility": "public",
-                "tags": [format!("sha256:{CHECKSUM}")],
+                "tags": [format!("sha256:{CHECKSUM}"), "format:raw:xz:3GB:0MB"],
                 "properties": { "minDiskGB": 3 },
                 "content": {
                     "diskFormat": "raw",
@@ -96,10 +105,61 @@ fn an_image_that_k_orc_refuses_is_reported_and_ready_waits_for_nothing() {
     assert_eq!([status, reason], ["False", "RefusedByKORC"]);
     assert_eq!(
         message,
-        "K-ORC gave up on Image debian-12: Unable to download content after 5 attempts: download hash verification failed. got: 00; \
-         correct what it says, then delete Image debian-12 to retry"
+        "K-ORC gave up on Image debian-12: its checksum differs from that of the downloaded file; correct the cause, then delete Image \
+         debian-12 to retry"
     );
     assert_eq!(stage.condition("Ready").0, "True");
+}
+
+#[test]
+fn what_k_orc_says_of_an_image_is_not_repeated() {
+    let secret = "error requesting https://10.0.0.1/a?signature=s3cret: got 00";
+    let failed =
+        format!("the download failed: see `kubectl describe image debian-12 -n {NAMESPACE}`");
+    let failed = failed.as_str();
+    let pending = "it isn't in Glance yet, and K-ORC downloads one image at a time";
+    for (progressing, downloading, expected) in [
+        ("TransientError", None, failed),
+        ("InvalidConfiguration", None, failed),
+        ("Progressing", Some("TransientError"), failed),
+        ("Progressing", Some("Success"), pending),
+        ("Progressing", None, pending),
+    ] {
+        let mut conditions = vec![condition("Progressing", progressing, secret)];
+        conditions.extend(downloading.map(|reason| condition("Downloading", reason, secret)));
+        let message = said(Value::from(conditions));
+        assert!(message.contains(expected), "{message}");
+        assert!(!message.contains("s3cret"), "{message}");
+        assert!(!message.contains("10.0.0.1"), "{message}");
+    }
+}
+
+#[test]
+fn an_image_is_only_taken_over_as_what_it_was_created_of() {
+    let tags = |field: &str, value: Value| {
+        let mut spec = images();
+        spec["bootstrap"]["images"][0][field] = value;
+        let stage = Stage::running(spec);
+        stage.cluster.get(&key()).unwrap()["spec"]["resource"]["tags"].clone()
+    };
+    let former = tags("name", json!("debian-12"));
+    for (field, value) in content() {
+        assert_ne!(tags(field, value), former, "{field}");
+    }
+    let url = json!("https://other.example.com/a.raw.xz");
+    assert_eq!(tags("url", url), former);
+}
+
+/// Other contents of the image.
+fn content() -> [(&'static str, Value); 6] {
+    [
+        ("checksum", json!(format!("sha256:{}", "0".repeat(64)))),
+        ("checksum", json!(format!("sha512:{}", "0".repeat(128)))),
+        ("diskFormat", json!("qcow2")),
+        ("compression", json!("none")),
+        ("minDiskGB", json!(0)),
+        ("minRamMB", json!(512)),
+    ]
 }
 
 #[test]
@@ -130,14 +190,7 @@ fn another_url_changes_nothing_of_an_image_that_is_in_glance() {
 
 #[test]
 fn another_content_of_an_image_needs_another_name() {
-    for (field, value) in [
-        ("checksum", json!(format!("sha256:{}", "0".repeat(64)))),
-        ("checksum", json!(format!("sha512:{}", "0".repeat(128)))),
-        ("diskFormat", json!("qcow2")),
-        ("compression", json!("none")),
-        ("minDiskGB", json!(0)),
-        ("minRamMB", json!(512)),
-    ] {
+    for (field, value) in content() {
         let mut stage = Stage::running(images());
         let before = stage.cluster.get(&key()).cloned();
         set(&mut stage, field, value);
