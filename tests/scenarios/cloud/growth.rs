@@ -192,7 +192,7 @@ pub fn queues_get_members_on_new_nodes() -> Result<()> {
         runs(&cloud, 3).await?;
         let members = "{ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"/\">>, queue, <<\"letters\">>)), \
                        length(maps:get(nodes, amqqueue:get_type_state(Q))).";
-        eventually("the queue has three members", minutes(6), async || {
+        eventually("the queue has three members", minutes(8), async || {
             let found = evaluated(&cloud, members).await?;
             ensure!(found == "3", "the queue has {found} members");
             Ok(())

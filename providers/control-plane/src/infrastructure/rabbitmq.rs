@@ -29,8 +29,16 @@ const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
 
 /// Queues that exist get members on nodes that are added; without this they would stay where they were declared
-/// (<https://www.rabbitmq.com/docs/quorum-queues#member-reconciliation>).
-const MEMBERS: &str = "quorum_queue.continuous_membership_reconciliation.enabled = true\n";
+/// (<https://www.rabbitmq.com/docs/quorum-queues#member-reconciliation>). RabbitMQ looks when a node is added, before a member with
+/// leaders has learned the new size, and then after this time, in milliseconds: by default an hour.
+fn members(replicas: u32) -> String {
+    let setting = "quorum_queue.continuous_membership_reconciliation";
+    let interval = match replicas {
+        1 => String::new(),
+        _ => format!("{setting}.interval = 120000\n"),
+    };
+    format!("{setting}.enabled = true\n{setting}.target_group_size = {replicas}\n{interval}")
+}
 
 impl Recipe<'_> {
     /// Composes the RabbitmqCluster, and its certificate where connections are encrypted.
@@ -59,11 +67,7 @@ impl Recipe<'_> {
                 // RabbitMQ measures its high-water mark against the limit.
                 .unwrap_or_else(|| bounds("500m", "2", "2Gi", "2Gi")),
             rabbitmq: Configuration {
-                additional_config: format!(
-                    "{PARTITIONS}{MEMBERS}\
-                     quorum_queue.continuous_membership_reconciliation.target_group_size = {}\n",
-                    wanted.replicas
-                ),
+                additional_config: format!("{PARTITIONS}{}", members(wanted.replicas)),
             },
             tls: encrypted.then(|| ClusterTls {
                 secret_name: Some(CERTIFICATE.to_owned()),
