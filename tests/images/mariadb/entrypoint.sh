@@ -8,8 +8,9 @@ if [ ! -d "$data/mysql" ]; then
     new=yes
     mariadb-install-db --no-defaults --datadir="$data" --skip-test-db --auth-root-authentication-method=normal > /dev/null
 fi
-# A member that joins a Galera cluster gets the users from the others, and mariadb-operator makes those of the first one.
-if [ -n "${new:-}" ] && [ ! -e /etc/mysql/mariadb.conf.d/0-galera.cnf ]; then
+# A member that joins a Galera cluster gets the users from the others. mariadb-operator says which one is the first.
+galera=/etc/mysql/mariadb.conf.d
+if [ -n "${new:-}" ] && { [ ! -e $galera/0-galera.cnf ] || [ -e $galera/1-bootstrap.cnf ]; }; then
     cat > "$first" <<SQL
 CREATE USER 'root'@'${MARIADB_ROOT_HOST}' IDENTIFIED BY '${MARIADB_ROOT_PASSWORD}';
 GRANT ALL ON *.* TO 'root'@'${MARIADB_ROOT_HOST}' WITH GRANT OPTION;
