@@ -74,12 +74,36 @@ pub struct ExposurePreset {
     /// The site's domain. An API is at `<service>.<claim>.<domain>`. `{controlPlaneCluster}` in it stands for the control plane
     /// cluster, which a site with several needs: claims in two of them may have one name.
     pub domain: String,
+    /// How the host names are made, by default `<service>.<claim>.<domain>`.
+    #[serde(default)]
+    pub host_names: HostNames,
     /// The Gateway that HTTPRoutes are attached to.
     pub gateway: Option<Gateway>,
     /// What the Ingresses say.
     pub ingress: Option<Ingress>,
     /// How long requests may take at the Gateway, by default any time. It has no effect on Ingresses.
     pub request_timeout: Option<RequestTimeout>,
+}
+
+/// How the host name of an API is made.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+pub enum HostNames {
+    /// `<service>.<claim>.<domain>`. Each claim needs a certificate of its own.
+    #[default]
+    Nested,
+    /// `<service>-<claim>.<domain>`. A certificate for `*.<domain>` is for all claims: a wildcard stands for one label
+    /// (<https://www.rfc-editor.org/rfc/rfc9525#section-6.3>).
+    Flat,
+}
+
+impl HostNames {
+    /// The host name of a service's API, or of the consoles of servers. Services have no dash in their names, so that no two are alike.
+    pub fn of(self, service: &str, claim: &str, domain: &str) -> String {
+        match self {
+            Self::Nested => format!("{service}.{claim}.{domain}"),
+            Self::Flat => format!("{service}-{claim}.{domain}"),
+        }
+    }
 }
 
 /// How tenants get the clouds.yaml of their control planes.

@@ -15,26 +15,25 @@ const EXPOSED: &str = "Exposed";
 const CLUSTER: &str = "{controlPlaneCluster}";
 
 impl Recipe<'_> {
-    /// Gives the API of every service, and the consoles of servers, a host name of this claim's own, `<service>.<claim>.<domain>`,
-    /// where the site has a domain.
+    /// Gives the API of every service, and the consoles of servers, a host name of this claim's own, where the site has a domain.
     ///
     /// # Errors
     /// The Composition's input names one host for all claims, no domain, or not exactly one way.
     pub fn expose(&self, services: &mut ControlPlaneServices) -> Result<(), Fatal> {
         let site = self.presets.exposure.as_ref();
-        let base = match site {
+        let claim = self.names.control_plane();
+        let domain = match site {
             Some(site) => {
                 let cluster = self.site.control_plane.name.name();
                 let domain = site.domain.replace(CLUSTER, cluster);
-                let base = format!("{}.{domain}", self.names.control_plane());
                 let is_one_way = site.gateway.is_some() != site.ingress.is_some();
-                if !is_one_way || !is_domain(&base) {
+                if !is_one_way || !is_domain(&format!("{claim}.{domain}")) {
                     return Err(Fatal::new(format!(
                         "exposure of the Composition's input needs a domain, here {:?}, and either gateway or ingress",
                         site.domain
                     )));
                 }
-                base
+                domain
             }
             None => String::new(),
         };
@@ -46,7 +45,7 @@ impl Recipe<'_> {
                 )));
             }
             *expose = site.map(|site| Exposure {
-                hostname: format!("{name}.{base}"),
+                hostname: site.host_names.of(name, claim, &domain),
                 gateway: site.gateway.clone(),
                 ingress: site.ingress.clone(),
                 request_timeout: site.request_timeout,

@@ -48,6 +48,27 @@ fn every_api_has_a_host_name_of_the_claims_own() {
 }
 
 #[test]
+fn host_names_of_all_claims_fit_one_wildcard_where_the_site_asks_for_it() {
+    let outcome = exposed(json!({
+        "domain": "cloud.example.com",
+        "hostNames": "Flat",
+        "gateway": {"name": "public"},
+    }))
+    .run();
+    let services = services(&outcome);
+    for service in SERVICES {
+        assert_eq!(
+            services[service]["expose"]["hostname"],
+            format!("{service}-customer-a-prod.cloud.example.com")
+        );
+    }
+    assert_eq!(
+        services["nova"]["consoles"]["hostname"],
+        "novnc-customer-a-prod.cloud.example.com"
+    );
+}
+
+#[test]
 fn timeouts_that_the_sites_gateway_refuses_are_left_out_for_every_api() {
     let outcome = exposed(json!({
         "domain": "cloud.example.com",
