@@ -66,6 +66,8 @@ pub enum Tool {
     Dex,
     /// Helm, which renders charts.
     Helm,
+    /// Traefik, a controller of Gateways and Ingresses with a proxy of its own; see `tests/tools/traefik/replaced`.
+    Traefik,
 }
 
 impl Tool {
@@ -268,6 +270,13 @@ impl Tool {
                 folder: "helm",
                 module: "helm.sh/helm/v3",
                 package: "helm.sh/helm/v3/cmd/helm",
+                variables: &[],
+            },
+            Tool::Traefik => Recipe {
+                name: "traefik",
+                folder: "traefik",
+                module: "github.com/traefik/traefik/v3",
+                package: "github.com/traefik/traefik/v3/cmd/traefik",
                 variables: &[],
             },
         }
