@@ -118,6 +118,7 @@ pub use kube::core::DynamicObject;
 pub use lab::Lab;
 pub use machine::{Machine, Program};
 pub use node::{Container, Fabric, Hypervisor, Node};
+pub use namespace::take_address;
 pub use nova::{Nova, NovaState};
 pub use objects::{Kind, condition, documents, is, kind};
 pub use openstack::{ConfigurationFile, Fault, OpenStack, Wrong, tables};

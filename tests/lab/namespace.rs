@@ -1,6 +1,7 @@
 //! A network namespace for the current thread, in which only loopback exists.
 
 use std::fs::{self, File};
+use std::net::Ipv4Addr;
 use std::process::Command;
 use std::thread;
 
@@ -38,6 +39,25 @@ pub(crate) fn enter() -> Result<()> {
         up.status.success(),
         "cannot bring loopback up: {}",
         String::from_utf8_lossy(&up.stderr).trim()
+    );
+    Ok(())
+}
+
+/// Gives the machine of the current thread's scenario one more address, besides loopback's: endpoints of Services and load balancers
+/// can't be on loopback.
+///
+/// # Errors
+/// When it can't be added.
+pub fn take_address(address: Ipv4Addr) -> Result<()> {
+    let host = format!("{address}/32");
+    let added = Command::new("ip")
+        .args(["address", "add", &host, "dev", "lo"])
+        .output()
+        .context("cannot run `ip`")?;
+    ensure!(
+        added.status.success(),
+        "cannot add {address}: {}",
+        String::from_utf8_lossy(&added.stderr).trim()
     );
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod c5c3;
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ const NAMESPACE: &str = "default";
 
 /// Who mariadb-operator is to the agents beside Galera's members, by its name and that namespace.
 const MARIADB_ACCOUNT: &str = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: mariadb-operator, namespace: default}}";
+
+/// The class of Ingresses that a controller in the place of ingress-nginx takes.
+const INGRESS_CLASS: &str = "{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: nginx}, spec: {controller: k8s.io/ingress-nginx}}";
 
 /// Where our operators are installed.
 const OURS: &str = "c5c3-system";
@@ -201,6 +205,41 @@ impl Operator {
             .env("KUBECONFIG", cluster.kubeconfig_file());
         let name = format!("external-secrets-{}", cluster.name());
         Self::run(machine, &name, program, Readiness::Listens(health)).await
+    }
+
+    /// Installs the kinds of the Gateway API and starts Traefik, at port 443 of an address: for Gateways of classes with the controller
+    /// `traefik.io/gateway-controller`, and for Ingresses of the class `nginx` with annotations for ingress-nginx.
+    ///
+    /// # Errors
+    /// When it can't be built, installed or started, or isn't ready in time.
+    pub async fn traefik(
+        machine: &Arc<Machine>,
+        cluster: &Cluster,
+        address: Ipv4Addr,
+    ) -> Result<Self> {
+        cluster.install_gateway().await?;
+        cluster.apply(INGRESS_CLASS).await?;
+        let health = machine.port();
+        let program = Program::new(Tool::Traefik.path()?)
+            .flag("entrypoints.public.address", format!("{address}:443"))
+            // As the documentation of services says.
+            .flag(
+                "entrypoints.public.transport.respondingtimeouts.readtimeout",
+                "0",
+            )
+            .flag("entrypoints.health.address", loopback(health))
+            .flag("ping.entrypoint", "health")
+            .flag("providers.kubernetesgateway", "true")
+            .flag(
+                "providers.kubernetesgateway.statusaddress.ip",
+                address.to_string(),
+            )
+            .flag("providers.kubernetesingressnginx", "true")
+            .flag("providers.kubernetesingressnginx.httpsentrypoint", "public")
+            .flag("global.checknewversion", "false")
+            .flag("global.sendanonymoususage", "false")
+            .env("KUBECONFIG", cluster.kubeconfig_file());
+        Self::run(machine, "traefik", program, Readiness::Listens(health)).await
     }
 
     /// Starts the scheduler of a cluster, under a name of its process.

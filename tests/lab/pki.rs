@@ -28,7 +28,7 @@ impl Authority {
     ///
     /// # Errors
     /// When no key can be made.
-    pub(crate) fn new() -> Result<Self> {
+    pub fn new() -> Result<Self> {
         let mut authority = CertificateParams::default();
         authority.distinguished_name.push(DnType::CommonName, "lab");
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -105,17 +105,20 @@ impl Server {
     }
 }
 
-/// Answers the requests of one connection.
-async fn converse<S, F, B, E>(stream: impl AsyncRead + AsyncWrite + Unpin, answer: S)
-where
+/// Answers the requests of one connection, and leaves it to one who asks for another protocol.
+async fn converse<S, F, B, E>(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    answer: S,
+) where
     S: Fn(Request<Incoming>) -> F,
     F: Future<Output = Result<Response<B>, E>>,
     B: Body<Data = Bytes> + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    let connection =
-        http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
+    let connection = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service_fn(answer))
+        .with_upgrades();
     // Whoever is at the other end sees it himself.
     let _ended = connection.await;
 }

@@ -15,6 +15,7 @@ mod life;
 mod node;
 mod operator_runtime;
 mod operators;
+mod outside;
 mod ovn;
 mod package;
 mod plan;
@@ -44,6 +45,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     node::SCENARIOS,
     operator_runtime::SCENARIOS,
     operators::SCENARIOS,
+    outside::SCENARIOS,
     ovn::SCENARIOS,
     package::SCENARIOS,
     plan::SCENARIOS,
