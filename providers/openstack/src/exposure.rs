@@ -347,7 +347,11 @@ fn accepted(
     match said.find(|condition| condition.type_ == "Accepted") {
         Some(condition) if !current(condition.observed_generation) => waiting(""),
         Some(condition) if condition.status == "True" => Progress::Ready,
-        Some(condition) => waiting(&format!(": {}", condition.message)),
+        Some(condition) => {
+            // Traefik's conditions have no message.
+            let message = Some(&condition.message).filter(|message| !message.is_empty());
+            waiting(&format!(": {}", message.unwrap_or(&condition.reason)))
+        }
         None => waiting(""),
     }
 }

@@ -162,6 +162,12 @@ async fn gateway_that_refuses_the_route_is_said(cluster: &Cluster) -> Result<()>
     let other = GATEWAY.replace("*.cloud.example.com", "*.other.example.com");
     cluster.apply(&other).await?;
     exposed(cluster, "False").await?;
+    let keystone = cluster.get(KEYSTONE, OBJECT).await?;
+    let conditions = keystone.data["status"]["conditions"].to_string();
+    ensure!(
+        conditions.contains("take HTTPRoute keystone: NoMatchingListenerHostname"),
+        "{conditions}"
+    );
     cluster.apply(GATEWAY).await?;
     exposed(cluster, "True").await
 }

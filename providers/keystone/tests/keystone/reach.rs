@@ -195,6 +195,8 @@ fn a_gateway_leads_to_it_and_trusts_its_certificate() {
         message.ends_with(": no listener has this name"),
         "{message}"
     );
+    let (_, message) = says("False", "");
+    assert!(message.ends_with(": Any"), "{message}");
     assert_eq!(says("True", "").0, "True");
 }
 
