@@ -13,19 +13,14 @@ use crate::{
 #[serde(default)]
 pub struct OvnInfrastructure {
     /// The database of what is wanted: networks, switches, routers.
-    #[serde(skip_serializing_if = "is_default")]
     pub northbound: OvnMembers,
     /// The database of what is: nodes, and which port is where.
-    #[serde(skip_serializing_if = "is_default")]
     pub southbound: OvnMembers,
     /// When members of a database and their clients give each other up.
-    #[serde(skip_serializing_if = "is_default")]
     pub timers: OvnTimers,
     /// ovn-northd, which translates the northbound database into the southbound one.
-    #[serde(skip_serializing_if = "is_default")]
     pub northd: Northd,
     /// Read-only copies of the southbound database, to which nodes connect instead of its members.
-    #[serde(skip_serializing_if = "is_default")]
     pub relay: OvnRelay,
     /// Backups of both databases. Without it there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
