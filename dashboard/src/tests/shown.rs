@@ -78,13 +78,20 @@ async fn claim_that_is_ready_shows_conditions_that_may_need_a_person() {
     let conditions = claim["status"]["conditions"].as_array_mut().unwrap();
     for (type_, reason, message) in [
         ("HypervisorsWorking", "Starting", "node-b is down"),
+        ("ImagesReady", "Waiting", "Glance lacks debian"),
+        ("ImagesAllowed", "Unsupported", "no image fedora"),
         ("Retained", "NothingRetained", ""),
     ] {
         conditions
             .push(json!({"type": type_, "status": "False", "reason": reason, "message": message}));
     }
     let shown = main(&[(CLAIMS, vec![claim])], "/").await;
-    for text in ["1 condition isn't True", "Starting: node-b is down"] {
+    for text in [
+        "3 conditions aren't True",
+        "Starting: node-b is down",
+        "Waiting: Glance lacks debian",
+        "Unsupported: no image fedora",
+    ] {
         assert!(shown.contains(text), "{shown}");
     }
     assert!(!shown.contains("Retained"), "{shown}");

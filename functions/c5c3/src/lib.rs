@@ -28,10 +28,10 @@ use serde::de::IgnoredAny;
 
 use composite::TypeMeta;
 
-/// How long an answer may be reused while something is awaited that Crossplane before 2.4 doesn't watch, such as a pool.
+/// How long a response may be reused while the claim waits for something that Crossplane before 2.4 doesn't watch, such as a pool.
 const WAITING: Duration = Duration::from_secs(15);
 
-/// How long an answer may be reused once all is ready: how late a claim learns of a change in its pools, which Crossplane before 2.4
+/// How long a response may be reused once all is ready: how late a claim learns of a change in its pools, which Crossplane before 2.4
 /// doesn't watch.
 const SETTLED: Duration = Duration::from_secs(30);
 
@@ -73,8 +73,8 @@ fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> {
     Ok(())
 }
 
-/// Says how long Crossplane may reuse the response, after everything was required.
-fn reuse(response: &mut Response, settled: bool) {
+/// Sets how long Crossplane may reuse the response. Call it after all resources are required.
+fn set_ttl(response: &mut Response, settled: bool) {
     response.ttl(match (response.is_watched(), settled) {
         (false, false) => WAITING,
         (false, true) => SETTLED,

@@ -202,7 +202,7 @@ impl Response {
         conditions.find(|condition| condition.r#type == type_)
     }
 
-    /// Whether the composite resource was observed with a condition of this type.
+    /// Whether the composite resource was observed with a condition of this type. Crossplane keeps a condition that isn't set any more.
     pub fn had_condition(&self, type_: &str) -> bool {
         self.observed_conditions.has(type_)
     }
@@ -223,10 +223,10 @@ impl Response {
     /// [`Response::ttl`] says. Not while the core drops such changes, or couldn't apply everything: it tries again with the next call, and
     /// nothing that it watches need change before.
     pub fn is_watched(&self) -> bool {
-        let hinders = [RESPONSIVE, SYNCED];
-        let mut hinders = hinders.iter();
+        let conditions = [RESPONSIVE, SYNCED];
+        let mut conditions = conditions.iter();
         self.seeds.have_all(self.requirements.as_ref())
-            && !hinders.any(|type_| self.observed_conditions.is_false(type_))
+            && !conditions.any(|type_| self.observed_conditions.is_false(type_))
     }
 
     /// Says how long the core may reuse this answer for the same request.

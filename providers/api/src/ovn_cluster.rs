@@ -46,9 +46,9 @@ pub struct OvnClusterSpec {
     /// Has no effect: the platform's HypervisorPool names the image of Open vSwitch, which runs on hypervisors only.
     #[serde(skip_serializing_if = "is_default")]
     pub ovs_image: Image,
-    /// The database of what is wanted: networks, switches, routers.
+    /// The northbound database: desired networks, switches and routers.
     pub northbound: OvnDatabase,
-    /// The database of what is: nodes, and which port is where.
+    /// The southbound database: nodes, and where each port is.
     pub southbound: OvnDatabase,
     /// When members of a database and their clients give each other up.
     pub timers: OvnTimers,

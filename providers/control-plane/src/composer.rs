@@ -79,7 +79,7 @@ impl Composer for ControlPlaneComposer {
         let mut survey = survey(&recipe, observed, recipe.graph.steps());
         catalogue(&recipe, &mut survey, observed, desired)?;
         let networks = catalogue::networks(&recipe, &survey, observed, desired)?;
-        recipe.order_tests(networks.external.as_ref(), &mut survey, observed);
+        recipe.wait_for_external_network(networks.external.as_ref(), &mut survey, observed);
         let rollout = Rollout::decide(&recipe, &survey, observed.now())?;
         let sizes = Sizes::read(&recipe, &survey, observed);
         for step in recipe.graph.steps() {
@@ -179,7 +179,7 @@ fn compose(
     if sight.is_taken {
         return;
     }
-    let is_held = sight.is_held;
+    let is_blocked = sight.is_blocked;
     if let Lookup::Unknown(_) = sight.object {
         for key in step.keys(recipe.namespace()) {
             desired.keep(key);
@@ -193,7 +193,7 @@ fn compose(
         note(step, progress, survey);
         return;
     }
-    if is_held {
+    if is_blocked {
         return;
     }
     let volumes = match exists {

@@ -21,8 +21,8 @@ pub struct Sight {
     pub is_taken: bool,
     /// How far it has come.
     pub progress: Progress,
-    /// Whether it isn't created yet for want of something that is no node, and the control plane is complete without.
-    pub is_held: bool,
+    /// Whether it isn't created yet because it waits for something that isn't a node. ServicesReady doesn't wait for it.
+    pub is_blocked: bool,
 }
 
 impl Sight {
@@ -32,7 +32,7 @@ impl Sight {
             object: Lookup::Missing,
             is_taken: false,
             progress,
-            is_held: false,
+            is_blocked: false,
         }
     }
 
@@ -78,7 +78,7 @@ pub type Survey = BTreeMap<Node, Sight>;
 
 /// Whether a control plane is complete without a node.
 pub fn is_optional(step: &Step, survey: &Survey) -> bool {
-    step.is_optional() || survey.get(&step.node).is_some_and(|sight| sight.is_held)
+    step.is_optional() || survey.get(&step.node).is_some_and(|sight| sight.is_blocked)
 }
 
 /// Looks at some nodes. The catalogue says itself how it is.
@@ -124,7 +124,7 @@ fn sight(step: &Step, key: &Key, subject: &ControlPlane, observed: &ObservedStat
         object,
         is_taken,
         progress,
-        is_held: false,
+        is_blocked: false,
     }
 }
 

@@ -29,7 +29,7 @@ use crate::same_identity;
 
 /// How the reason of a compute service that this operator disabled begins. One that is disabled for another reason stays so.
 pub const DISABLED: &str = "drained by the HypervisorShare";
-/// The condition.
+/// The condition that says whether nova-compute of all nodes reports to Nova.
 const CONDITION: &str = "ComputeServicesUp";
 /// How long it takes until nodes that run are read again, in seconds.
 const RARELY: u32 = 300;
@@ -96,7 +96,7 @@ pub fn reconcile(
             lost::note_unread(&lost, why, desired);
         }
         Nova::Known(api) => {
-            // How many of these nodes the share can do without is decided with their agents.
+            // Ready doesn't wait for it: HostsWorking says whether enough nodes work.
             desired.conditions.note(CONDITION, &progress);
             api.nodes(share, leases, reports, observed, desired)?;
             (lost, inside) = api.aggregate(share, leases, lost, observed, desired)?;

@@ -9,7 +9,7 @@ use crate::members::known;
 use crate::named;
 use crate::nova::{Change, Leftover};
 
-/// The condition that says what isn't checked or deleted in Placement. It is only there while something is to be said.
+/// The condition that says what isn't checked or deleted in Placement and Neutron. It is only there while something is to be said.
 pub const CONDITION: &str = "ResourceProvidersChecked";
 
 /// What Placement and Neutron have of nodes without a compute service.

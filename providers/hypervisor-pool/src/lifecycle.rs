@@ -152,7 +152,8 @@ impl Blocker {
             Self::Domains => "the DaemonSet drain to report that libvirt has no domain".to_owned(),
             Self::Agents => "its agents to stop".to_owned(),
             Self::Removed => {
-                "its compute service and resource provider to be deleted: see the conditions ComputeServicesUp and ResourceProvidersChecked"
+                "its compute service, resource provider and chassis to be deleted: see the conditions ComputeServicesUp and \
+                 ResourceProvidersChecked"
                     .to_owned()
             }
             Self::Wipe => "the DaemonSet wipe to report that it is wiped".to_owned(),

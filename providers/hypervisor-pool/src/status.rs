@@ -161,7 +161,7 @@ fn is_ready(pod: &Live<Pod>) -> bool {
     conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// What the agent of uplinks says, which ends to say it.
+/// Why the agent `uplinks` refuses interfaces: the termination message of its container, which exits whenever that changes.
 fn refusal(pod: &Live<Pod>) -> Option<&str> {
     let containers = pod.body.status.as_ref()?.container_statuses.as_ref()?;
     let said = containers

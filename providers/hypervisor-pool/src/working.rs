@@ -143,7 +143,7 @@ impl Hosts<'_> {
         let name = node.metadata.name.as_str();
         let mut agents = self.agents.iter();
         if let Some(agent) = agents.find(|agent| !self.reports.has_ready_pod(node, agent)) {
-            // An agent that is Ready has passed its check: what lacks then is for another pod, such as that of uplinks.
+            // Whether an agent that isn't Ready waits for its check of the node.
             return Some(match lacks.iter().any(|(lacking, _)| lacking == name) {
                 true => Fault::Lacks,
                 false => Fault::Agent(agent),

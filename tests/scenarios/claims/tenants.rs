@@ -43,7 +43,7 @@ pub async fn share_pools(site: &Site<'_>) -> Result<()> {
     .await
 }
 
-/// Fine while Crossplane drops no changes of what a claim composes and requires, as 2.x does when there are too many.
+/// Fails if Crossplane drops changes of what a claim composes or requires, as 2.x does when there are too many.
 async fn responsive(site: &Site<'_>) -> Result<()> {
     let kind = site.composite_kind(OPENSTACK);
     for composite in site.lab.management.list(kind, "").await? {
@@ -57,7 +57,7 @@ async fn responsive(site: &Site<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The pools come, and both claims become ready.
+/// Creates the pools, and waits until both claims are ready.
 async fn become_ready(site: &Site<'_>) -> Result<()> {
     for pool in ["control-plane", "hv-pool-a", "hv-pool-b", "st-pool-a"] {
         site.claim(&format!("pools/{pool}")).await?;

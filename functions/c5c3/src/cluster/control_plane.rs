@@ -11,7 +11,7 @@ use super::shoot::{self, SHOOT, Wanted, Workers};
 use crate::composite::Composite;
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
-use crate::reuse;
+use crate::set_ttl;
 
 /// Composes a ControlPlaneCluster.
 ///
@@ -88,7 +88,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
-    reuse(response, settled);
+    set_ttl(response, settled);
     Ok(())
 }
 

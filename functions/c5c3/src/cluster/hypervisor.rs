@@ -14,7 +14,7 @@ use crate::composite::Composite;
 use crate::input::SystemMachines;
 use crate::manifest::{Kind, Manifest};
 use crate::names::ACCESS;
-use crate::reuse;
+use crate::set_ttl;
 
 mod size;
 
@@ -140,7 +140,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         consumers: with_nodes(consumers, &pool.status.shares),
     })?;
     response.composite_ready(Readiness::from(settled));
-    reuse(response, settled);
+    set_ttl(response, settled);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::manifest::ceph::{CephClusterStatus, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
-use crate::{reuse, transitions};
+use crate::{set_ttl, transitions};
 
 mod capacity;
 mod ceph_cluster;
@@ -111,7 +111,7 @@ pub fn compose(request: &Request, response: &mut Response) -> Result<(), Fatal> 
         consumers,
     })?;
     response.composite_ready(Readiness::from(settled));
-    reuse(response, settled);
+    set_ttl(response, settled);
     Ok(())
 }
 

@@ -118,7 +118,6 @@ impl Recipe<'_> {
                 };
                 transitions::repeat(response, IMAGES_READY, holds, &said, false);
             }
-            // Crossplane keeps a condition that isn't set any more.
             None if response.had_condition(IMAGES_READY) => {
                 transitions::set(response, IMAGES_READY, true, Reason::Ready, String::new());
             }
@@ -151,7 +150,6 @@ fn refused_of(asked: &[Flavor], wanted: &[Flavor]) -> Option<String> {
 /// Says whether the control plane gets all that the claim asks for of one kind.
 fn allowed(response: &mut Response, type_: &str, has_asked: bool, problems: &[String]) {
     let (holds, reason) = match problems {
-        // Crossplane keeps a condition that isn't set any more.
         [] if !has_asked && !response.had_condition(type_) => return,
         [] => (true, Reason::Accepted),
         _ => (false, Reason::Unsupported),

@@ -66,7 +66,6 @@ impl Recipe<'_> {
                 Reason::Waiting,
                 "the c5c3-operator hasn't reported whether the APIs are exposed",
             ),
-            // Crossplane keeps a condition that isn't set any more.
             (None, None) if response.had_condition(EXPOSED) => {
                 (Reason::NotOffered, "the site exposes no APIs")
             }

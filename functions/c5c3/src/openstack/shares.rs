@@ -37,8 +37,8 @@ impl Kind for HypervisorShareSpec {
     const KIND: &'static str = "HypervisorShare";
 }
 
-/// A condition of the share in a pool.
-pub type Repeated = (String, Option<Condition>);
+/// The name of a pool, and a condition of the claim's share there; none if the share doesn't report it.
+pub type PoolCondition = (String, Option<Condition>);
 
 /// What is known of the shares.
 #[derive(Default)]
@@ -48,9 +48,9 @@ pub struct Shares {
     /// What isn't ready, in words.
     pub waiting: Vec<String>,
     /// Whether Nova has the aggregate of each pool, as its share says; none where it says nothing.
-    pub aggregates: Vec<Repeated>,
+    pub aggregates: Vec<PoolCondition>,
     /// Whether all leased nodes of each pool work, as its share says; none where it says nothing.
-    pub working: Vec<Repeated>,
+    pub working: Vec<PoolCondition>,
 }
 
 /// Name of the composed resource for a pool.

@@ -13,14 +13,14 @@ use super::Recipe;
 use super::ceph::Ceph;
 use super::control_plane::is_ready;
 use super::keys::secret_name;
-use super::shares::{Repeated, Shares};
+use super::shares::{PoolCondition, Shares};
 use super::tenant::Tenant;
 use super::unsupported::unsupported;
 use super::verify::Verdict;
 use super::wanted::{Client, Rbd};
 use crate::composed::Creation;
 use crate::observed::{Observation, condition};
-use crate::{reuse, transitions};
+use crate::{set_ttl, transitions};
 
 /// How many of the things waited for a message names.
 const SHOWN: usize = 3;
@@ -72,7 +72,7 @@ impl Recipe<'_> {
             ceph_resources: self.ceph_resources(findings),
         })?;
         response.composite_ready(Readiness::from(phase == Phase::Ready));
-        reuse(response, settled);
+        set_ttl(response, settled);
         Ok(())
     }
 
@@ -344,7 +344,7 @@ impl Recipe<'_> {
 
 /// Repeats a condition of shares, once one reports it: the worst, with the messages of all that aren't True. Of a share that doesn't report
 /// it, nothing is known.
-fn repeat(response: &mut Response, type_: &str, shares: &[Repeated]) {
+fn repeat(response: &mut Response, type_: &str, shares: &[PoolCondition]) {
     let silent = Condition {
         status: "Unknown".to_owned(),
         reason: Reason::Waiting.to_string(),
@@ -362,7 +362,6 @@ fn repeat(response: &mut Response, type_: &str, shares: &[Repeated]) {
     });
     let is_reported = shares.iter().any(|(_, said)| said.is_some());
     let Some((_, worst)) = worst.filter(|_| is_reported) else {
-        // Crossplane keeps a condition that isn't set any more.
         if response.had_condition(type_) {
             let (reason, message) = (Reason::Waiting.name(), "no HypervisorShare reports it");
             transitions::result(response, type_, None, reason, message.to_owned());

@@ -111,7 +111,6 @@ impl Recipe<'_> {
     /// Says what Tempest found, for a claim with `verify`.
     pub fn tests_passed(&self, control_plane: &ControlPlaneStatus, response: &mut Response) {
         if self.cluster.spec.verify.is_none() {
-            // Crossplane keeps a condition that isn't set any more.
             if response.had_condition(TESTS_PASSED) {
                 let (reason, message) = (Reason::NotVerified.name(), "the claim has no verify");
                 transitions::result(response, TESTS_PASSED, None, reason, message.to_owned());

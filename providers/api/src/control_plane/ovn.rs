@@ -12,9 +12,9 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct OvnInfrastructure {
-    /// The database of what is wanted: networks, switches, routers.
+    /// The northbound database: desired networks, switches and routers.
     pub northbound: OvnMembers,
-    /// The database of what is: nodes, and which port is where.
+    /// The southbound database: nodes, and where each port is.
     pub southbound: OvnMembers,
     /// When members of a database and their clients give each other up.
     pub timers: OvnTimers,

@@ -266,7 +266,8 @@ pub struct HypervisorShareStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 16))]
     pub physical_networks: Vec<PhysicalNetwork>,
-    /// What holds of the share; Ready is the sum of the others.
+    /// What holds of the share. Ready waits for HostsWorking only while too few nodes work, and not for HostsReady,
+    /// ComputeServicesUp, ComputeServicesEnabled and UplinksReady.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

@@ -10,7 +10,7 @@ use crate::{condition::Condition, list};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServiceStatus {
-    /// What holds of the service; Ready is the sum of the others.
+    /// What holds of the service; Ready is the sum of the others, but for Exposed and Monitored.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,

@@ -41,13 +41,13 @@ pub(super) fn compose(
     desired: &mut DesiredState,
 ) -> Result<(), Failure> {
     let images = &recipe.spec().bootstrap.images;
-    let progress = match IMAGES.turn(recipe, survey, observed, desired) {
-        Some(turn) => {
+    let progress = match IMAGES.may_create(recipe, survey, observed, desired) {
+        Some(may_create) => {
             let owned = recipe.composed(observed, [Image::KIND]).ok();
             let mut korc = Korc::new(recipe, observed, desired);
             let all: Vec<Progress> = images
                 .iter()
-                .map(|image| one(&mut korc, image, owned.as_deref(), turn))
+                .map(|image| one(&mut korc, image, owned.as_deref(), may_create))
                 .collect::<Result<_, Failure>>()?;
             first_unready(all)
         }
@@ -68,7 +68,7 @@ fn one(
     korc: &mut Korc<'_>,
     image: &ServerImage,
     owned: Option<&[Key]>,
-    turn: bool,
+    may_create: bool,
 ) -> Result<Progress, Failure> {
     let cloud = korc.services();
     let body = |url: &str| Made::new(&cloud, resource(image, url)).detached();
@@ -77,7 +77,7 @@ fn one(
     let is_owned = owned.is_none_or(|owned| owned.contains(&key));
     let object = korc.observed.object(&key).found();
     let Some(object) = object.filter(|_| is_owned) else {
-        let wanted = korc.want(name, &body(image.url.as_str()), turn)?;
+        let wanted = korc.want(name, &body(image.url.as_str()), may_create)?;
         return Ok(wanted.progress);
     };
     if !has_content(&object, image) {
@@ -93,7 +93,7 @@ fn one(
     if url != image.url.as_str() && korc.id::<Made<Image>>(name).is_none() {
         return Ok(waiting(&key, "it is created again with its new URL"));
     }
-    Ok(korc.want(name, &body(url), turn)?.progress)
+    Ok(korc.want(name, &body(url), may_create)?.progress)
 }
 
 /// Whether an object is of the image, wherever it comes from.
@@ -108,7 +108,7 @@ fn has_content(object: &Value, image: &ServerImage) -> bool {
         && number("properties/minMemoryMB") == u64::from(image.min_ram)
 }
 
-/// Says why K-ORC doesn't have an image ready, in words of ours.
+/// Returns why an image isn't ready, without K-ORC's own text.
 pub(super) fn why(key: &Key, progressing: &Condition, downloading: Option<&Condition>) -> String {
     let failed = downloading.filter(|it| it.status == "False" && it.reason != "Success");
     match failed {

@@ -105,7 +105,7 @@ impl Offer {
         observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Result<Option<Progress>, Failure> {
-        let Some(turn) = self.turn(recipe, survey, observed, desired) else {
+        let Some(may_create) = self.may_create(recipe, survey, observed, desired) else {
             return Ok(None);
         };
         let mut korc = Korc::new(recipe, observed, desired);
@@ -113,14 +113,14 @@ impl Offer {
         let mut all = Vec::new();
         for (name, resource) in wanted {
             let body = options(Made::new(&cloud, resource));
-            all.push(korc.want(name, &body, turn)?.progress);
+            all.push(korc.want(name, &body, may_create)?.progress);
         }
         Ok((!all.is_empty()).then(|| first_unready(all)))
     }
 
-    /// Returns whether it is the turn of new objects. None where nothing is composed, because the service or K-ORC is disabled: keeps what
-    /// there is then, or what K-ORC lets it go by.
-    pub(super) fn turn(
+    /// Returns whether new objects may be created: whether the service is ready. None if the service or K-ORC is disabled, and nothing is
+    /// composed: what exists is kept then, with what K-ORC needs to delete it.
+    pub(super) fn may_create(
         &self,
         recipe: &Recipe<'_>,
         survey: &Survey,

@@ -17,8 +17,9 @@ const REPLACED: [&str; 4] = [
     CINDER.api.condition,
 ];
 
-/// From when on the time of a phase that began at `since` counts: while components of Cinder wait for others whose pods are replaced, and
-/// nothing else is wrong with any, only the time since the last change counts. That ends once each member may have completed its work.
+/// Returns when the timeout of a phase that began at `since` starts. It is `now` while components of Cinder wait for others whose pods are
+/// replaced, and the others are well; then the last change. It is never later than `since` plus the time in which each member may complete
+/// its work.
 pub fn counts_from(
     cinder: Option<&Sight>,
     release: &str,

@@ -42,7 +42,7 @@ impl Recipe<'_> {
     /// Orders tests of networks after the external network, whose progress is given: a new Tempest waits for it, and one whose tests
     /// were skipped runs them again with it. Any other keeps what it has, so that a network that can't be read for a while repeats no
     /// tests.
-    pub(crate) fn order_tests(
+    pub(crate) fn wait_for_external_network(
         &mut self,
         network: Option<&Progress>,
         survey: &mut Survey,
@@ -75,7 +75,7 @@ impl Recipe<'_> {
             let why = progress.message();
             let message = format!("{} waits for the external network: {why}", step.title());
             sight.progress = Progress::waiting(Reason::WaitingFor("Network"), message);
-            sight.is_held = true;
+            sight.is_blocked = true;
         }
     }
 

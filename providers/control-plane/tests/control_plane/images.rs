@@ -229,7 +229,7 @@ fn images_without_glance_are_refused() {
 }
 
 #[test]
-fn images_go_before_glance() {
+fn images_are_deleted_before_glance() {
     let mut stage = Stage::running(images());
     stage.cluster.hold(key().kind);
     let control_plane = stage.key.clone();

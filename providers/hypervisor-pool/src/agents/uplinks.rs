@@ -49,7 +49,6 @@ pub fn uplinks(settings: &Agents, pool: &HypervisorPoolSpec, zone: Option<&str>)
         )
     };
     Agent {
-        // An interface that is refused must not keep the node from its other networks.
         requirements: None,
         containers: vec![container],
         volumes: vec![run_openvswitch(), empty_dir("tmp")],

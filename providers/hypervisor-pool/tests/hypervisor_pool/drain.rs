@@ -154,7 +154,7 @@ fn node_is_drained_step_by_step_and_freed_at_the_end() {
     pod(&mut cluster, "nova-compute", "node-b", None);
     assert_eq!(
         message(drained(&mut cluster)),
-        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service and resource provider to be \
+        "1 of 2 nodes are drained; servers left: 0: node-b waits for its compute service, resource provider and chassis to be \
          deleted: see the conditions ComputeServicesUp and ResourceProvidersChecked"
     );
 

@@ -51,8 +51,8 @@ fn node_whose_resource_provider_has_allocations_is_not_freed() {
     let waits = condition(&cluster, "prod", "NodesDrained")[2].clone();
     assert!(
         waits.ends_with(
-            "node-b waits for its compute service and resource provider to be deleted: see the conditions ComputeServicesUp and \
-             ResourceProvidersChecked"
+            "node-b waits for its compute service, resource provider and chassis to be deleted: see the conditions \
+             ComputeServicesUp and ResourceProvidersChecked"
         ),
         "{waits}"
     );

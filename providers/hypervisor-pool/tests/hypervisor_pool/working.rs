@@ -109,7 +109,7 @@ fn share_is_ready_while_as_many_nodes_have_what_agents_need_as_it_needs(
 ) {
     let (mut cluster, _nova) = working(min_hosts);
     let missing = "/dev/net/tun is missing: load the kernel module tun";
-    refuse(&mut cluster, "openvswitch", missing);
+    refuse(&mut cluster, missing);
     settle(&mut cluster, "prod");
     assert_eq!(
         condition(&cluster, "prod", "HostsReady"),
@@ -133,32 +133,18 @@ fn share_is_ready_while_as_many_nodes_have_what_agents_need_as_it_needs(
     assert_eq!(found.as_deref(), stalled);
 }
 
-/// Lets the check of a component refuse node-b.
-fn refuse(cluster: &mut Cluster, component: &str, why: &str) {
-    pod(cluster, component, "node-b", Some(false));
+/// Lets the check of openvswitch refuse node-b.
+fn refuse(cluster: &mut Cluster, why: &str) {
+    pod(cluster, "openvswitch", "node-b", Some(false));
     let check = json!({
         "name": "requirements", "image": "", "imageID": "", "ready": false, "restartCount": 3,
         "state": { "terminated": { "exitCode": 1, "message": why } },
     });
     let not_ready = json!({ "type": "Ready", "status": "False" });
     cluster.set_status(
-        &Key::of::<Pod>("agents-prod", &format!("{component}-node-b")),
+        &Key::of::<Pod>("agents-prod", "openvswitch-node-b"),
         json!({ "conditions": [not_ready], "initContainerStatuses": [check] }),
     );
-}
-
-/// The node is no gateway, and runs servers as any other.
-#[test]
-fn node_whose_uplink_is_refused_works_while_its_agents_run() {
-    let (mut cluster, _nova) = working(3);
-    refuse(&mut cluster, "uplinks", "eth1 has an address");
-    settle(&mut cluster, "prod");
-    assert_eq!(
-        condition(&cluster, "prod", "HostsReady")[1],
-        "RequirementMissing"
-    );
-    assert_eq!(working_hosts(&cluster)[0], "True");
-    assert_eq!(ready(&cluster), "True");
 }
 
 #[test]

@@ -26,7 +26,9 @@ pub fn reported(bytes: CephCapacity, before: Option<Capacity>) -> Option<Capacit
     }
     let now = Figures::of(bytes);
     match before {
-        Some(before) if Figures::read(&before).is_some_and(|before| !now.moved(before)) => {
+        Some(before)
+            if Figures::read(&before).is_some_and(|before| !now.must_be_reported(before)) =>
+        {
             Some(before)
         }
         _ => Some(now.capacity()),
@@ -60,9 +62,9 @@ impl Figures {
         }
     }
 
-    /// Whether the figures must be reported again. A pool that gets emptier passes a level unreported, so that one about a level isn't
-    /// reported again and again.
-    fn moved(self, before: Self) -> bool {
+    /// Whether the figures must be reported again. A level is reported only when use rises to it, so that use that varies around a level
+    /// isn't reported each time.
+    fn must_be_reported(self, before: Self) -> bool {
         let is_much = |one: u64, other: u64| one.abs_diff(other).saturating_mul(100) >= self.total;
         self.total != before.total
             || is_much(self.available, before.available)

@@ -23,7 +23,11 @@ fn ceph_has_the_disks_and_the_encryption_that_the_claim_asks_for() {
 #[case::not_for_a_little("HEALTH_OK", 1025, "1024Gi")]
 #[case::for_much("HEALTH_OK", 11_511, "11511Gi")]
 #[case::with_the_health("HEALTH_WARN", 1025, "1025Gi")]
-fn capacity_of_a_pool_is_reported(#[case] health: &str, #[case] used: u64, #[case] said: &str) {
+fn capacity_of_a_pool_is_reported_after_large_changes_and_with_the_health(
+    #[case] health: &str,
+    #[case] used: u64,
+    #[case] said: &str,
+) {
     let (mut call, outcome) = running("st-pool-a");
     assert_eq!(outcome.status["capacity"]["used"], "1024Gi");
     call.composite["status"] = outcome.status;

@@ -216,7 +216,7 @@ fn an_image_that_the_site_removed_is_skipped_and_reported_where_a_size_names_it(
 }
 
 #[test]
-fn a_claim_chooses_images_of_the_site_that_its_size_has_not() {
+fn claim_gets_images_of_the_site_that_its_size_lacks() {
     let other = image("other", "https://images.example.com/other.raw");
     let spec = json!({ "bootstrap": { "images": ["other"] } });
     let mut call = site(spec, json!({ "images": [debian(), other] }));
@@ -240,7 +240,7 @@ fn a_claim_chooses_images_of_the_site_that_its_size_has_not() {
 }
 
 #[test]
-fn images_that_a_control_plane_would_be_refused_for_are_refused_in_the_input() {
+fn input_with_images_that_no_control_plane_takes_is_refused() {
     let fatal = |images: Vec<Value>| {
         let call = site(json!({}), json!({ "images": images }));
         call.run().fatal.unwrap_or_default()

@@ -260,7 +260,7 @@ fn quota_follows_what_is_used_down() {
 }
 
 #[test]
-fn size_may_say_how_ovn_is() {
+fn size_sets_ovn_of_the_control_plane() {
     let mut call = sized("large");
     let usual = call.run();
     let ovn = json!({
