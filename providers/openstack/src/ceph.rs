@@ -98,7 +98,7 @@ impl Pool {
             pool: rbd.pool.clone(),
             user,
             secret: secret.clone(),
-            conf: conf.to_owned(),
+            conf: with_sorted_monitors(conf),
             keyring: keyring.to_owned(),
         })
     }
@@ -218,6 +218,34 @@ fn connection(line: &str) -> Option<(String, &str)> {
     is_taken.then_some((name, value))
 }
 
+/// A configuration whose monitors are in order. Rook writes them in another order each time
+/// (rook/rook, pkg/daemon/ceph/client/config.go), which means nothing to clients, and would replace their pods.
+fn with_sorted_monitors(conf: &str) -> String {
+    let lines = conf.lines().map(|line| match connection(line) {
+        Some((name, value)) if name == "mon_host" => {
+            // A monitor may have several addresses in brackets.
+            let mut monitors: Vec<&str> = Vec::new();
+            let (mut depth, mut start) = (0_usize, 0);
+            for (place, byte) in value.bytes().enumerate() {
+                match byte {
+                    b'[' => depth += 1,
+                    b']' => depth = depth.saturating_sub(1),
+                    b',' if depth == 0 => {
+                        monitors.push(value[start..place].trim());
+                        start = place + 1;
+                    }
+                    _ => {}
+                }
+            }
+            monitors.push(value[start..].trim());
+            monitors.sort_unstable();
+            format!("mon_host = {}\n", monitors.join(","))
+        }
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
 /// Whether there is a key in each part of a keyring, where there are parts
 /// (<https://docs.ceph.com/en/latest/rados/operations/user-management/#keyring-management>).
 fn has_key(keyring: &str) -> bool {
@@ -237,4 +265,21 @@ fn key_in(part: &str) -> Option<&str> {
         let (name, value) = line.split_once('=')?;
         Some(value.trim()).filter(|value| name.trim() == "key" && !value.is_empty())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_sorted_monitors;
+
+    #[test]
+    fn monitors_are_in_order_however_they_are_listed() {
+        let sorted = "[global]\nmon_host = [v2:10.0.0.1:3300,v1:10.0.0.1:6789],[v2:10.0.0.2:3300]\nother = b,a\n";
+        for given in [
+            sorted,
+            "[global]\nmon host = [v2:10.0.0.2:3300], [v2:10.0.0.1:3300,v1:10.0.0.1:6789]\nother = b,a",
+        ] {
+            assert_eq!(with_sorted_monitors(given), sorted);
+        }
+        assert_eq!(with_sorted_monitors("mon_host = b,a,c"), "mon_host = a,b,c\n");
+    }
 }

@@ -327,8 +327,8 @@ pub const CINDER_BACKUP: ComponentDefinition = ComponentDefinition {
     name: "backup",
     kind: ComponentKind::Member {
         probe: CONNECTED,
-        // A backup of a large volume. Only other backups and restores wait meanwhile. By default Gardener deletes a machine after as
-        // long, whatever runs on it.
+        // A backup of a large volume. With one replica other backups and restores are refused meanwhile. By default Gardener deletes a
+        // machine after as long, whatever runs on it.
         shutdown: 2 * 60 * 60,
     },
     condition: "BackupReady",
