@@ -37,28 +37,40 @@ if [ -e /host/openvswitch/conf.db ]; then
     # The pool's bridges stay, with the node's own interfaces and the bridges of the node's own that they lead to. Ports to the control
     # plane's bridge go (ovn, controller/patch.c). It ends if anything can't be read.
     bridges=$(database list-br)
-    peers=
+    kept=" $BRIDGES "
     for bridge in $bridges; do
-        case " $BRIDGES " in *" $bridge "*) ;; *) continue ;; esac
+        case $kept in *" $bridge "*) ;; *) continue ;; esac
         ports=$(database list-ports "$bridge")
         for port in $ports; do
-            case $port in patch-*-to-br-int) database del-port "$bridge" "$port"; continue ;; esac
-            type=$(database --if-exists get Interface "$port" type)
-            [ "$type" = patch ] || continue
-            peer=$(database --if-exists get Interface "$port" options:peer)
-            peer=${peer#\"}
-            peers="$peers ${peer%\"}"
+            case $port in patch-*-to-br-int) database del-port "$bridge" "$port" ;; esac
+        done
+    done
+    # A bridge of the node's own may lead to another one.
+    found=true
+    while [ -n "$found" ]; do
+        found=
+        peers=' '
+        for bridge in $bridges; do
+            case $kept in *" $bridge "*) ;; *) continue ;; esac
+            ports=$(database list-ports "$bridge")
+            for port in $ports; do
+                type=$(database --if-exists get Interface "$port" type)
+                [ "$type" = patch ] || continue
+                peer=$(database --if-exists get Interface "$port" options:peer)
+                peer=${peer#\"}
+                peers="$peers${peer%\"} "
+            done
+        done
+        for bridge in $bridges; do
+            case "$kept br-int br-tunnel " in *" $bridge "*) continue ;; esac
+            ports=$(database list-ports "$bridge")
+            for port in $ports; do
+                case $peers in *" $port "*) kept="$kept$bridge " found=true; break ;; esac
+            done
         done
     done
     for bridge in $bridges; do
-        case " $BRIDGES " in *" $bridge "*) continue ;; esac
-        ports=$(database list-ports "$bridge")
-        case $bridge in br-int | br-tunnel) ports= ;; esac
-        is_own=
-        for port in $ports; do
-            case " $peers " in *" $port "*) is_own=true ;; esac
-        done
-        [ -n "$is_own" ] || database del-br "$bridge"
+        case $kept in *" $bridge "*) ;; *) database del-br "$bridge" ;; esac
     done
     # What agents have set, and which interfaces they have refused.
     database clear Open_vSwitch . external_ids
