@@ -310,7 +310,7 @@ fn claim_says_how_its_images_are_and_is_ready_without_them() {
     let mut call = said("RefusedByKORC");
     let outcome = call.run();
     assert_eq!(outcome.status["phase"], "Ready");
+    call = call.applied(&outcome, well);
     call.composite["status"]["conditions"] = outcome.written_conditions();
-    let outcome = call.applied(&outcome, well).run();
-    assert_eq!(outcome.conditions["ImagesReady"].0, "True");
+    assert_eq!(call.run().conditions["ImagesReady"].0, "True");
 }
