@@ -280,6 +280,9 @@ mod tests {
         ] {
             assert_eq!(with_sorted_monitors(given), sorted);
         }
-        assert_eq!(with_sorted_monitors("mon_host = b,a,c"), "mon_host = a,b,c\n");
+        assert_eq!(
+            with_sorted_monitors("mon_host = b,a,c"),
+            "mon_host = a,b,c\n"
+        );
     }
 }

@@ -4,9 +4,7 @@ use c5c3_api::hypervisor::{AgentImages, Agents, Datapath};
 use k8s_openapi::api::core::v1::{Container, ExecAction, Lifecycle, LifecycleHandler, VolumeMount};
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
-use super::{
-    datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option,
-};
+use super::{datapath, gateway_option, run_openvswitch, tunnel_interface, with_mount, zone_option};
 use crate::configuration::Configuration;
 use crate::images;
 use crate::pod::{
