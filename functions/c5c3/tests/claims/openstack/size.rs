@@ -273,5 +273,8 @@ fn size_sets_ovn_of_the_control_plane() {
     let infrastructure =
         |outcome: &Outcome| outcome.manifest("control-plane")["spec"]["infrastructure"].clone();
     assert_eq!(infrastructure(&usual)["ovn"], Value::Null);
-    assert_eq!(infrastructure(&outcome)["ovn"], ovn);
+    let composed = &infrastructure(&outcome)["ovn"];
+    for (field, given) in ovn.as_object().unwrap() {
+        assert_eq!(composed[field], *given, "{field}");
+    }
 }
