@@ -237,6 +237,16 @@ fn replaces_members_of_cinder() -> Stage {
     stage
 }
 
+#[track_caller]
+fn assert_rolls_back_after(stage: &mut Stage, time: SignedDuration) {
+    stage.cluster.wait(time - SignedDuration::from_secs(1));
+    stage.settle();
+    assert_eq!(phase(stage), UpdatePhase::UpdatingServices);
+    stage.cluster.wait(SignedDuration::from_secs(2));
+    stage.settle();
+    assert_eq!(phase(stage), UpdatePhase::RollingBack);
+}
+
 #[test]
 fn phase_waits_while_members_of_cinder_complete_their_work() {
     let mut stage = replaces_members_of_cinder();
@@ -254,12 +264,7 @@ fn phase_waits_while_members_of_cinder_complete_their_work() {
     ];
     cinder_says(&mut stage, components);
     assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
-    stage.cluster.wait(TIMEOUT - SignedDuration::from_secs(1));
-    stage.settle();
-    assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
-    stage.cluster.wait(SignedDuration::from_secs(2));
-    stage.settle();
-    assert_eq!(phase(&stage), UpdatePhase::RollingBack);
+    assert_rolls_back_after(&mut stage, TIMEOUT);
 }
 
 #[test]
@@ -268,14 +273,7 @@ fn phase_ends_once_each_member_of_cinder_may_have_completed_its_work() {
     let members = [CINDER_VOLUME, CINDER_BACKUP].into_iter();
     let seconds = members.filter_map(|member| member.shutdown()).sum::<u32>();
     let work = SignedDuration::from_secs(seconds.into());
-    stage
-        .cluster
-        .wait(work + TIMEOUT - SignedDuration::from_secs(1));
-    stage.settle();
-    assert_eq!(phase(&stage), UpdatePhase::UpdatingServices);
-    stage.cluster.wait(SignedDuration::from_secs(2));
-    stage.settle();
-    assert_eq!(phase(&stage), UpdatePhase::RollingBack);
+    assert_rolls_back_after(&mut stage, work + TIMEOUT);
 }
 
 #[test]
