@@ -191,7 +191,14 @@ impl<'a> Share<'a> {
         let lease = self.subject.spec.control_plane.clone();
         let ended = [LeasePhase::Releasing, LeasePhase::Wiping];
         let runs = |node: &Live<Node>| !ended.contains(&nodes::phase(node));
-        let down = status::down(&self.namespace, agent, observed);
+        let all = || self.leases.nodes().iter();
+        let dead = all().filter(|node| node.body.is_dead(observed.now()));
+        let dead: Vec<&Live<Node>> = dead.collect();
+        // Agents have many pods, which say nothing more where no node is dead.
+        let down = match dead.as_slice() {
+            [] => None,
+            _ => status::down(&self.namespace, agent, observed),
+        };
         // A pod that is missing counts where there should be one, and one that can't end where there should be none.
         let is_down = |node: &Live<Node>| {
             let pods = down.as_ref();
@@ -200,8 +207,7 @@ impl<'a> Share<'a> {
                 pod.copied().unwrap_or_else(|| runs(node))
             })
         };
-        let all = || self.leases.nodes().iter();
-        let dead = all().filter(|node| node.body.is_dead(observed.now()) && is_down(node));
+        let dead = dead.into_iter().filter(|node| is_down(node));
         Nodes {
             labels: BTreeMap::from([(LEASE.to_owned(), lease)]),
             except: Some((PHASE, ended.map(|phase| phase.name().to_owned()).into())),

@@ -78,10 +78,14 @@ pub fn uplinks<'a>(
     };
     let nodes = nodes.filter(|node| node.body.is_ready());
     let names: Vec<&str> = nodes.map(|node| node.metadata.name.as_str()).collect();
+    // The first one of a node counts.
+    let running = pods.iter().rev().filter(|pod| runs(pod));
+    let running: BTreeMap<&str, &Live<Pod>> = running
+        .filter_map(|pod| Some((node_of(pod)?, pod)))
+        .collect();
     let (mut refusals, mut lacking, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for &name in &names {
-        let mut pods = pods.iter();
-        let Some(pod) = pods.find(|pod| node_of(pod) == Some(name) && runs(pod)) else {
+        let Some(&pod) = running.get(name) else {
             absent.push(name);
             continue;
         };
