@@ -28,16 +28,19 @@ const OPERATOR_URI: &str = "rabbitmq.com/operator-connection-uri";
 /// (<https://www.rabbitmq.com/docs/partitions#automatic-handling>).
 const PARTITIONS: &str = "cluster_partition_handling = pause_minority\n";
 
+/// How many members each queue gets at least, as nodes allow.
+const MEMBERS: u32 = 3;
+
 /// Queues that exist get members on nodes that are added; without this they would stay where they were declared
-/// (<https://www.rabbitmq.com/docs/quorum-queues#member-reconciliation>). RabbitMQ looks when a node is added, before a member with
-/// leaders has learned the new size, and then after this time, in milliseconds: by default an hour.
+/// (<https://www.rabbitmq.com/docs/quorum-queues#member-reconciliation>). RabbitMQ looks when a node is added and then after this time, in
+/// milliseconds: by default an hour. A node knows only the settings that it started with, and its operator restarts it only once its queues
+/// have members elsewhere, so the first of one node must have those of three.
 fn members(replicas: u32) -> String {
     let setting = "quorum_queue.continuous_membership_reconciliation";
-    let interval = match replicas {
-        1 => String::new(),
-        _ => format!("{setting}.interval = 120000\n"),
-    };
-    format!("{setting}.enabled = true\n{setting}.target_group_size = {replicas}\n{interval}")
+    let size = replicas.max(MEMBERS);
+    format!(
+        "{setting}.enabled = true\n{setting}.target_group_size = {size}\n{setting}.interval = 120000\n"
+    )
 }
 
 impl Recipe<'_> {
