@@ -68,6 +68,19 @@ pub fn gateway(_: &Key, manifest: &Manifest) -> Value {
     json!({ "parents": parents.collect::<Vec<_>>() })
 }
 
+/// The Gateways that a route names: a site has them, and nobody gives them to a plan.
+pub fn of_routes(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
+    let parents = manifest.spec()["parentRefs"].as_array();
+    let parents = parents.into_iter().flatten().map(|parent| {
+        let namespace = parent["namespace"].as_str();
+        json!({
+            "apiVersion": manifest.api_version(), "kind": "Gateway",
+            "metadata": { "name": parent["name"], "namespace": namespace.unwrap_or(manifest.namespace()) },
+        })
+    });
+    parents.collect()
+}
+
 /// The Pod of a Job that runs tests, which pass.
 pub fn of_workloads(manifest: &Manifest, _: &dyn Fn(&str) -> Option<Value>) -> Vec<Value> {
     let pod = &manifest.spec()["template"]["metadata"]["labels"];

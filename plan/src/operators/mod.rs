@@ -29,7 +29,7 @@ struct Operator {
     creates: Creates,
 }
 
-/// Returns the Secrets and Pods that come with an object. The function given finds another Secret of its namespace.
+/// Returns the Secrets, Pods and Gateways that come with an object. The function given finds another Secret of its namespace.
 type Creates = fn(&Manifest, &dyn Fn(&str) -> Option<Value>) -> Vec<Value>;
 
 const OPERATORS: [Operator; 13] = [
@@ -78,7 +78,8 @@ const OPERATORS: [Operator; 13] = [
         "the Gateway's controller",
         &["gateway.networking.k8s.io"],
         infrastructure::gateway,
-    ),
+    )
+    .with(infrastructure::of_routes),
     Operator::new("the service's operator", SERVICES, services::service),
 ];
 

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 const NAMESPACE: &str = "openstack";
 
+const GATEWAY: ResourceKind =
+    ResourceKind::namespaced("gateway.networking.k8s.io", "v1", "Gateway", "gateways");
+
 /// Longer than a pod takes to terminate, which some steps wait for.
 const PAUSE: SignedDuration = SignedDuration::from_mins(5);
 
@@ -48,10 +51,14 @@ impl Scene {
         scene
     }
 
-    /// The control plane of a dump.
+    /// The control plane of a dump, and the Gateway that its routes name.
     pub fn restored(dump: &Dump) -> Self {
         let mut cluster = dump.restored();
         join_systems(&mut cluster);
+        let gateway = Key::new(GATEWAY, "gateways", "public");
+        if cluster.get(&gateway).is_none() {
+            cluster.put(&gateway, &json!({}));
+        }
         Self {
             cluster,
             is_gateway_away: false,
@@ -122,16 +129,13 @@ impl Scene {
                 continue;
             };
             for object in created {
-                let kind = if object["kind"] == "Pod" {
-                    Pod::KIND
-                } else {
-                    Secret::KIND
+                let kind = match object["kind"].as_str() {
+                    Some("Pod") => Pod::KIND,
+                    Some("Gateway") => GATEWAY,
+                    _ => Secret::KIND,
                 };
-                let created = Key::new(
-                    kind,
-                    NAMESPACE,
-                    object["metadata"]["name"].as_str().unwrap(),
-                );
+                let text = |field: &str| object["metadata"][field].as_str().unwrap();
+                let created = Key::new(kind, text("namespace"), text("name"));
                 if self.cluster.get(&created).is_none() {
                     self.cluster.put(&created, &object);
                 }
