@@ -128,8 +128,8 @@ reasons! {
         /// An annotation of `expose.ingress.annotations`, or its value, isn't allowed on an Ingress; the message names it and
         /// the allowed ones.
         AnnotationNotAllowed,
-        /// Clients outside the cluster don't reach the API that the message names: its Gateway hasn't accepted the route, or the
-        /// certificate of its Ingress is missing. [Nothing else waits for it](control-planes.md#reach-the-apis-from-outside).
+        /// Clients outside the cluster don't reach the API that the message names: its Gateway was deleted or hasn't accepted the route,
+        /// or the certificate of its Ingress is missing. [Nothing else waits for it](control-planes.md#reach-the-apis-from-outside).
         NotExposed,
         /// Neutron has no such external network, and nothing says of what to create one: set what the message names.
         NetworkMissing,

@@ -16,7 +16,7 @@ use crate::component::Component;
 use crate::definition::{ComponentKind, GLANCE};
 use crate::manifest::Manifest;
 use crate::manifest::gateway::{
-    Backend, BackendTlsPolicy, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
+    Backend, BackendTlsPolicy, Gateway, HttpRoute, Routed, Rule, Target, Timeouts, Validation,
 };
 use crate::service::Service;
 use crate::tls::{Certificate, issued};
@@ -324,14 +324,17 @@ fn accepted(
     gateway: &parts::Gateway,
     observed: &ObservedState<'_>,
 ) -> Progress {
-    let (name, gateway) = (&component.object, &gateway.name);
+    let (namespace, name) = (component.service.namespace, &component.object);
     let waiting = |why: &str| {
         Progress::waiting(
             Reason::WaitingFor("Gateway"),
-            format!("waits for Gateway {gateway} to take HTTPRoute {name}{why}"),
+            format!(
+                "waits for Gateway {} to take HTTPRoute {name}{why}",
+                gateway.name
+            ),
         )
     };
-    let route = match observed.get::<Routed>(component.service.namespace, name) {
+    let route = match observed.get::<Routed>(namespace, name) {
         Lookup::Found(route) => route,
         Lookup::Missing => return waiting(""),
         Lookup::Unknown(message) => return Progress::Unknown { message },
@@ -346,12 +349,30 @@ fn accepted(
         |generation: Option<i64>| generation.is_none() || generation >= route.metadata.generation;
     match said.find(|condition| condition.type_ == "Accepted") {
         Some(condition) if !current(condition.observed_generation) => waiting(""),
-        Some(condition) if condition.status == "True" => Progress::Ready,
+        Some(condition) if condition.status == "True" => exists(gateway, namespace, observed),
         Some(condition) => {
             // Traefik's conditions have no message.
             let message = Some(&condition.message).filter(|message| !message.is_empty());
             waiting(&format!(": {}", message.unwrap_or(&condition.reason)))
         }
         None => waiting(""),
+    }
+}
+
+/// Whether the Gateway of an accepted route still exists. When it is deleted, its controller may leave the status of routes as it is:
+/// Traefik 3.7 skips a route all of whose Gateways are gone
+/// (<https://github.com/traefik/traefik/blob/v3.7.13/pkg/provider/kubernetes/gateway/httproute.go>). A Gateway that can't be read, for
+/// instance in a namespace that the operator doesn't watch, is taken to exist.
+fn exists(gateway: &parts::Gateway, own: &str, observed: &ObservedState<'_>) -> Progress {
+    let namespace = gateway.namespace.as_deref().unwrap_or(own);
+    match observed.object(&Key::of::<Gateway>(namespace, &gateway.name)) {
+        Lookup::Found(_) | Lookup::Unknown(_) => Progress::Ready,
+        Lookup::Missing => Progress::waiting(
+            Reason::WaitingFor("Gateway"),
+            format!(
+                "waits for Gateway {namespace}/{}, which doesn't exist: create it, or name another one",
+                gateway.name
+            ),
+        ),
     }
 }

@@ -220,6 +220,7 @@ pub fn uses() -> Vec<Use> {
     ];
     let read = [
         StatefulSet::KIND,
+        gateway::Gateway::KIND,
         Manifest::<mariadb::MariaDb>::KIND,
         ResourceKind::of::<CredentialRotationSpec>(),
     ];

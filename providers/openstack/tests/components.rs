@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use provider_composer::Custom;
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::gateway::HttpRoute;
-use provider_openstack_fixtures::{Cluster, Complete, shown};
+use provider_openstack_fixtures::{Cluster, Complete, NAMESPACE, shown};
 use serde_json::{Value, json};
 
 const NEUTRON: Complete = Complete;
@@ -105,6 +105,12 @@ fn public_endpoint_is_reported_while_it_answers() {
             "lastTransitionTime": "2026-02-01T00:00:00Z",
         }] }] });
     });
+    assert_eq!(
+        reported(&mut cluster),
+        Value::Null,
+        "the Gateway doesn't exist any more"
+    );
+    cluster.put_gateway(NAMESPACE, "public");
     let public = json!("https://network.example.com");
     assert_eq!(reported(&mut cluster), public);
     upgrade(&mut cluster);

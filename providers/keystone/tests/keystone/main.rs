@@ -2,6 +2,7 @@
 
 mod changes;
 mod federation;
+mod gateway;
 mod metrics;
 mod migrations;
 mod mistakes;

@@ -131,6 +131,7 @@ fn a_gateway_leads_to_it_and_trusts_its_certificate() {
             "gateway": { "name": "public", "namespace": "gateways", "sectionName": "https" },
         },
     }));
+    cluster.put_gateway("gateways", "public");
     let route = &cluster.get::<Manifest<HttpRoute>>("keystone").unwrap()["spec"];
     assert_eq!(
         *route,

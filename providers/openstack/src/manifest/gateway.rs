@@ -10,6 +10,13 @@ const fn kind(kind: &'static str, plural: &'static str) -> ResourceKind {
     ResourceKind::namespaced("gateway.networking.k8s.io", "v1", kind, plural)
 }
 
+/// A Gateway, of which only the existence is read.
+pub struct Gateway;
+
+impl Resource for Gateway {
+    const KIND: ResourceKind = kind("Gateway", "gateways");
+}
+
 /// Routes requests for host names to Services.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
