@@ -27,6 +27,7 @@ pub const SCENARIOS: &[Scenario] = &[
 ];
 
 const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
+const GATEWAYS: Kind = kind("gateway.networking.k8s.io/v1", "Gateway");
 const ROUTE: Kind = kind("gateway.networking.k8s.io/v1", "HTTPRoute");
 
 const OPERATOR: &str = "keystone";
@@ -80,6 +81,7 @@ fn clients_outside_reach_an_api_by_gateway_and_by_ingress() -> Result<()> {
         another_api_is_not_reached(&public, &client).await?;
         let _served = serve(&internal).await?;
         gateway_that_refuses_the_route_is_said(&cluster).await?;
+        gateway_that_is_deleted_is_named(&cluster).await?;
         reached(&client).await?;
         by_ingress(&cluster, &public, &client).await?;
         cluster.allowed_all(&Operator::user(OPERATOR))
@@ -170,6 +172,27 @@ async fn gateway_that_refuses_the_route_is_said(cluster: &Cluster) -> Result<()>
     );
     cluster.apply(GATEWAY).await?;
     exposed(cluster, "True").await
+}
+
+/// A Gateway that is deleted: Traefik leaves the status of its routes as it is.
+async fn gateway_that_is_deleted_is_named(cluster: &Cluster) -> Result<()> {
+    cluster.delete(GATEWAYS, "gateways/public").await?;
+    exposed(cluster, "False").await?;
+    let keystone = cluster.get(KEYSTONE, OBJECT).await?;
+    let status = &keystone.data["status"];
+    ensure!(
+        status["conditions"]
+            .to_string()
+            .contains("waits for Gateway gateways/public, which doesn't exist"),
+        "{status}"
+    );
+    ensure!(status["publicEndpoint"].is_null(), "{status}");
+    cluster.apply(GATEWAY).await?;
+    exposed(cluster, "True").await?;
+    let keystone = cluster.get(KEYSTONE, OBJECT).await?;
+    let status = &keystone.data["status"];
+    ensure!(!status["publicEndpoint"].is_null(), "{status}");
+    Ok(())
 }
 
 /// The same by an Ingress, for which the claim's issuer signs a certificate of this name.
