@@ -1,4 +1,4 @@
-//! Cells: what each has, how it is entered in Nova's API database, and how it leaves.
+//! Cells: what each has, and how it leaves.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,12 @@ use provider_composer::{
 use provider_openstack::manifest::{Manifest, cert_manager, gateway, mariadb, rabbitmq};
 use provider_openstack::{
     Awaited, Component, ComponentDefinition, Database, Jobs, Messaging, NOVA, NOVA_CONDUCTOR,
-    NOVA_NOVNCPROXY, Phase, Service, Task,
+    NOVA_NOVNCPROXY, Service, Task,
 };
 
 use crate::compute;
-use crate::config::{Facts, path};
+use crate::config::path;
+use crate::entry::change;
 use crate::pods::daemon;
 
 /// The longest name of a Service.
@@ -38,18 +39,6 @@ pub struct Cell<'a> {
     pub database: Awaited<Database>,
     /// Its message bus.
     pub bus: Awaited<Messaging>,
-}
-
-/// How far a cell has come.
-pub struct State {
-    /// Its name.
-    pub name: String,
-    /// Whether its database is of the release.
-    pub synced: Progress,
-    /// Whether it is entered in Nova's API database.
-    pub mapped: Progress,
-    /// What its mapping is, for the pods that read it once when they start.
-    pub mapping: String,
 }
 
 /// Checks what holds for all cells together.
@@ -211,70 +200,6 @@ pub fn distinct(own: [(&str, &Database); 2], cells: &[Cell<'_>]) -> Result<(), F
     Ok(())
 }
 
-impl Cell<'_> {
-    /// Brings the cell's database to the release, and enters the cell in Nova's API database once that has its tables.
-    ///
-    /// # Errors
-    /// Its database or its message bus doesn't exist yet.
-    pub fn enter(
-        &self,
-        facts: &Facts<'_>,
-        api: &Database,
-        tables: &Progress,
-        jobs: &Jobs<'_>,
-        desired: &mut DesiredState,
-    ) -> Awaited<State> {
-        let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
-        let database = database.map_err(Clone::clone)?;
-        let bus = bus.map_err(Clone::clone)?;
-        let (service, name) = (facts.service, self.spec.name.clone());
-        let files = facts
-            .tasks(api, database, Some(bus))
-            .compose(service, desired);
-        let place = database.place();
-        let sync = Task {
-            name: "cell-sync",
-            purpose: format!("{} {} {place}", service.release, service.image),
-            migrates: Some((Phase::Sync, place.clone())),
-            program: daemon(files.source()).command(manage(&["db", "sync", "--local_cell"])),
-            often: format!("the database {place} can't be reached or refuses user or password"),
-        };
-        let synced = jobs.once(&sync, desired);
-        let mapped = map(&name, &files, api, tables, jobs, desired);
-        Ok(State {
-            name,
-            synced,
-            mapped,
-            mapping: files.name,
-        })
-    }
-}
-
-/// Enters a cell in Nova's API database with the URLs that it has now, or changes its entry.
-pub fn map(
-    cell: &str,
-    files: &provider_openstack::Mounted,
-    api: &Database,
-    tables: &Progress,
-    jobs: &Jobs<'_>,
-    desired: &mut DesiredState,
-) -> Progress {
-    if !tables.is_ready() {
-        return tables.clone();
-    }
-    let task = Task {
-        name: "cell-map",
-        purpose: files.name.clone(),
-        migrates: Some((Phase::Sync, api.place())),
-        program: daemon(files.source()).command(script("map", cell)),
-        often: format!(
-            "another cell of Nova's API database {} has the same database or message bus",
-            api.place()
-        ),
-    };
-    jobs.once(&task, desired)
-}
-
 /// The cells that run and are no longer wanted, by the Deployments of their conductors and by Nova's status.
 pub fn removed(
     service: &Service<'_>,
@@ -314,7 +239,7 @@ pub fn delete(
         name: "cell-delete",
         purpose: cell.to_owned(),
         migrates: None,
-        program: daemon(files.source()).command(script("delete", cell)),
+        program: daemon(files.source()).command(change("delete", cell)),
         often: format!(
             "cell {cell} still has hosts or servers: delete its servers, then its hosts by `openstack compute service delete`, or \
              put the cell back into cells"
@@ -368,12 +293,6 @@ pub fn manage(words: &[&str]) -> Vec<String> {
         .chain(words)
         .map(|word| (*word).to_owned())
         .collect()
-}
-
-/// A command that changes a cell's entry in the API database.
-fn script(verb: &str, cell: &str) -> Vec<String> {
-    let file = format!("{}/cell.py", NOVA.folder);
-    ["python3", &file, verb, cell].map(str::to_owned).into()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
-use provider_composer::DesiredState;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{DesiredState, Live, Lookup, ObservedState};
 use provider_openstack::{AgentSecret, Config, Files, Messaging, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
@@ -32,6 +33,15 @@ pub fn publish(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, desired: &mut De
     files.config(CONFIG, &config);
     clouds.write(&mut files);
     secret(facts.service, &cell.name).apply(&files, desired);
+}
+
+/// Looks for the Secret of a cell.
+pub fn published(
+    service: &Service<'_>,
+    cell: &str,
+    observed: &ObservedState<'_>,
+) -> Lookup<Live<Secret>> {
+    secret(service, cell).lookup(observed)
 }
 
 /// Leaves the Secret of a cell as it is.

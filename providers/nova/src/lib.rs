@@ -5,6 +5,7 @@ mod clouds;
 mod compute;
 mod config;
 mod databases;
+mod entry;
 mod ephemeral;
 mod options;
 mod pods;
@@ -100,6 +101,7 @@ impl Composer for Nova {
             spec,
             status,
             cells: &cells,
+            continued: entry::continued(&subject.metadata.annotations),
             states: Vec::new(),
         };
         let parts = all((

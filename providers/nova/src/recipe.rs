@@ -1,17 +1,18 @@
 //! What Nova runs: outside cells and in each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::nova::{NovaSpec, NovaStatus};
 use k8s_openapi::api::batch::v1::CronJob;
-use provider_composer::{DesiredState, Key, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 use provider_openstack::{
     Awaited, Files, Migrations, NOVA, NOVA_CONDUCTOR, NOVA_METADATA, NOVA_NOVNCPROXY,
     NOVA_SCHEDULER, Pods, Service, ServiceContext, Workload, progress,
 };
 
-use crate::cells::{self, Cell, State};
+use crate::cells::{self, Cell};
 use crate::config::{self, Control, Facts};
+use crate::entry::{self, State};
 use crate::pods::{daemon, program, workers};
 use crate::{compute, databases};
 
@@ -27,6 +28,8 @@ pub struct Recipe<'a> {
     pub status: &'a NovaStatus,
     /// Its cells.
     pub cells: &'a [Cell<'a>],
+    /// The cells that are entered with the servers of former ones.
+    pub continued: BTreeSet<&'a str>,
     /// How far each cell has come, those that are being removed last.
     pub states: Vec<(String, Progress)>,
 }
@@ -55,14 +58,16 @@ impl Recipe<'_> {
         // The pods outside cells read all mappings once, when they start.
         let mut mappings = BTreeMap::new();
         let mut awaited = Progress::Ready;
-        let mapped = cells::map("cell0", &cell0, control.api, &tables, jobs, desired);
+        let cell = ("cell0", false);
+        let mapped = entry::map(cell, &cell0, control.api, &tables, jobs, desired);
         hold(&mut awaited, &mapped);
         mappings.insert("cell0".to_owned(), cell0.name.clone());
 
         let mut pods = Vec::new();
         for cell in self.cells {
             let name = &cell.spec.name;
-            let entered = cell.enter(facts, control.api, &tables, jobs, desired);
+            let continues = self.continued.contains(name.as_str());
+            let entered = cell.enter(facts, control.api, &tables, continues, jobs, desired);
             let reached = match &entered {
                 Ok(State { synced, mapped, .. }) if !synced.is_ready() || mapped.is_ready() => {
                     synced.clone()
@@ -78,7 +83,7 @@ impl Recipe<'_> {
             {
                 mappings.insert(state.name.clone(), state.mapping.clone());
             }
-            pods.extend(self.cell(facts, cell, entered, desired));
+            pods.extend(self.cell(facts, cell, entered, observed, desired));
             if service.installed.is_some_and(|it| it != service.release) {
                 migrations.extend(databases::cell_migration(
                     service, facts, control, cell, desired,
@@ -149,12 +154,14 @@ impl Recipe<'_> {
         ]
     }
 
-    /// What the pods of a cell run, and what its hypervisors run. Hypervisors get a new image after everything else.
+    /// What the pods of a cell run, and what its hypervisors run: from when the cell is entered. Hypervisors get a new image after
+    /// everything else.
     fn cell(
         &self,
         facts: &Facts<'_>,
         cell: &Cell<'_>,
         entered: Awaited<State>,
+        observed: &ObservedState<'_>,
         desired: &mut DesiredState,
     ) -> Vec<Pods> {
         let (service, name) = (self.service, &cell.spec.name);
@@ -168,7 +175,17 @@ impl Recipe<'_> {
                 Pods::waiting(proxy, awaited),
             ];
         };
-        match self.context.is_rolled() || service.installed.is_none() {
+        let (rolled, upgrades) = (
+            self.context.is_rolled(),
+            service.installed.is_some_and(|it| it != service.release),
+        );
+        let publishes = match compute::published(service, name, observed) {
+            Lookup::Found(_) => rolled,
+            // Hosts would register in the database of a former cell, and start its servers.
+            Lookup::Missing => state.mapped.is_ready() && (rolled || !upgrades),
+            Lookup::Unknown(_) => false,
+        };
+        match publishes {
             true => compute::publish(facts, cell.spec, bus, desired),
             false => compute::keep(service, name, desired),
         }

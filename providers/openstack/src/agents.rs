@@ -3,7 +3,7 @@
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress};
+use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress};
 
 use crate::awaited::Awaited;
 use crate::files::Files;
@@ -61,7 +61,7 @@ impl<'a> AgentSecret<'a> {
     /// It can't be read.
     pub fn published(&self, observed: &ObservedState<'_>) -> Awaited<Files> {
         let mut files = Files::default();
-        match observed.get::<Secret>(self.service.namespace, &self.name()) {
+        match self.lookup(observed) {
             Lookup::Found(found) => {
                 for (name, value) in found.body.data.unwrap_or_default() {
                     if name != RELEASE {
@@ -73,6 +73,11 @@ impl<'a> AgentSecret<'a> {
             Lookup::Missing => Ok(files),
             Lookup::Unknown(message) => Err(Progress::Unknown { message }),
         }
+    }
+
+    /// Looks for it.
+    pub fn lookup(&self, observed: &ObservedState<'_>) -> Lookup<Live<Secret>> {
+        observed.get::<Secret>(self.service.namespace, &self.name())
     }
 
     /// Leaves it as it is.

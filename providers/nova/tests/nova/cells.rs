@@ -1,11 +1,14 @@
 //! Cells that are added, changed and removed.
 
+use c5c3_api::nova::NovaSpec;
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
+use provider_composer::Custom;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, add_cell2, change, job, jobs, mappings, running};
+use crate::{NOVA, add_cell2, change, given, job, jobs, mappings, running};
 
 #[test]
 fn cell_is_added_while_nova_runs() {
@@ -27,6 +30,116 @@ fn cell_is_added_while_nova_runs() {
         answer.status["cells"],
         json!([{ "name": "cell1", "status": "Ready" }, { "name": "cell2", "status": "Ready" }])
     );
+}
+
+/// The Job that enters a cell and hasn't come to its end.
+fn entering(cluster: &Cluster, cell: &str) -> Option<String> {
+    let all = cluster.all::<Job>();
+    let found = all.iter().find(|(_, job)| {
+        let command = &job["spec"]["template"]["spec"]["containers"][0]["command"];
+        command[1] == "-c" && command[4] == cell && job["status"].is_null()
+    });
+    found.map(|(name, _)| (*name).to_owned())
+}
+
+/// Has the Job that enters a cell fail.
+fn refuse(cluster: &mut Cluster, cell: &str) {
+    let found = (0..10).find_map(|_| {
+        cluster.compose(&NOVA, "nova").unwrap();
+        let found = entering(cluster, cell);
+        if found.is_none() {
+            cluster.play();
+        }
+        found
+    });
+    cluster.finish_job(&found.unwrap(), "Failed");
+    cluster.settle(&NOVA, "nova");
+}
+
+/// Its database is kept, and would bring them back.
+#[test]
+fn added_cell_is_not_entered_where_its_database_has_servers_of_a_former_cell() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    refuse(&mut cluster, "cell2");
+    let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert!(
+        message.starts_with("cell1: Ready; cell2: Job nova-cell-map-")
+            && message.contains(
+                "often the database of cell cell2 has servers or compute services of a former cell, and the log says how to begin anew \
+                 or to continue with them; or another cell of Nova's API database"
+            ),
+        "{message}"
+    );
+    assert_eq!(mappings(&cluster), ["cell0", "cell1"]);
+    assert!(cluster.get::<Secret>("nova-cell1-compute").is_some());
+    assert!(
+        cluster.get::<Secret>("nova-cell2-compute").is_none(),
+        "hosts would register there"
+    );
+
+    // The database was emptied, or Nova's API database restored.
+    cluster.wait(jiff::SignedDuration::from_mins(11));
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(cluster.condition(&NOVA, "nova", "CellsReady").0, "True");
+    assert_eq!(mappings(&cluster), ["cell0", "cell1", "cell2"]);
+    assert!(cluster.get::<Secret>("nova-cell2-compute").is_some());
+}
+
+/// The cell's database is kept, and Nova's API database is lost.
+#[test]
+fn first_installation_continues_a_former_cell_only_where_the_annotation_says_so() {
+    let mut cluster = given();
+    refuse(&mut cluster, "cell1");
+    let (status, reason, message) = cluster.condition(&NOVA, "nova", "CellsReady");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "JobFailed"));
+    assert!(
+        message.starts_with("cell1: Job nova-cell-map-")
+            && message.contains("has servers or compute services of a former cell"),
+        "{message}"
+    );
+    assert_eq!(mappings(&cluster), ["cell0"]);
+    assert!(cluster.get::<Secret>("nova-cell1-compute").is_none());
+
+    // Without a wait: it is another Job.
+    cluster.change::<Custom<NovaSpec>>("nova", |nova| {
+        nova["metadata"]["annotations"] =
+            json!({ "nova.openstack.c5c3.io/continue-cells": "cell1" });
+    });
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+    let command = "python3 /etc/nova/config/cell.py map cell1";
+    assert!(jobs(&cluster).contains(&("cell-map".to_owned(), command.to_owned())));
+    assert_eq!(mappings(&cluster), ["cell0", "cell1"]);
+    assert!(cluster.get::<Secret>("nova-cell1-compute").is_some());
+
+    // What was decided once is done, as are Jobs of older versions: the command doesn't matter.
+    let before = jobs(&cluster);
+    cluster.change::<Custom<NovaSpec>>("nova", |nova| {
+        nova["metadata"]["annotations"] = json!({});
+    });
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(jobs(&cluster), before);
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+}
+
+#[test]
+fn hosts_of_an_entered_cell_get_changes_while_it_can_not_be_entered_again() {
+    let mut cluster = running();
+    let set_password = |cluster: &mut Cluster, password: &str| {
+        cluster.secret(
+            "nova-cell1-rabbitmq-credentials",
+            &[("password", password), ("host", "bus.example.com")],
+        );
+    };
+    set_password(&mut cluster, "second");
+    refuse(&mut cluster, "cell1");
+    assert_eq!(cluster.condition(&NOVA, "nova", "CellsReady").0, "False");
+    set_password(&mut cluster, "third");
+    cluster.compose(&NOVA, "nova").unwrap();
+    let config = cluster.value("nova-cell1-compute", "nova.conf").unwrap();
+    assert!(config.contains(":third@bus.example.com"), "{config}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn add_cell2(cluster: &mut Cluster) {
     });
 }
 
-/// Jobs by their task, with the command of each.
+/// Jobs by their task, with the command of each, in which a script is just called so.
 fn jobs(cluster: &Cluster) -> Vec<(String, String)> {
     let all = cluster.all::<Job>().into_values();
     let mut jobs: Vec<(String, String)> = all
@@ -89,7 +89,10 @@ fn jobs(cluster: &Cluster) -> Vec<(String, String)> {
             let task = job["metadata"]["labels"]["c5c3.io/task"].as_str();
             let command = &job["spec"]["template"]["spec"]["containers"][0]["command"];
             let words = command.as_array().into_iter().flatten();
-            let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+            let words = words.filter_map(Value::as_str);
+            let words: Vec<&str> = words
+                .map(|word| if word.contains('\n') { "SCRIPT" } else { word })
+                .collect();
             (task.unwrap_or_default().to_owned(), words.join(" "))
         })
         .collect();

@@ -1,0 +1,143 @@
+//! How a cell is entered in Nova's API database.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use provider_composer::{DesiredState, Progress};
+use provider_openstack::{Awaited, Database, Jobs, Mounted, NOVA, Phase, Task};
+
+use crate::cells::{Cell, manage};
+use crate::config::Facts;
+use crate::pods::daemon;
+
+/// What enters a cell. It is no file, since a cell is entered again where the content of its files changes.
+const ENTER: &str = include_str!("enter.py");
+/// Annotation of a Nova: the cells, separated by commas, that are entered although their databases have servers of a former cell.
+const CONTINUE: &str = "nova.openstack.c5c3.io/continue-cells";
+
+/// How far a cell has come.
+pub struct State {
+    /// Its name.
+    pub name: String,
+    /// Whether its database is of the release.
+    pub synced: Progress,
+    /// Whether it is entered in Nova's API database.
+    pub mapped: Progress,
+    /// What its mapping is, for the pods that read it once when they start.
+    pub mapping: String,
+}
+
+impl Cell<'_> {
+    /// Brings the cell's database to the release, and enters the cell in Nova's API database once that has its tables. A cell that is
+    /// not in it yet is not entered where its own database is that of a former cell, unless `continues`.
+    ///
+    /// # Errors
+    /// Its database or its message bus doesn't exist yet.
+    pub fn enter(
+        &self,
+        facts: &Facts<'_>,
+        api: &Database,
+        tables: &Progress,
+        continues: bool,
+        jobs: &Jobs<'_>,
+        desired: &mut DesiredState,
+    ) -> Awaited<State> {
+        let (database, bus) = (self.database.as_ref(), self.bus.as_ref());
+        let database = database.map_err(Clone::clone)?;
+        let bus = bus.map_err(Clone::clone)?;
+        let (service, name) = (facts.service, self.spec.name.clone());
+        let files = facts
+            .tasks(api, database, Some(bus))
+            .compose(service, desired);
+        let place = database.place();
+        let sync = Task {
+            name: "cell-sync",
+            purpose: format!("{} {} {place}", service.release, service.image),
+            migrates: Some((Phase::Sync, place.clone())),
+            program: daemon(files.source()).command(manage(&["db", "sync", "--local_cell"])),
+            often: format!("the database {place} can't be reached or refuses user or password"),
+        };
+        let synced = jobs.once(&sync, desired);
+        let how = (name.as_str(), !continues);
+        let mapped = map(how, &files, api, tables, jobs, desired);
+        Ok(State {
+            name,
+            synced,
+            mapped,
+            mapping: files.name,
+        })
+    }
+}
+
+/// The cells that a Nova's annotation wants to be entered with what their databases have.
+pub fn continued(annotations: &BTreeMap<String, String>) -> BTreeSet<&str> {
+    let names = annotations.get(CONTINUE).into_iter();
+    names
+        .flat_map(|names| names.split(','))
+        .map(str::trim)
+        .collect()
+}
+
+/// Enters a cell in Nova's API database with the URLs that it has now, or changes its entry. A cell that is checked has the same command
+/// whether it is of the first installation or not: the Job asks Nova, which alone knows whether the cell is entered.
+pub fn map(
+    (cell, is_checked): (&str, bool),
+    files: &Mounted,
+    api: &Database,
+    tables: &Progress,
+    jobs: &Jobs<'_>,
+    desired: &mut DesiredState,
+) -> Progress {
+    if !tables.is_ready() {
+        return tables.clone();
+    }
+    let another = format!(
+        "another cell of Nova's API database {} has the same database or message bus",
+        api.place()
+    );
+    let (command, often) = match is_checked {
+        true => (
+            ["python3", "-c", ENTER, &script(), cell]
+                .map(str::to_owned)
+                .to_vec(),
+            format!(
+                "the database of cell {cell} has servers or compute services of a former cell, and the log says how to begin anew or to \
+                 continue with them; or {another}"
+            ),
+        ),
+        false => (change("map", cell), another),
+    };
+    let task = Task {
+        name: "cell-map",
+        purpose: files.name.clone(),
+        migrates: Some((Phase::Sync, api.place())),
+        program: daemon(files.source()).command(command),
+        often,
+    };
+    jobs.once(&task, desired)
+}
+
+/// A command that changes a cell's entry in the API database.
+pub fn change(verb: &str, cell: &str) -> Vec<String> {
+    ["python3", &script(), verb, cell].map(str::to_owned).into()
+}
+
+fn script() -> String {
+    format!("{}/cell.py", NOVA.folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_that_enters_a_cell_names_the_annotation_that_continues_it() {
+        assert!(ENTER.contains(&format!("{CONTINUE}={{name}}")));
+    }
+
+    #[test]
+    fn cells_that_are_continued_are_separated_by_commas() {
+        let annotations = BTreeMap::from([(CONTINUE.to_owned(), "cell1, cell3".to_owned())]);
+        assert_eq!(continued(&annotations), BTreeSet::from(["cell1", "cell3"]));
+        assert!(continued(&BTreeMap::new()).is_empty());
+    }
+}
