@@ -71,9 +71,12 @@ pub fn placeholder(seed: &str, value: &GeneratedValue) -> String {
             hex(seed, length.div_ceil(2)).chars().take(length).collect()
         }
         GeneratedValue::Key(length) => {
-            let standard = json!(ByteString(bytes(seed, usize::from(*length))));
-            let standard = standard.as_str().unwrap_or_default();
+            let standard = base64(seed, usize::from(*length));
             standard.replace('+', "-").replace('/', "_")
+        }
+        GeneratedValue::PrivateKey => {
+            let line = base64(seed, 48);
+            format!("-----BEGIN PRIVATE KEY-----\n{line}\n-----END PRIVATE KEY-----\n")
         }
     }
 }
@@ -92,6 +95,12 @@ pub fn identifier(seed: &str) -> String {
 fn hex(seed: &str, length: usize) -> String {
     let bytes = bytes(seed, length).into_iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// So many bytes that follow from a seed, in Base64.
+fn base64(seed: &str, length: usize) -> String {
+    let encoded = json!(ByteString(bytes(seed, length)));
+    encoded.as_str().unwrap_or_default().to_owned()
 }
 
 /// So many bytes that follow from a seed.
@@ -113,6 +122,9 @@ mod tests {
         let key = placeholder("a/b/0", &GeneratedValue::Key(32));
         assert_eq!((key.len(), key.ends_with('=')), (44, true));
         assert!(!key.contains(['+', '/']), "{key}");
+        let private = |seed| placeholder(seed, &GeneratedValue::PrivateKey);
+        assert!(private("a/b/key").starts_with("-----BEGIN PRIVATE KEY-----\n"));
+        assert_ne!(private("a/b/key"), private("a/c/key"));
         let id = identifier("a");
         assert_eq!(id.len(), 36);
         assert_eq!(id.matches('-').count(), 4);

@@ -33,6 +33,8 @@ pub enum Value {
     /// Random bytes in URL-safe Base64, with padding: their number before encoding. 32 are a Fernet key
     /// (<https://github.com/fernet/spec/blob/master/Spec.md>).
     Key(u8),
+    /// A private key for ECDSA on the curve P-256, in PEM (PKCS #8, RFC 5958). OpenSSL and OpenSSH read it.
+    PrivateKey,
     /// A text that isn't secret, for instance a user's name.
     Text(String),
 }

@@ -2,11 +2,13 @@
 
 use provider_composer::GeneratedValue;
 use ring::rand::SecureRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair};
 
 /// Letters and digits.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The operating system gives no random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +22,8 @@ pub(crate) fn draw(
 ) -> Result<Vec<u8>, NoRandomness> {
     Ok(match value {
         GeneratedValue::Password(length) => password(*length, random)?,
-        GeneratedValue::Key(length) => base64(&bytes(usize::from(*length), random)?),
+        GeneratedValue::Key(length) => base64(&bytes(usize::from(*length), random)?, URL_SAFE),
+        GeneratedValue::PrivateKey => private_key(random)?,
         GeneratedValue::Text(text) => text.clone().into_bytes(),
     })
 }
@@ -38,14 +41,27 @@ fn password(length: u8, random: &dyn SecureRandom) -> Result<Vec<u8>, NoRandomne
     Ok(drawn)
 }
 
+/// A key with its public half, in lines of 64 characters (RFC 7468).
+fn private_key(random: &dyn SecureRandom) -> Result<Vec<u8>, NoRandomness> {
+    let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, random)
+        .map_err(|_| NoRandomness)?;
+    let mut pem = b"-----BEGIN PRIVATE KEY-----\n".to_vec();
+    for line in base64(key.as_ref(), STANDARD).chunks(64) {
+        pem.extend_from_slice(line);
+        pem.push(b'\n');
+    }
+    pem.extend_from_slice(b"-----END PRIVATE KEY-----\n");
+    Ok(pem)
+}
+
 fn bytes(length: usize, random: &dyn SecureRandom) -> Result<Vec<u8>, NoRandomness> {
     let mut bytes = vec![0; length];
     random.fill(&mut bytes).map_err(|_| NoRandomness)?;
     Ok(bytes)
 }
 
-/// URL-safe Base64 with padding (RFC 4648, section 5).
-fn base64(bytes: &[u8]) -> Vec<u8> {
+/// Base64 with padding (RFC 4648), in one of its two alphabets.
+fn base64(bytes: &[u8], alphabet: &[u8; 64]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let all = chunk
@@ -54,7 +70,7 @@ fn base64(bytes: &[u8]) -> Vec<u8> {
         let all = all << (8 * (3 - chunk.len()));
         for place in 0..4 {
             text.push(match place <= chunk.len() {
-                true => URL_SAFE[(all >> (18 - 6 * place) & 63) as usize],
+                true => alphabet[(all >> (18 - 6 * place) & 63) as usize],
                 false => b'=',
             });
         }
@@ -77,8 +93,32 @@ mod tests {
             (&[0xfb, 0xff], "-_8="),
         ];
         for (bytes, text) in examples {
-            assert_eq!(base64(bytes), text.as_bytes());
+            assert_eq!(base64(bytes, URL_SAFE), text.as_bytes());
         }
+        assert_eq!(base64(&[0xfb, 0xff], STANDARD), b"+/8=");
+    }
+
+    #[test]
+    fn private_keys_are_pem_that_openssl_reads_and_never_twice_the_same() {
+        let random = ring::rand::SystemRandom::new();
+        let pem =
+            || String::from_utf8(draw(&GeneratedValue::PrivateKey, &random).unwrap()).unwrap();
+        let (one, other) = (pem(), pem());
+        assert_ne!(one, other);
+        let lines: Vec<&str> = one.lines().collect();
+        let (first, rest) = lines.split_first().unwrap();
+        let (last, body) = rest.split_last().unwrap();
+        assert_eq!(
+            [*first, *last],
+            ["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"]
+        );
+        assert!(body.iter().all(|line| line.len() <= 64), "{}", body.len());
+        // Of 138 bytes; a key on P-256 begins like this, with its algorithm and curve (RFC 5480).
+        assert_eq!(body.concat().len(), 184);
+        assert!(
+            body.concat()
+                .starts_with("MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg")
+        );
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn without(live: Value, applied: &Value) -> Value {
 /// A value of a generated Secret: the next one that is drawn for it. No two are alike, whichever Secret is generated first.
 pub fn drawn(secret: &Key, value: &GeneratedValue, number: usize) -> Vec<u8> {
     match value {
-        GeneratedValue::Password(_) | GeneratedValue::Key(_) => {
+        GeneratedValue::Password(_) | GeneratedValue::Key(_) | GeneratedValue::PrivateKey => {
             format!("s3cret {number} of {secret}").into_bytes()
         }
         GeneratedValue::Text(text) => text.clone().into_bytes(),
