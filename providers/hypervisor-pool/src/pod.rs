@@ -24,7 +24,7 @@ const REQUIREMENTS: &str = "requirements";
 /// Annotation of pods: stands for the configuration that their processes have read.
 const CONFIGURATION: &str = "c5c3.io/configuration";
 
-/// What a process of an agent may do on its node. Processes of agents are root.
+/// What a process of an agent may do on its node. Processes of agents are root, but for that of nova-migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rights {
     /// These capabilities, and no other.

@@ -11,6 +11,7 @@ use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{Awaited, all, progress};
 use serde_json::{Value, json};
 
+use crate::agents::migration::{self, MIGRATION};
 use crate::agents::{self, CERTIFICATE, LIBVIRT, PROVIDERS, UPLINKS};
 use crate::compute_services::Computes;
 use crate::configuration::Configuration;
@@ -134,6 +135,7 @@ impl<'a> Share<'a> {
             }
         }
         self.uplinks(observed, desired);
+        self.migration(&nova, observed, desired);
         let hosts = Hosts {
             agents: &agents,
             lacks,
@@ -158,6 +160,31 @@ impl<'a> Share<'a> {
         let nodes = self.leases.in_phase(LeasePhase::Leased);
         let ready = status::uplinks(&self.namespace, nodes, observed);
         desired.conditions.note("UplinksReady", &ready);
+    }
+
+    /// Composes what servers need to move between hosts without running. The share is Ready without it, because all else works.
+    fn migration(
+        &self,
+        nova: &Awaited<Configuration>,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) {
+        desired.generate(&self.namespace, MIGRATION, migration::key());
+        let agent = nova
+            .clone()
+            .and_then(|nova| migration::nova_migration(&self.leases.pool, &nova));
+        let ready = match agent {
+            Ok(agent) => {
+                let set = agent.daemon_set(MIGRATION, self.nodes(MIGRATION, observed), Vec::new());
+                desired.apply(&self.namespace, MIGRATION, &set);
+                migration::progress(&self.namespace, observed)
+            }
+            Err(waits) => {
+                desired.keep(Key::of::<DaemonSet>(&self.namespace, MIGRATION));
+                waits
+            }
+        };
+        desired.conditions.note("MigrationReady", &ready);
     }
 
     /// Composes what watches and wipes nodes whose lease ends.

@@ -6,6 +6,7 @@
 //! of a node that doesn't report any more (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `MarkPodsNotReady`).
 //!
 //! A node whose compute service an administrator has disabled is named, and counts as working: that is a choice, and its servers run.
+//! Servers start and run without uplinks and nova-migration, which have conditions of their own.
 //!
 //! What isn't seen here: whether a pod has the newest version, which the agents' own conditions say; and whether a server really starts.
 
@@ -28,7 +29,7 @@ const CONDITION: &str = "HostsWorking";
 
 /// What is known of the nodes of a share.
 pub struct Hosts<'a> {
-    /// The agents, of which each node runs a pod.
+    /// The agents that servers need. Each node runs a pod of each.
     pub agents: &'a [&'a str],
     /// What nodes lack.
     pub lacks: Awaited<Lacks>,

@@ -4,7 +4,7 @@ use c5c3_api::hypervisor::{AgentImages, Agents, HypervisorPoolSpec, Virtualizati
 use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
-use super::{CERTIFICATE, LIBVIRT, PROVIDERS, run_openvswitch, with_mount};
+use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mount};
 use crate::configuration::{CEPH_KEYS, Configuration};
 use crate::images;
 use crate::pod::{
@@ -112,6 +112,7 @@ pub fn nova_compute(
         variable("RESERVED_MEMORY", reserved.memory_mb.to_string()),
         variable("RESERVED_DISK", reserved.disk_mb.to_string()),
     ]);
+    env.extend(migration::variables());
     let compute = Container {
         env: Some(env),
         resources: Some(resources("100m", "256Mi", "2Gi")),
@@ -137,6 +138,8 @@ pub fn nova_compute(
                 ..mount("nova", "/var/lib/nova")
             },
             mount("terminals", "/dev/pts"),
+            mount("migration", migration::KEY_FOLDER),
+            mount("ssh", "/root/.ssh"),
             mount("tmp", "/tmp"),
         ]),
         ..container(
@@ -157,6 +160,8 @@ pub fn nova_compute(
             host_folder("run-libvirt", "/run/libvirt"),
             host_folder("nova", "/var/lib/nova"),
             node_folder("terminals", "/dev/pts"),
+            migration::client_key(),
+            empty_dir("ssh"),
             empty_dir("tmp"),
         ],
         host_pid: false,

@@ -2,6 +2,7 @@
 
 mod compute;
 mod ending;
+pub mod migration;
 mod network;
 mod uplinks;
 

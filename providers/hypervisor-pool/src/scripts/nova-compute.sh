@@ -14,6 +14,33 @@ live_migration_with_native_tls = $LIVE_MIGRATION
 processname = nova-compute
 END
 mkdir -p /var/lib/nova/instances
+# The SSH server of the node is another user's, who may add folders and change none but its own.
+chgrp 42424 /var/lib/nova/instances && chmod 1775 /var/lib/nova/instances ||
+    echo "no server can be resized or migrated to this host: its group 42424 can't be let into /var/lib/nova/instances" >&2
+# Nova runs commands on other hosts by ssh, and copies disks to them by scp. SFTP, which scp speaks by default, can't be confined to
+# the folder of one server. All hosts of the share have one key, which may be replaced at any time.
+mkdir -p /run/agent/bin
+printf '#!/bin/sh\nexec /usr/bin/scp -O "$@"\n' > /run/agent/bin/scp
+chmod 755 /run/agent/bin/scp
+export PATH="/run/agent/bin:$PATH"
+cat > /root/.ssh/known-hosts <<'END'
+echo "hypervisor $(ssh-keygen -y -f /etc/nova/migration/ssh-privatekey)"
+END
+cat > /root/.ssh/config <<END
+Host *
+    Port $MIGRATION_PORT
+    User openstack
+    IdentityFile /etc/nova/migration/ssh-privatekey
+    IdentitiesOnly yes
+    PreferredAuthentications publickey
+    HostKeyAlias hypervisor
+    KnownHostsCommand /bin/sh /root/.ssh/known-hosts
+    UserKnownHostsFile none
+    GlobalKnownHostsFile none
+    StrictHostKeyChecking yes
+    ConnectTimeout 10
+    ServerAliveInterval 15
+END
 until [ -S /run/libvirt/libvirt-sock ] && [ -S /run/openvswitch/db.sock ] && [ -e /run/libvirt/ceph-keys-defined ]; do sleep 1; done
 touch /run/agent/started
 exec nova-compute --config-file /etc/nova/config/nova.conf --config-file /run/agent/node.conf

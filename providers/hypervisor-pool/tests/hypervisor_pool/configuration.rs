@@ -206,7 +206,7 @@ fn secret_that_no_operator_composed_reaches_no_hypervisor(#[case] forge: fn(&mut
 }
 
 /// The pods of each agent, as they are started.
-fn templates(cluster: &Cluster) -> [Value; 5] {
+fn templates(cluster: &Cluster) -> [Value; 6] {
     AGENTS.map(|agent| {
         let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
         set.unwrap()["spec"]["template"].clone()

@@ -24,12 +24,13 @@ pub const OWNERS: [(&str, ResourceKind); 4] = [
     ("nova", Custom::<NovaSpec>::KIND),
     ("cinder", Custom::<CinderSpec>::KIND),
 ];
-pub const AGENTS: [&str; 5] = [
+pub const AGENTS: [&str; 6] = [
     "openvswitch",
     "ovn-controller",
     "neutron-ovn-agent",
     "libvirt",
     "nova-compute",
+    "nova-migration",
 ];
 
 pub fn share_key(name: &str) -> Key {

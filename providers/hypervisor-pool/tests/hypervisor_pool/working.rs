@@ -12,6 +12,8 @@ use crate::fixture::*;
 use crate::nova::{Nova, later, started};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-d"];
+/// The agent without which servers start and run.
+const MIGRATION: &str = "nova-migration";
 
 /// A share with three nodes, all of which work.
 fn working(min_hosts: u32) -> (Cluster, Nova) {
@@ -55,7 +57,7 @@ fn share_is_ready_while_as_many_nodes_run_every_agent_as_it_needs(
     #[case] is_ready: &str,
 ) {
     let (mut cluster, _nova) = working(min_hosts);
-    for agent in AGENTS {
+    for agent in AGENTS.into_iter().filter(|agent| *agent != MIGRATION) {
         pod(&mut cluster, agent, "node-b", Some(false));
         settle(&mut cluster, "prod");
         let why = format!("node-b has no Ready pod of {agent}");
@@ -145,6 +147,26 @@ fn refuse(cluster: &mut Cluster, why: &str) {
         &Key::of::<Pod>("agents-prod", "openvswitch-node-b"),
         json!({ "conditions": [not_ready], "initContainerStatuses": [check] }),
     );
+}
+
+/// Servers start and run there, and can't be moved to it.
+#[test]
+fn node_to_which_no_server_can_move_works() {
+    let (mut cluster, _nova) = working(3);
+    cluster.set_status(
+        &Key::of::<DaemonSet>("agents-prod", MIGRATION),
+        json!({
+            "observedGeneration": 1, "desiredNumberScheduled": 3, "updatedNumberScheduled": 3, "numberReady": 2,
+            "currentNumberScheduled": 3, "numberMisscheduled": 0,
+        }),
+    );
+    pod(&mut cluster, MIGRATION, "node-b", Some(false));
+    settle(&mut cluster, "prod");
+    let [status, _, message] = condition(&cluster, "prod", "MigrationReady");
+    assert_eq!(status, "False");
+    assert!(message.contains("2 of 3 are ready"), "{message}");
+    assert_eq!(working_hosts(&cluster)[0], "True");
+    assert_eq!(ready(&cluster), "True");
 }
 
 #[test]

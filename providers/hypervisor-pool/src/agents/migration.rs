@@ -1,0 +1,140 @@
+//! nova-migration: prepares a node for servers that come from other hosts of the share, and takes their disks.
+//!
+//! For a resize or a cold migration, the nova-compute of the old host runs a few commands on the new one over SSH, wherever disks are
+//! (`migrate_disk_and_power_off` in nova/virt/libvirt/driver.py, `SshDriver` in nova/virt/libvirt/volume/remotefs.py).
+
+use std::collections::BTreeMap;
+
+use c5c3_api::hypervisor::HypervisorPoolSpec;
+use k8s_openapi::api::core::v1::{
+    Container, EnvVar, Secret, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+};
+use provider_composer::{
+    Generated, GeneratedValue, Lookup, ObservedState, Progress, Reason, Retention,
+};
+use provider_openstack::{Awaited, empty_dir, secret_volume, variable};
+
+use crate::configuration::Configuration;
+use crate::pod::{
+    Agent, Pace, Rights, container, host_folder, mount, node_variables, probe, resources,
+};
+use crate::{images, status};
+
+/// The agent, and the Secret with the key by which all hosts of the share know each other.
+pub const MIGRATION: &str = "nova-migration";
+/// The key of the Secret, as in Secrets of the type `kubernetes.io/ssh-auth`.
+const PRIVATE_KEY: &str = "ssh-privatekey";
+/// Where containers have the Secret.
+pub const KEY_FOLDER: &str = "/etc/nova/migration";
+/// The port of each node. It isn't that of the node's own SSH server.
+const PORT: u16 = 8022;
+/// `openstack`, the user and the group that images of OpenStack's services have (package/images). It owns nothing else on a node.
+const USER: i64 = 42424;
+
+/// The Secret with the key. A share that is created again gets another one.
+pub fn key() -> Generated {
+    Generated {
+        values: BTreeMap::from([(PRIVATE_KEY.to_owned(), GeneratedValue::PrivateKey)]),
+        labels: BTreeMap::new(),
+        retention: Retention::WhileWanted,
+    }
+}
+
+/// Whether servers can move between the hosts of the share.
+pub fn progress(namespace: &str, observed: &ObservedState<'_>) -> Progress {
+    match observed.get::<Secret>(namespace, MIGRATION) {
+        Lookup::Found(secret) => {
+            let data = secret.body.data.unwrap_or_default();
+            if data.get(PRIVATE_KEY).is_none_or(|key| key.0.is_empty()) {
+                return Progress::failed(
+                    Reason::InvalidConfiguration,
+                    format!(
+                        "the Secret {MIGRATION} of the namespace {namespace} has no private key in its key {PRIVATE_KEY}: delete the \
+                         Secret, and the operator creates it anew"
+                    ),
+                );
+            }
+            status::rollout(namespace, MIGRATION, observed)
+        }
+        Lookup::Missing => Progress::waiting(
+            Reason::Starting,
+            format!("waits for the Secret {MIGRATION} to be created"),
+        ),
+        Lookup::Unknown(message) => Progress::Unknown { message },
+    }
+}
+
+/// The variables by which nova-compute and nova-migration find each other.
+pub fn variables() -> Vec<EnvVar> {
+    vec![variable("MIGRATION_PORT", PORT.to_string())]
+}
+
+/// The key for a client of root's, which refuses one that its group may read. A nova-compute starts without it.
+pub fn client_key() -> Volume {
+    Volume {
+        name: "migration".to_owned(),
+        secret: Some(SecretVolumeSource {
+            secret_name: Some(MIGRATION.to_owned()),
+            default_mode: Some(0o400),
+            optional: Some(true),
+            ..SecretVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+/// The SSH server of a node. It runs as a user who only owns what other hosts have brought, so that whoever has the key reaches no
+/// disk of a server that is on the node.
+///
+/// # Errors
+/// The pool has no image for the release.
+pub fn nova_migration(pool: &HypervisorPoolSpec, nova: &Configuration) -> Awaited<Agent> {
+    let image = images::of(nova, &pool.images)?;
+    let server = container(
+        MIGRATION,
+        &image,
+        include_str!("../scripts/nova-migration.sh"),
+        Rights::Capabilities(&[]),
+    );
+    let security = server.security_context.clone().unwrap_or_default();
+    let mut env = node_variables();
+    env.extend(variables());
+    let server = Container {
+        args: Some(vec![
+            include_str!("../scripts/migration-command.sh").to_owned(),
+        ]),
+        env: Some(env),
+        resources: Some(resources("10m", "16Mi", "512Mi")),
+        readiness_probe: Some(probe(&["pgrep", "sshd"])),
+        security_context: Some(SecurityContext {
+            run_as_non_root: Some(true),
+            run_as_user: Some(USER),
+            run_as_group: Some(USER),
+            ..security
+        }),
+        volume_mounts: Some(vec![
+            mount("key", KEY_FOLDER),
+            mount("run-migration", "/run/migration"),
+            VolumeMount {
+                mount_propagation: Some("HostToContainer".to_owned()),
+                ..mount("nova", "/var/lib/nova")
+            },
+        ]),
+        ..server
+    };
+    Ok(Agent {
+        requirements: None,
+        containers: vec![server],
+        volumes: vec![
+            secret_volume("key", MIGRATION),
+            empty_dir("run-migration"),
+            host_folder("nova", "/var/lib/nova"),
+        ],
+        host_pid: false,
+        group: Some(USER),
+        pace: Pace::Tenth,
+        // Disks that are being copied are copied to their end.
+        grace: 180,
+        configuration: String::new(),
+    })
+}

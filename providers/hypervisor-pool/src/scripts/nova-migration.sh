@@ -1,0 +1,50 @@
+# Lets the nova-computes of the share's other hosts prepare a resize or a cold migration to this one, and copy disks to it. They
+# all have one key, which is that of the hosts, too. Its argument is the script that every connection runs.
+if [ ! -x /usr/sbin/sshd ]; then
+    echo "the image of Nova lacks /usr/sbin/sshd, so that no server moves to this host: name one that has OpenSSH in spec.images.nova of the HypervisorPool" >&2
+    exit 1
+fi
+key=/etc/nova/migration/ssh-privatekey
+printf '%s\n' "$1" > /run/migration/command
+cat > /run/migration/sshd_config <<END
+ListenAddress $HOST_IP
+Port $MIGRATION_PORT
+HostKey $key
+AuthorizedKeysFile /run/migration/authorized_keys
+# What these files are in belongs to the kubelet.
+StrictModes no
+PidFile none
+UsePAM no
+AuthenticationMethods publickey
+AllowUsers openstack
+DisableForwarding yes
+PermitTTY no
+PermitUserRC no
+ClientAliveInterval 15
+ForceCommand /bin/sh -eu /run/migration/command
+END
+authorize() {
+    public=$(ssh-keygen -y -f "$key") || return
+    echo "restrict $public" > /run/migration/authorized_keys
+}
+known=$(sha256sum "$key")
+until authorize; do
+    echo "the Secret nova-migration must have a private key in its key ssh-privatekey: delete the Secret, and it is created anew" >&2
+    sleep 10
+    known=$(sha256sum "$key")
+done
+/usr/sbin/sshd -D -e -f /run/migration/sshd_config &
+daemon=$!
+trap 'kill "$daemon"' TERM
+while kill -0 "$daemon" 2> /dev/null; do
+    sleep 10 &
+    wait "$!" || true
+    # A new key is read without an end of the copies that are under way.
+    sum=$(sha256sum "$key" 2> /dev/null || true)
+    if [ "$sum" != "$known" ] && authorize; then
+        known=$sum
+        kill -HUP "$daemon"
+    fi
+done
+# Copies that have begun are finished.
+while pgrep sshd > /dev/null; do sleep 1; done

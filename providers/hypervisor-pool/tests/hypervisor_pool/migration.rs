@@ -1,0 +1,116 @@
+//! Servers that move between hosts without running: the key of a share, and the agent that has it.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::Secret;
+use provider_composer::{GeneratedValue, Key};
+use provider_composer_testing::Cluster;
+use serde_json::{Value, json};
+
+use crate::fixture::*;
+
+fn secret_key() -> Key {
+    Key::of::<Secret>("agents-prod", "nova-migration")
+}
+
+fn pod(cluster: &Cluster, agent: &str) -> Value {
+    let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", agent));
+    set.unwrap()["spec"]["template"]["spec"].clone()
+}
+
+#[test]
+fn key_of_a_share_is_generated_once_and_kept() {
+    let mut cluster = cluster();
+    let composed = settle(&mut cluster, "prod");
+    let generated = &composed.desired.generated[&secret_key()];
+    let values: Vec<&String> = generated.values.keys().collect();
+    assert_eq!(values, ["ssh-privatekey"]);
+    let value = &generated.values["ssh-privatekey"];
+    assert!(matches!(value, GeneratedValue::PrivateKey));
+    let created = cluster.get(&secret_key()).unwrap()["data"].clone();
+    let own = json!({ "ssh-privatekey": "b3du" });
+    for data in [created, own] {
+        cluster.edit(&secret_key(), |secret| secret["data"] = data.clone());
+        settle(&mut cluster, "prod");
+        assert_eq!(cluster.get(&secret_key()).unwrap()["data"], data);
+    }
+}
+
+#[test]
+fn shares_have_keys_of_their_own() {
+    let mut cluster = cluster();
+    put_share(&mut cluster, "staging", json!({}));
+    put_node(&mut cluster, "node-d", "10.0.0.4");
+    put_node(&mut cluster, "node-e", "10.0.0.5");
+    for share in ["prod", "staging", "prod"] {
+        settle(&mut cluster, share);
+    }
+    let other = Key::of::<Secret>("agents-staging", "nova-migration");
+    let [one, other] = [secret_key(), other].map(|key| cluster.get(&key).unwrap()["data"].clone());
+    assert_ne!(one, other);
+}
+
+#[test]
+fn secret_without_a_key_is_named_and_stays() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    run_agents(&mut cluster, "prod");
+    settle(&mut cluster, "prod");
+    assert_eq!(condition(&cluster, "prod", "MigrationReady")[0], "True");
+    cluster.edit(&secret_key(), |secret| {
+        secret["data"] = json!({ "a": "YQ==" })
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "MigrationReady"),
+        [
+            "False",
+            "InvalidConfiguration",
+            "the Secret nova-migration of the namespace agents-prod has no private key in its key ssh-privatekey: delete the Secret, and \
+             the operator creates it anew"
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(condition(&cluster, "prod", "Ready")[0], "True");
+    assert_eq!(
+        cluster.get(&secret_key()).unwrap()["data"],
+        json!({ "a": "YQ==" })
+    );
+}
+
+/// Whoever has the key must not reach servers on the node: the process is no administrator, and sees of the node what it needs.
+#[test]
+fn ssh_server_has_no_rights_on_its_node() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let pod = pod(&cluster, "nova-migration");
+    let container = &pod["containers"][0];
+    assert_eq!(
+        container["securityContext"],
+        json!({
+            "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] }, "readOnlyRootFilesystem": true,
+            "runAsUser": 42424, "runAsGroup": 42424, "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" },
+        })
+    );
+    let volumes = pod["volumes"].as_array().unwrap().iter();
+    let paths: Vec<&Value> = volumes
+        .filter_map(|volume| volume.pointer("/hostPath/path"))
+        .collect();
+    assert_eq!(paths, ["/var/lib/nova"]);
+    assert_eq!(pod.get("hostPID"), None);
+}
+
+/// A nova-compute that is replaced may fail the servers that it is building, and one that waits for the key builds none.
+#[test]
+fn nova_compute_neither_waits_for_the_key_nor_restarts_for_it() {
+    let mut cluster = cluster();
+    settle(&mut cluster, "prod");
+    let before = pod(&cluster, "nova-compute");
+    let volumes = before["volumes"].as_array().unwrap();
+    let key = volumes.iter().find(|volume| volume["name"] == "migration");
+    // OpenSSH refuses a key of the user's that others may read: 0400.
+    let secret = json!({ "secretName": "nova-migration", "optional": true, "defaultMode": 256 });
+    assert_eq!(key.unwrap()["secret"], secret);
+    cluster.delete(&secret_key());
+    settle(&mut cluster, "prod");
+    assert_eq!(pod(&cluster, "nova-compute"), before);
+}

@@ -1,0 +1,265 @@
+//! The SSH server of a host and the clients of others, as scripts.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rstest::rstest;
+
+use crate::root::Root;
+
+const SERVER: &str = include_str!("../../src/scripts/nova-migration.sh");
+const CLIENT: &str = include_str!("../../src/scripts/nova-compute.sh");
+const KEY: &str = "etc/nova/migration/ssh-privatekey";
+/// How long something may take that happens within milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Reads its key, and reads it again when it is told to.
+const SSHD: &str = r#"#!/bin/sh
+trap 'cp "$ROOT/etc/nova/migration/ssh-privatekey" "$ROOT/read"' HUP
+trap 'exit 0' TERM
+echo "$@" > "$ROOT/sshd"
+cp "$ROOT/etc/nova/migration/ssh-privatekey" "$ROOT/read"
+while :; do PATH=${PATH#*:} sleep 0.01; done
+"#;
+const SSH_KEYGEN: &str = r#"
+while [ "$#" -gt 1 ]; do shift; done
+grep -q private "$1" && echo "ecdsa-sha2-nistp256 of-$(cat "$1")"
+"#;
+
+/// The container of the SSH server.
+struct Container {
+    root: Root,
+    process: Child,
+}
+
+impl Container {
+    fn start(key: &str) -> Self {
+        let root = Root::new();
+        root.program("ssh-keygen", SSH_KEYGEN);
+        root.program("pgrep", "[ -e \"$ROOT/copies\" ]");
+        root.program(
+            "sleep",
+            "echo >> \"$ROOT/slept\"\nPATH=${PATH#*:} exec sleep 0.02",
+        );
+        root.write("usr/sbin/sshd", SSHD);
+        let executable = Permissions::from_mode(0o755);
+        fs::set_permissions(root.path("usr/sbin/sshd"), executable).unwrap();
+        root.write(KEY, key);
+        fs::create_dir_all(root.path("run/migration")).unwrap();
+        let process = root
+            .script(
+                SERVER,
+                &["/usr/sbin/", "/etc/nova/migration", "/run/migration"],
+            )
+            .arg("the command")
+            .env("HOST_IP", "2001:db8::1")
+            .env("MIGRATION_PORT", "8022")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { root, process }
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.root.path(file)).unwrap_or_default()
+    }
+
+    fn until(&mut self, what: &str, is_so: impl Fn(&mut Self) -> bool) {
+        let began = Instant::now();
+        while !is_so(self) {
+            assert!(began.elapsed() < PATIENCE, "{what}");
+            sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn reads(&mut self, key: &str) {
+        self.until(key, |container| {
+            container.text("read") == key
+                && container.text("run/migration/authorized_keys")
+                    == format!("restrict ecdsa-sha2-nistp256 of-{key}\n")
+        });
+    }
+
+    fn waits(&mut self) {
+        let before = self.text("slept").len();
+        self.until("it waits", |container| {
+            container.text("slept").len() > before + 2
+        });
+    }
+
+    fn signal(&self) {
+        let kill = format!("kill -TERM {}", self.process.id());
+        let _ = Command::new("sh").args(["-c", &kill]).status();
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.root.path("copies"));
+        if let Ok(None) = self.process.try_wait() {
+            self.signal();
+        }
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn ssh_server_admits_the_key_of_the_share_to_its_commands_alone() {
+    let mut container = Container::start("private");
+    container.reads("private");
+    assert_eq!(container.text("run/migration/command"), "the command\n");
+    let configuration = container.text("run/migration/sshd_config");
+    let run = container.root.path("run/migration").display().to_string();
+    for line in [
+        "ListenAddress 2001:db8::1".to_owned(),
+        "Port 8022".to_owned(),
+        format!("AuthorizedKeysFile {run}/authorized_keys"),
+        "AuthenticationMethods publickey".to_owned(),
+        "AllowUsers openstack".to_owned(),
+        "DisableForwarding yes".to_owned(),
+        "PermitTTY no".to_owned(),
+        format!("ForceCommand /bin/sh -eu {run}/command"),
+    ] {
+        assert!(
+            configuration.lines().any(|other| other == line),
+            "{line} isn't in:\n{configuration}"
+        );
+    }
+    assert_eq!(
+        container.text("sshd"),
+        format!("-D -e -f {run}/sshd_config\n")
+    );
+}
+
+#[test]
+fn ssh_server_reads_a_new_key_without_a_restart_and_ignores_one_that_is_none() {
+    let mut container = Container::start("private one");
+    container.reads("private one");
+    container.root.write(KEY, "broken");
+    container.waits();
+    container.reads("private one");
+    container.root.write(KEY, "private two");
+    container.reads("private two");
+}
+
+#[test]
+fn ssh_server_waits_for_a_key() {
+    let mut container = Container::start("broken");
+    container.waits();
+    assert_eq!(container.text("sshd"), "");
+    container.root.write(KEY, "private");
+    container.reads("private");
+}
+
+#[test]
+fn ssh_server_ends_after_the_copies_that_have_begun() {
+    let mut container = Container::start("private");
+    container.reads("private");
+    container.root.write("copies", "");
+    container.signal();
+    container.waits();
+    assert!(container.process.try_wait().unwrap().is_none());
+    fs::remove_file(container.root.path("copies")).unwrap();
+    container.until("it ends", |container| {
+        container.process.try_wait().unwrap().is_some()
+    });
+    assert!(container.process.wait().unwrap().success());
+}
+
+#[test]
+fn image_without_an_ssh_server_is_named() {
+    let root = Root::new();
+    let output = root.script(SERVER, &["/usr/sbin/"]).output().unwrap();
+    assert!(!output.status.success());
+    let message = String::from_utf8(output.stderr).unwrap();
+    let path = root.path("usr/sbin/sshd").display().to_string();
+    assert_eq!(
+        message,
+        format!(
+            "the image of Nova lacks {path}, so that no server moves to this host: name one that has OpenSSH in spec.images.nova of the \
+             HypervisorPool\n"
+        )
+    );
+}
+
+/// Starts nova-compute where the folder of servers belongs to a group, or can't.
+#[rstest]
+#[case::of_its_own("echo \"$@\" > \"$ROOT/chgrp\"", 0o1775)]
+#[case::that_takes_no_group("exit 1", 0o755)]
+fn nova_compute_connects_to_other_hosts_with_the_key_of_the_share(
+    #[case] chgrp: &str,
+    #[case] mode: u32,
+) {
+    let root = Root::new();
+    root.program("chgrp", chgrp);
+    root.program("nova-compute", "echo \"$PATH\" > \"$ROOT/path\"");
+    let instances = root.path("var/lib/nova/instances");
+    for folder in ["run/agent", "root/.ssh", "run/openvswitch"] {
+        fs::create_dir_all(root.path(folder)).unwrap();
+    }
+    fs::create_dir_all(&instances).unwrap();
+    fs::set_permissions(&instances, Permissions::from_mode(0o755)).unwrap();
+    root.write("run/libvirt/ceph-keys-defined", "");
+    let _sockets = ["run/libvirt/libvirt-sock", "run/openvswitch/db.sock"]
+        .map(|socket| UnixListener::bind(root.path(socket)).unwrap());
+    let mut command = root.script(
+        CLIENT,
+        &["/var/lib/", "/run/", "/root/.ssh", "/etc/nova/migration"],
+    );
+    for (name, value) in [
+        ("NODE_NAME", "node-a"),
+        ("HOST_IP", "10.0.0.1"),
+        ("VIRTUALIZATION", "kvm"),
+        ("LIVE_MIGRATION", "false"),
+        ("RESERVED_MEMORY", "4096"),
+        ("RESERVED_DISK", "0"),
+        ("MIGRATION_PORT", "8022"),
+    ] {
+        command.env(name, value);
+    }
+    assert!(command.stderr(Stdio::null()).status().unwrap().success());
+
+    let text = |file: &str| fs::read_to_string(root.path(file)).unwrap();
+    let found = fs::metadata(&instances).unwrap().permissions().mode();
+    assert_eq!(found & 0o7777, mode);
+    if mode == 0o1775 {
+        assert_eq!(text("chgrp"), format!("42424 {}\n", instances.display()));
+    }
+    let [key, known, programs] =
+        [KEY, "root/.ssh/known-hosts", "run/agent/bin"].map(|path| root.path(path));
+    let configuration = text("root/.ssh/config");
+    for line in [
+        "Port 8022".to_owned(),
+        "User openstack".to_owned(),
+        format!("IdentityFile {}", key.display()),
+        "HostKeyAlias hypervisor".to_owned(),
+        format!("KnownHostsCommand /bin/sh {}", known.display()),
+        "UserKnownHostsFile none".to_owned(),
+        "GlobalKnownHostsFile none".to_owned(),
+        "StrictHostKeyChecking yes".to_owned(),
+    ] {
+        assert!(
+            configuration.lines().any(|other| other.trim() == line),
+            "{line} isn't in:\n{configuration}"
+        );
+    }
+    let first = format!("{}:", programs.display());
+    assert!(text("path").starts_with(&first), "{}", text("path"));
+    assert_eq!(
+        text("run/agent/bin/scp"),
+        "#!/bin/sh\nexec /usr/bin/scp -O \"$@\"\n"
+    );
+
+    root.program("ssh-keygen", SSH_KEYGEN);
+    root.write(KEY, "private");
+    let known = root.script(&text("root/.ssh/known-hosts"), &[]).output();
+    assert_eq!(
+        String::from_utf8(known.unwrap().stdout).unwrap(),
+        "hypervisor ecdsa-sha2-nistp256 of-private\n"
+    );
+}
