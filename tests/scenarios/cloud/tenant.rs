@@ -59,6 +59,7 @@ impl Tenant<'_> {
         let address = self.boots().await?;
         self.agents_restart(&address).await?;
         self.uses_volumes().await?;
+        self.moves().await?;
         self.console_logs_are_limited().await?;
         self.ends().await
     }
@@ -235,6 +236,24 @@ impl Tenant<'_> {
             self.has_no_images("backups")?;
         }
         self.has_no_images("volumes")
+    }
+
+    /// A server moves to the other host and back, and is off meanwhile.
+    async fn moves(&self) -> Result<()> {
+        for hypervisor in self.hypervisors {
+            let what = format!("other hosts can connect to {}", hypervisor.name());
+            eventually(&what, minutes(2), async || {
+                let pod = self.pod(hypervisor, "nova-migration").await?;
+                is(&hypervisor.cluster().get(POD, &pod).await?, "Ready")
+            })
+            .await?;
+        }
+        let seconds = self.does_as(ADMINISTRATOR, "move").await?;
+        println!(
+            "a server moved to the other host and back in {} s",
+            seconds.trim()
+        );
+        Ok(())
     }
 
     /// What was made of an image is a clone of it in Ceph.
