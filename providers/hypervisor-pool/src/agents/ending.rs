@@ -51,7 +51,8 @@ pub fn drain(images: &AgentImages) -> Agent {
 pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent {
     let image = &images::open_vswitch(images);
     let folders = FOLDERS.map(|(name, _, path)| mount(name, path));
-    // DAC_OVERRIDE deletes files of QEMU's user, NET_ADMIN the kernel's datapath. It sees the node's processes to find servers.
+    // DAC_OVERRIDE deletes files of other users, such as QEMU's, and FOWNER those in sticky folders of other users: other hosts of the
+    // share may have brought some. NET_ADMIN deletes the kernel's datapath. It sees the node's processes to find servers.
     let wipe = Container {
         env: Some(vec![
             variable("BRIDGES", bridges.join(" ")),
@@ -63,7 +64,7 @@ pub fn wipe(settings: &Agents, images: &AgentImages, bridges: &[&str]) -> Agent 
             "wipe",
             image,
             include_str!("../scripts/wipe.sh"),
-            Rights::Capabilities(&["DAC_OVERRIDE", "NET_ADMIN"]),
+            Rights::Capabilities(&["DAC_OVERRIDE", "FOWNER", "NET_ADMIN"]),
         )
     };
     let wiped = Container {
