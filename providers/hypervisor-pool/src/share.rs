@@ -85,8 +85,7 @@ impl<'a> Share<'a> {
             .flatten()
             .map(|(_, text)| text.as_str())
             .collect();
-        let identity = identity(self.subject).unwrap_or_default();
-        let lease = format!("{} {identity}", self.subject.name());
+        let lease = self.lease();
         let libvirt = agents::libvirt(settings, images, &lease, &texts);
         desired.apply(&self.namespace, LIBVIRT, &files);
         desired.apply(&self.namespace, PROVIDERS, &providers_map(&providers));
@@ -172,7 +171,7 @@ impl<'a> Share<'a> {
         desired.generate(&self.namespace, MIGRATION, migration::key());
         let agent = nova
             .clone()
-            .and_then(|nova| migration::nova_migration(&self.leases.pool, &nova));
+            .and_then(|nova| migration::nova_migration(&self.leases.pool, &nova, &self.lease()));
         let ready = match agent {
             Ok(agent) => {
                 let set = agent.daemon_set(MIGRATION, self.nodes(MIGRATION, observed), Vec::new());
@@ -211,6 +210,12 @@ impl<'a> Share<'a> {
                 desired.apply(&self.namespace, name, &set);
             }
         }
+    }
+
+    /// What `/var/lib/nova/lease` says on nodes that have files of the share, or nothing of another one.
+    fn lease(&self) -> String {
+        let identity = identity(self.subject).unwrap_or_default();
+        format!("{} {identity}", self.subject.name())
     }
 
     /// The nodes of the share that run an agent.

@@ -84,11 +84,15 @@ pub fn client_key() -> Volume {
 }
 
 /// The SSH server of a node. It runs as a user who only owns what other hosts have brought, so that whoever has the key reaches no
-/// disk of a server that is on the node.
+/// disk of a server that is on the node. It waits until the node's files are those of the lease.
 ///
 /// # Errors
 /// The pool has no image for the release.
-pub fn nova_migration(pool: &HypervisorPoolSpec, nova: &Configuration) -> Awaited<Agent> {
+pub fn nova_migration(
+    pool: &HypervisorPoolSpec,
+    nova: &Configuration,
+    lease: &str,
+) -> Awaited<Agent> {
     let image = images::of(nova, &pool.images)?;
     let server = container(
         MIGRATION,
@@ -99,6 +103,7 @@ pub fn nova_migration(pool: &HypervisorPoolSpec, nova: &Configuration) -> Awaite
     let security = server.security_context.clone().unwrap_or_default();
     let mut env = node_variables();
     env.extend(variables());
+    env.push(variable("LEASE", lease));
     let server = Container {
         args: Some(vec![
             include_str!("../scripts/migration-command.sh").to_owned(),

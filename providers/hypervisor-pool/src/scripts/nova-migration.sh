@@ -5,6 +5,13 @@ if [ ! -x /usr/sbin/sshd ]; then
     exit 1
 fi
 key=/etc/nova/migration/ssh-privatekey
+# Pods end at once while they wait.
+trap 'exit 0' TERM
+# What is on the node may be another share's, as the check of libvirt's pod finds: hosts of this share touch none of it.
+until [ "$(cat /var/lib/nova/lease 2> /dev/null)" = "$LEASE" ]; do
+    echo "waits until /var/lib/nova/lease says that the node's files belong to the HypervisorShare $LEASE: see the share's condition HostsReady" >&2
+    sleep 5
+done
 printf '%s\n' "$1" > /run/migration/command
 cat > /run/migration/sshd_config <<END
 ListenAddress $HOST_IP

@@ -14,6 +14,9 @@ use crate::root::Root;
 const SERVER: &str = include_str!("../../src/scripts/nova-migration.sh");
 const CLIENT: &str = include_str!("../../src/scripts/nova-compute.sh");
 const KEY: &str = "etc/nova/migration/ssh-privatekey";
+/// Whose files are on the node.
+const LEASE: &str = "var/lib/nova/lease";
+const OWN: &str = "prod 11112222\n";
 /// How long something may take that happens within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -38,6 +41,11 @@ struct Container {
 
 impl Container {
     fn start(key: &str) -> Self {
+        Self::start_on(OWN, key)
+    }
+
+    /// Starts on a node that has files of a share.
+    fn start_on(lease: &str, key: &str) -> Self {
         let root = Root::new();
         root.program("ssh-keygen", SSH_KEYGEN);
         root.program("pgrep", "[ -e \"$ROOT/copies\" ]");
@@ -49,13 +57,20 @@ impl Container {
         let executable = Permissions::from_mode(0o755);
         fs::set_permissions(root.path("usr/sbin/sshd"), executable).unwrap();
         root.write(KEY, key);
+        root.write(LEASE, lease);
         fs::create_dir_all(root.path("run/migration")).unwrap();
         let process = root
             .script(
                 SERVER,
-                &["/usr/sbin/", "/etc/nova/migration", "/run/migration"],
+                &[
+                    "/usr/sbin/",
+                    "/etc/nova/migration",
+                    "/run/migration",
+                    "/var/lib/",
+                ],
             )
             .arg("the command")
+            .env("LEASE", OWN.trim_end())
             .env("HOST_IP", "2001:db8::1")
             .env("MIGRATION_PORT", "8022")
             .stdout(Stdio::null())
@@ -154,6 +169,29 @@ fn ssh_server_waits_for_a_key() {
     assert_eq!(container.text("sshd"), "");
     container.root.write(KEY, "private");
     container.reads("private");
+}
+
+/// A node may come back whose Node was deleted, with servers of another control plane.
+#[test]
+fn ssh_server_waits_while_files_of_the_node_are_of_another_share() {
+    let mut container = Container::start_on("prod 33334444\n", "private");
+    container.waits();
+    assert_eq!(container.text("sshd"), "");
+    container.root.write(LEASE, OWN);
+    container.reads("private");
+}
+
+#[rstest]
+#[case::for_the_node("staging 33334444\n", "private")]
+#[case::for_a_key(OWN, "broken")]
+fn ssh_server_that_waits_ends_at_once(#[case] lease: &str, #[case] key: &str) {
+    let mut container = Container::start_on(lease, key);
+    container.waits();
+    container.signal();
+    container.until("it ends", |container| {
+        container.process.try_wait().unwrap().is_some()
+    });
+    assert!(container.process.wait().unwrap().success());
 }
 
 #[test]
