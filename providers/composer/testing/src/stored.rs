@@ -126,9 +126,10 @@ fn without(live: Value, applied: &Value) -> Value {
 /// A value of a generated Secret: the next one that is drawn for it. No two are alike, whichever Secret is generated first.
 pub fn drawn(secret: &Key, value: &GeneratedValue, number: usize) -> Vec<u8> {
     match value {
-        GeneratedValue::Password(_) | GeneratedValue::Key(_) | GeneratedValue::PrivateKey => {
+        GeneratedValue::Password(_) | GeneratedValue::Key(_) => {
             format!("s3cret {number} of {secret}").into_bytes()
         }
+        GeneratedValue::PrivateKey => format!("private key {number} of {secret:?}").into_bytes(),
         GeneratedValue::Text(text) => text.clone().into_bytes(),
     }
 }
