@@ -207,8 +207,12 @@ impl Pods {
             ..ready
         });
         // A request would wait for a free worker, and a restart would end those that keep an API busy. A process that is stuck is
-        // replaced by uwsgi. The reverse proxy has its own probe.
-        let alive = definition.port().filter(|_| self.reverse_proxy.is_none());
+        // replaced by uwsgi. The reverse proxy has its own probe. A proxy that can't be connected to is unready for the same reason, and a
+        // restart would end the connections that it has.
+        let alive = match definition.kind {
+            ComponentKind::Wsgi { port, .. } if self.reverse_proxy.is_none() => Some(port),
+            _ => None,
+        };
         container.liveness_probe = alive.map(|port| Probe {
             period_seconds: Some(15),
             failure_threshold: Some(6),

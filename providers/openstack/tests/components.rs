@@ -126,6 +126,18 @@ fn public_endpoint_is_reported_while_it_answers() {
 }
 
 #[test]
+fn proxy_that_takes_no_connections_is_unready_but_not_restarted() {
+    let cluster = running();
+    let proxy = cluster.get::<Deployment>("neutron-console").unwrap();
+    let proxy = &proxy["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(
+        proxy["readinessProbe"]["tcpSocket"],
+        json!({ "port": 6080 })
+    );
+    assert!(proxy["livenessProbe"].is_null(), "{proxy}");
+}
+
+#[test]
 fn api_whose_workers_are_all_busy_is_unready_but_alive() {
     let cluster = running();
     let api = cluster.get::<Deployment>("neutron").unwrap();

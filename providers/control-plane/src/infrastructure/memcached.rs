@@ -77,13 +77,6 @@ impl Recipe<'_> {
         let mebibytes = memory.bytes() >> 20;
         // Besides the items Memcached holds its hash table and a buffer for each connection.
         let whole = format!("{}Mi", mebibytes + mebibytes / 4 + 64);
-        let probe = Probe {
-            tcp_socket: Some(TCPSocketAction {
-                port: IntOrString::Int(PORT),
-                ..TCPSocketAction::default()
-            }),
-            ..Probe::default()
-        };
         let container = Container {
             name: "memcached".to_owned(),
             image: Some(self.memcached_image()),
@@ -99,8 +92,15 @@ impl Recipe<'_> {
                 ..ContainerPort::default()
             }]),
             resources: Some(super::bounds("500m", "2", &whole, &whole)),
-            readiness_probe: Some(probe.clone()),
-            liveness_probe: Some(probe),
+            // A member that takes no more clients stays as it is: a restart would empty it, and its image has no client that could tell
+            // whether it still answers.
+            readiness_probe: Some(Probe {
+                tcp_socket: Some(TCPSocketAction {
+                    port: IntOrString::Int(PORT),
+                    ..TCPSocketAction::default()
+                }),
+                ..Probe::default()
+            }),
             security_context: Some(confined()),
             ..Container::default()
         };
