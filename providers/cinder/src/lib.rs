@@ -121,11 +121,11 @@ fn components<'a>(
     Ok(components)
 }
 
-/// A program of Cinder that sees these files, and has room for images that are converted.
-fn program(files: Source) -> Program {
+/// A program of Cinder that sees these files, with its state: locks, and where it copies volumes, the images that it converts.
+fn program(files: Source, state: Source) -> Program {
     Program::default()
         .mount("config", CINDER.folder, files)
-        .mount("state", config::STATE, Source::Scratch)
+        .mount("state", config::STATE, state)
 }
 
 /// A command of Cinder that reads the configuration.
@@ -146,7 +146,7 @@ fn workload(
     let mut files = Files::default();
     let config = facts.control(&mut files);
     files.config(CONFIG, &config);
-    let control = program(files.compose(service, desired).source());
+    let control = program(files.compose(service, desired).source(), Source::Scratch);
     let migration = |name, phase, words: &[&str]| Migration {
         name,
         phase,
@@ -191,7 +191,7 @@ fn members(
     desired: &mut DesiredState,
 ) -> Pods {
     let files = files.compose(facts.service, desired).source();
-    let program = program(files.clone())
+    let program = program(files.clone(), Source::Images)
         // os-brick looks for keys only here.
         .mount("ceph", backends::CEPH, files)
         .command(command(name, &[]))

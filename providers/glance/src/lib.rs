@@ -105,7 +105,7 @@ fn workload(
     };
     let api = program
         .clone()
-        .mount("scratch", config::SCRATCH, Source::Scratch)
+        .mount("scratch", config::SCRATCH, Source::Images)
         .variable("OS_GLANCE_CONFIG_DIR", GLANCE.folder);
     let api = stores.iter().fold(api, |api, store| store.mount(api));
     let api = match cache {

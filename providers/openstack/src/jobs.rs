@@ -69,7 +69,7 @@ pub struct Jobs<'a> {
     now: Timestamp,
     /// Files that running Jobs may need.
     files: Vec<Key>,
-    /// CPU and memory of pods.
+    /// Resources of pods.
     resources: ResourceRequirements,
     /// Labels of pods, besides those of all Jobs.
     labels: BTreeMap<String, String>,
@@ -94,7 +94,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Sets CPU and memory of pods, and labels by which they can be found.
+    /// Sets resources of pods, and labels by which they can be found.
     #[must_use]
     pub fn with_pods(
         self,

@@ -78,6 +78,7 @@ pub use options::{Known, Options, Unknown};
 pub use pod::{
     CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,
     field_variable, pod_of, requirements, secret_volume, selector, spread, unescalated, variable,
+    with_ephemeral_storage,
 };
 pub use policy::Policy;
 pub use release::{NoRelease, Release, table};

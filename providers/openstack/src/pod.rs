@@ -1,5 +1,6 @@
 //! Pods of a service: programs, volumes, resources and security contexts.
 
+mod ephemeral_storage;
 mod volumes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +17,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use crate::service::Service;
 
+pub use ephemeral_storage::with_ephemeral_storage;
+use ephemeral_storage::with_volumes;
 pub use volumes::{Mount, Source, empty_dir, secret_volume};
 
 /// The user ID of all services. Nodes have no such user.
 const USER: i64 = 42424;
-/// The default requests and limits of a container.
+/// The default requests and limits of a container, besides ephemeral storage.
 const USUAL: [(&str, &str, &str); 2] = [("cpu", "100m", "2"), ("memory", "256Mi", "2Gi")];
 /// The default failure domains that replicas are spread over, widest first.
 const DOMAINS: [&str; 2] = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
@@ -164,7 +167,12 @@ pub fn pod_of(
     let container = Container {
         env: Some(program.env.clone()).filter(|env| !env.is_empty()),
         volume_mounts: Some(mounts.iter().map(|mount| mount.mounted()).collect()),
-        ..container_of(settings, name, command, resources)
+        ..container_of(
+            settings,
+            name,
+            command,
+            with_volumes(resources, &program.mounts),
+        )
     };
     let PodSettings { topology, pull, .. } = settings;
     let secrets = pull.pull_secrets.iter();
@@ -199,6 +207,7 @@ pub(crate) fn container(
     command: Vec<String>,
     resources: ResourceRequirements,
 ) -> Container {
+    let resources = with_ephemeral_storage(resources);
     container_of(PodSettings::of(service), name, command, resources)
 }
 
@@ -220,22 +229,28 @@ fn container_of(
 }
 
 /// Adds the default requests and limits to those that are set.
-fn bounded(mut resources: ResourceRequirements) -> ResourceRequirements {
-    for (name, request, limit) in USUAL {
-        let amounts = [&resources.requests, &resources.limits];
-        if amounts
-            .into_iter()
-            .flatten()
-            .any(|amounts| amounts.contains_key(name))
-        {
-            continue;
-        }
-        let quantity = |amount: &str| Quantity(amount.to_owned());
-        let requests = resources.requests.get_or_insert_default();
-        requests.insert(name.to_owned(), quantity(request));
-        let limits = resources.limits.get_or_insert_default();
-        limits.insert(name.to_owned(), quantity(limit));
+fn bounded(resources: ResourceRequirements) -> ResourceRequirements {
+    USUAL.into_iter().fold(resources, bound)
+}
+
+/// Adds a request and a limit of a resource, unless one of them is set.
+fn bound(
+    mut resources: ResourceRequirements,
+    (name, request, limit): (&str, &str, &str),
+) -> ResourceRequirements {
+    let amounts = [&resources.requests, &resources.limits];
+    if amounts
+        .into_iter()
+        .flatten()
+        .any(|amounts| amounts.contains_key(name))
+    {
+        return resources;
     }
+    let quantity = |amount: &str| Quantity(amount.to_owned());
+    let requests = resources.requests.get_or_insert_default();
+    requests.insert(name.to_owned(), quantity(request));
+    let limits = resources.limits.get_or_insert_default();
+    limits.insert(name.to_owned(), quantity(limit));
     resources
 }
 

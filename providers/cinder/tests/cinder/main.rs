@@ -239,6 +239,17 @@ fn backups_go_to_a_bucket() {
     assert!(!section(&cluster, &api, "DEFAULT").contains("backup_"));
 }
 
+#[test]
+fn programs_that_convert_images_have_ephemeral_storage_for_them() {
+    let cluster = running();
+    let limit =
+        |pod: &Value| pod["containers"][0]["resources"]["limits"]["ephemeral-storage"].clone();
+    assert_eq!(limit(&pod_of_api(&cluster)), "4Gi");
+    for name in ["cinder-st-pool-a-volume", "cinder-backup"] {
+        assert_eq!(limit(&members(&cluster, name)), "2052Gi", "{name}");
+    }
+}
+
 fn pod_of_api(cluster: &Cluster) -> Value {
     pod(cluster.get::<Deployment>("cinder"))
 }

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::DesiredState;
-use provider_openstack::{confined, default_profile};
+use provider_openstack::{confined, default_profile, with_ephemeral_storage};
 
 use super::{MEMCACHED, placement};
 use crate::recipe::Recipe;
@@ -91,7 +91,9 @@ impl Recipe<'_> {
                 container_port: PORT,
                 ..ContainerPort::default()
             }]),
-            resources: Some(super::bounds("500m", "2", &whole, &whole)),
+            resources: Some(with_ephemeral_storage(super::bounds(
+                "500m", "2", &whole, &whole,
+            ))),
             // A member that takes no more clients stays as it is: a restart would empty it, and its image has no client that could tell
             // whether it still answers.
             readiness_probe: Some(Probe {

@@ -83,6 +83,25 @@ fn each_replica_keeps_images_and_makes_room() {
     insta::assert_yaml_snapshot!("cache", shown(&answer));
 }
 
+#[rstest::rstest]
+#[case::staged(|_: &mut serde_json::Value| {}, "2052Gi")]
+#[case::cached(|spec: &mut serde_json::Value| spec["cache"] = json!({ "size": "5Gi" }), "2062Gi")]
+#[case::set(
+    |spec: &mut serde_json::Value| spec["resources"] = json!({ "limits": { "ephemeral-storage": "100Gi" } }),
+    "100Gi"
+)]
+fn glance_has_ephemeral_storage_for_its_images(
+    #[case] change: fn(&mut serde_json::Value),
+    #[case] limit: &str,
+) {
+    let mut cluster = given(FILE);
+    cluster.change::<Custom<GlanceSpec>>("glance", |glance| change(&mut glance["spec"]));
+    cluster.settle(&GLANCE, "glance");
+    let api = cluster.get::<Deployment>("glance").unwrap();
+    let limits = &api["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"];
+    assert_eq!(limits["ephemeral-storage"], limit, "{limits}");
+}
+
 #[test]
 fn upload_of_an_image_may_have_any_size_and_take_hours() {
     let mut cluster = given(RBD);

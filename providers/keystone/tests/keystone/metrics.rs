@@ -89,10 +89,13 @@ fn a_container_of_its_own_says_what_uwsgi_says() {
             metrics[nothing]
         );
     }
-    assert_eq!(
-        metrics["resources"]["requests"],
-        metrics["resources"]["limits"]
-    );
+    let amounts = &metrics["resources"];
+    for resource in ["cpu", "memory"] {
+        assert_eq!(
+            amounts["requests"][resource], amounts["limits"][resource],
+            "{amounts}"
+        );
+    }
 }
 
 #[test]

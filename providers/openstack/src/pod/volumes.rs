@@ -8,6 +8,9 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 /// The mode of files of Secrets and ConfigMaps: readable by the user's group.
 const MODE: i32 = 0o440;
+/// Bytes of images that are staged or converted: one of the largest size that Glance takes by default, 1 TiB (`image_size_cap`,
+/// <https://docs.openstack.org/glance/latest/configuration/glance_api.html>), and what it is converted to. No node should have as much.
+const IMAGES: u64 = 2 << 40;
 
 /// A mounted volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub enum Source {
     Scratch,
     /// The same with a limit in bytes. A pod that exceeds it is evicted.
     Room(u64),
+    /// The same for images that are staged or converted, as large as they are.
+    Images,
 }
 
 impl Mount {
@@ -40,13 +45,22 @@ impl Mount {
     pub(super) fn mounted(&self) -> VolumeMount {
         let writable = matches!(
             self.source,
-            Source::Scratch | Source::Room(_) | Source::Claim(_)
+            Source::Scratch | Source::Room(_) | Source::Images | Source::Claim(_)
         );
         VolumeMount {
             name: self.name.clone(),
             mount_path: self.path.clone(),
             read_only: Some(true).filter(|_| !writable),
             ..VolumeMount::default()
+        }
+    }
+
+    /// How many bytes of the node's disk it may have, where that is much.
+    pub(super) fn ephemeral_bytes(&self) -> u64 {
+        match &self.source {
+            Source::Images => IMAGES,
+            Source::Room(bytes) => *bytes,
+            Source::Secret(_) | Source::ConfigMap(_) | Source::Claim(_) | Source::Scratch => 0,
         }
     }
 
@@ -73,7 +87,7 @@ impl Mount {
                 }),
                 ..volume
             },
-            Source::Scratch => empty_dir(&self.name),
+            Source::Scratch | Source::Images => empty_dir(&self.name),
             Source::Room(bytes) => Volume {
                 empty_dir: Some(EmptyDirVolumeSource {
                     size_limit: Some(Quantity(bytes.to_string())),

@@ -1,0 +1,91 @@
+//! Ephemeral storage of containers: their logs, what they write to their own file system, and the emptyDirs of their pod.
+//!
+//! The kubelet evicts a pod one of whose containers has more than its limit, and a pod that has, with its emptyDirs, more than the limits
+//! of its containers together (pkg/kubelet/eviction/eviction_manager.go, `localStorageEviction`).
+
+use k8s_openapi::api::core::v1::ResourceRequirements;
+
+use super::{Mount, bound};
+
+/// The name of the resource.
+const EPHEMERAL_STORAGE: &str = "ephemeral-storage";
+const GIB: u64 = 1 << 30;
+/// The default request: the logs of a container, of which the kubelet keeps 50 MiB by default (`containerLogMaxSize` times
+/// `containerLogMaxFiles`, <https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/>). Requests don't include volumes for
+/// images: few nodes could run such a pod.
+const REQUEST: &str = "64Mi";
+/// The default limit besides large volumes: many times what logs, locks and temporary files have.
+const LIMIT: u64 = 4 * GIB;
+
+/// Adds the default request and limit of ephemeral storage, unless one of them is set.
+pub fn with_ephemeral_storage(resources: ResourceRequirements) -> ResourceRequirements {
+    with_volumes(resources, &[])
+}
+
+/// The same for a container with these volumes, whose sizes the limit includes.
+pub(super) fn with_volumes(
+    resources: ResourceRequirements,
+    mounts: &[Mount],
+) -> ResourceRequirements {
+    let volumes = mounts.iter().map(Mount::ephemeral_bytes);
+    let bytes = volumes.fold(LIMIT, u64::saturating_add);
+    let limit = format!("{}Gi", bytes.div_ceil(GIB));
+    bound(resources, (EPHEMERAL_STORAGE, REQUEST, &limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::pod::Source;
+
+    fn amounts(amount: &str) -> ResourceRequirements {
+        let amounts = [(EPHEMERAL_STORAGE.to_owned(), Quantity(amount.to_owned()))];
+        ResourceRequirements {
+            limits: Some(amounts.into()),
+            ..ResourceRequirements::default()
+        }
+    }
+
+    fn limit(resources: &ResourceRequirements) -> Option<&str> {
+        let limits = resources.limits.as_ref()?;
+        limits.get(EPHEMERAL_STORAGE).map(|limit| limit.0.as_str())
+    }
+
+    #[rstest]
+    #[case::no_volume(vec![], "4Gi")]
+    #[case::small_volumes(vec![Source::Scratch, Source::Secret("keys".to_owned())], "4Gi")]
+    #[case::persistent_volume(vec![Source::Claim("images".to_owned())], "4Gi")]
+    #[case::room(vec![Source::Scratch, Source::Room(10 * GIB)], "14Gi")]
+    #[case::part_of_a_gibibyte(vec![Source::Room(10 * GIB + 1)], "15Gi")]
+    #[case::images(vec![Source::Images, Source::Room(GIB)], "2053Gi")]
+    #[case::more_than_there_is(vec![Source::Room(u64::MAX)], "17179869184Gi")]
+    fn limit_of_ephemeral_storage_includes_volumes(
+        #[case] sources: Vec<Source>,
+        #[case] all: &str,
+    ) {
+        let mounts: Vec<Mount> = sources
+            .into_iter()
+            .map(|source| Mount {
+                name: "volume".to_owned(),
+                path: "/volume".to_owned(),
+                source,
+            })
+            .collect();
+        let resources = with_volumes(ResourceRequirements::default(), &mounts);
+        assert_eq!(limit(&resources), Some(all));
+        let requests = resources.requests.unwrap_or_default();
+        assert_eq!(
+            requests.get(EPHEMERAL_STORAGE),
+            Some(&Quantity(REQUEST.to_owned()))
+        );
+    }
+
+    #[test]
+    fn ephemeral_storage_that_is_set_stays() {
+        let set = amounts("1Gi");
+        assert_eq!(with_ephemeral_storage(set.clone()), set);
+    }
+}
