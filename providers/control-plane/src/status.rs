@@ -11,7 +11,7 @@ use provider_composer::{Conditions, Progress, Reason};
 use crate::graph::{Node, Step};
 use crate::recipe::Recipe;
 use crate::rollout::Rollout;
-use crate::survey::{Survey, is_optional};
+use crate::survey::{Survey, is_optional, memcached_update};
 
 /// The last of the infrastructure's phases.
 const INFRASTRUCTURE: u8 = 1;
@@ -54,6 +54,9 @@ pub fn write(
     conditions.set("UpToDate", &rollout.progress);
     if let Some(unsupported) = unsupported(recipe.spec(), &recipe.services) {
         conditions.note("ServicesSupported", &unsupported);
+    }
+    if let Some(update) = memcached_update(survey, recipe.namespace()) {
+        conditions.note("MemcachedUpdated", &update);
     }
     ControlPlaneStatus {
         conditions: Vec::new(),

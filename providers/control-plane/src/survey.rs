@@ -149,7 +149,7 @@ fn progress(step: &Step, key: &Key, object: &Value, observed: &ObservedState<'_>
         Node::MariaDb => mariadb(step, key, object, observed),
         Node::RabbitMq => conditions(step, key, observed, &rabbitmq::READY),
         Node::Valkey => valkey(step, key, object),
-        Node::Memcached => replicas(step, key, object),
+        Node::Memcached => memcached(step, key, object),
         _ => conditions(step, key, observed, &["Ready"]),
     }
 }
@@ -264,17 +264,51 @@ fn valkey(step: &Step, key: &Key, object: &Value) -> Progress {
     }
 }
 
-fn replicas(step: &Step, key: &Key, object: &Value) -> Progress {
-    let number = |pointer| object.pointer(pointer).and_then(Value::as_u64);
-    let wanted = number("/spec/replicas").unwrap_or(1);
-    let ready = number("/status/readyReplicas").unwrap_or(0);
-    match ready >= wanted && is_current(object) {
+/// Judges Memcached by its pods, of whichever generation: those that run are ready while their template changes. An update replaces one
+/// at a time, and a key of a pod that is missing is one that isn't cached.
+fn memcached(step: &Step, key: &Key, object: &Value) -> Progress {
+    let (ready, wanted) = pods(object);
+    let needed = match is_updating(object) {
+        true => wanted.saturating_sub(1).max(1),
+        false => wanted,
+    };
+    match ready >= needed {
         true => Progress::Ready,
         false => waiting(
             step,
             format!("{key} has {ready} of {wanted} replicas ready"),
         ),
     }
+}
+
+/// Returns what an update of Memcached waits for, while there is one. Memcached is ready meanwhile, also if the update never ends.
+pub fn memcached_update(survey: &Survey, namespace: &str) -> Option<Progress> {
+    let step = Node::Memcached.step();
+    let Lookup::Found(object) = &survey.get(&step.node)?.object else {
+        return None;
+    };
+    let key = step.keys(namespace).next()?;
+    let (ready, wanted) = pods(object);
+    let message = format!(
+        "{key} replaces its pods one by one, and has {ready} of {wanted} replicas ready; see `kubectl describe pods -n {namespace} -l \
+         app.kubernetes.io/instance={}` for why a new one doesn't become ready",
+        key.name
+    );
+    is_updating(object).then(|| waiting(step, message))
+}
+
+/// How many pods of a StatefulSet are ready, and how many there should be.
+fn pods(object: &Value) -> (u64, u64) {
+    let number = |pointer| object.pointer(pointer).and_then(Value::as_u64);
+    let ready = number("/status/readyReplicas").unwrap_or(0);
+    (ready, number("/spec/replicas").unwrap_or(1))
+}
+
+/// Whether a StatefulSet has pods of an earlier template, or updated ones that aren't ready. Its controller makes both revisions the same
+/// afterwards (pkg/controller/statefulset/stateful_set_utils.go, `completeRollingUpdate`).
+fn is_updating(object: &Value) -> bool {
+    let status = &object["status"];
+    status["currentRevision"] != status["updateRevision"]
 }
 
 /// Whether a status is of the present generation.

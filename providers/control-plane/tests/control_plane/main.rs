@@ -14,6 +14,7 @@ mod graph;
 mod growth;
 mod hypervisor_access;
 mod images;
+mod memcached;
 mod mistakes;
 mod network;
 mod ovn;
