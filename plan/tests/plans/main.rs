@@ -32,3 +32,5 @@ mod shoots;
 mod validation;
 #[cfg(test)]
 mod verify;
+#[cfg(test)]
+mod workloads;

@@ -261,6 +261,8 @@ pub fn node_variables() -> Vec<EnvVar> {
 }
 
 /// CPU and memory that are requested, and the limit of memory. CPU has no limit: an agent that is throttled holds up servers.
+/// Ephemeral storage has neither. The kubelet evicts no pod of the priority that [`on_node`] sets, whatever it has
+/// (pkg/kubelet/eviction/eviction_manager.go, `evictPod`), and a change of the template replaces the agents of all nodes.
 pub fn resources(cpu: &str, memory: &str, limit: &str) -> ResourceRequirements {
     let amounts = |amounts: &[(&str, &str)]| {
         let each = amounts.iter();
