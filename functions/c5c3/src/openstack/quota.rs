@@ -53,8 +53,8 @@ const MEMBER: Amounts = pod(0.5, 2.0 * GIB);
 /// Members of each of OVN's databases that are in [`BASE`].
 const OVN_MEMBERS: f64 = 3.0;
 
-/// What no size has to state: three members of each of OVN's databases with volumes of 10Gi, two northds, components with a fixed number of
-/// replicas, exporters, volumes for backups, and the Jobs of an update.
+/// What no size has to state: three members of each of OVN's databases with volumes of 10Gi, two northds, two replicas of other components,
+/// exporters, volumes for backups, and the Jobs of an update.
 const BASE: Amounts = Amounts {
     volumes: 14.0,
     storage: 96.0 * GIB,
@@ -183,6 +183,7 @@ fn hard(
     let backups = backup.and_then(|backup| backup.volume(&pieces.mariadb));
     needed.storage += backups.map_or(0.0, |size| size.bytes() as f64);
     needed += infrastructure(pieces);
+    needed += optional(&preset.services);
     for (replicas, resources) in components(preset) {
         let mut pod = stated(resources, POD);
         pod += SIDECARS;
@@ -309,6 +310,27 @@ fn components(preset: &SizePreset) -> Vec<(u32, &Resources)> {
     components
 }
 
+/// What components that no size has to state request beyond [`BASE`].
+fn optional(services: &ControlPlaneServices) -> Amounts {
+    let (nova, neutron) = (&services.nova, &services.neutron);
+    let mut needed = Amounts::default();
+    if let Some(metadata) = &nova.metadata {
+        let most = metadata.autoscaling.as_ref().map(|most| most.max_replicas);
+        let most = most.unwrap_or(metadata.replicas);
+        needed += beyond(2.0, most, &metadata.resources);
+        needed += SIDECARS * most.saturating_sub(2);
+    }
+    let others = [
+        &nova.no_vnc_proxy,
+        &neutron.periodic_workers,
+        &neutron.ovn_maintenance_worker,
+    ];
+    for component in others.into_iter().flatten() {
+        needed += beyond(2.0, component.replicas, &component.resources);
+    }
+    needed
+}
+
 /// A pod that requests what is stated; of a resource that isn't stated, the usual amount.
 fn stated(resources: &Resources, usual: Amounts) -> Amounts {
     let stated = |resource: &str| {
@@ -409,6 +431,28 @@ mod tests {
         assert_eq!((large.storage - usual.storage) / GIB, 120.0);
         assert_eq!((large.memory - usual.memory) / GIB, 9.75);
         assert!((large.cores - usual.cores - 4.9).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_quota_has_room_for_components_that_a_size_may_state() {
+        let needed =
+            |services: serde_json::Value| optional(&serde_json::from_value(services).unwrap());
+        let two = serde_json::json!({ "replicas": 2 });
+        let pairs = needed(serde_json::json!({
+            "nova": { "metadata": two, "noVncProxy": two },
+            "neutron": { "periodicWorkers": two, "ovnMaintenanceWorker": two },
+        }));
+        assert_eq!(pairs, Amounts::default());
+        let more = needed(serde_json::json!({
+            "nova": {
+                "metadata": { "replicas": 2, "autoscaling": { "maxReplicas": 6 } },
+                "noVncProxy": { "replicas": 3, "resources": { "requests": { "memory": "1Gi" } } },
+            },
+            "neutron": { "periodicWorkers": { "replicas": 4 } },
+        }));
+        assert_eq!(more.pods, 7.0);
+        assert!((more.cores - 1.9).abs() < 1e-6);
+        assert_eq!(more.memory / MIB, 4.0 * 448.0 + 2560.0 + 512.0);
     }
 
     #[test]

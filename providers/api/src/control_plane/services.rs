@@ -200,7 +200,7 @@ impl From<RotationInterval> for Schedule {
 
 /// Nova in a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct NovaService {
     /// Whether the service runs.
     pub enabled: bool,
@@ -210,6 +210,12 @@ pub struct NovaService {
     pub scheduler: Component<2>,
     /// What speaks to the database for the hosts.
     pub conductor: Component<2>,
+    /// What tells servers who they are. Without it as Nova's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<ApiComponent<2>>,
+    /// What shows the screens of servers. Without it as Nova's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_vnc_proxy: Option<Component<1>>,
     /// How browsers reach the consoles of servers. Without it only from within the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consoles: Option<Exposure>,
@@ -225,6 +231,8 @@ impl Default for NovaService {
             api: ApiComponent::default(),
             scheduler: Component::default(),
             conductor: Component::default(),
+            metadata: None,
+            no_vnc_proxy: None,
             consoles: None,
             overrides: Overrides::default(),
         }
@@ -233,12 +241,19 @@ impl Default for NovaService {
 
 /// Neutron in a control plane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct NeutronService {
     /// Whether the service runs.
     pub enabled: bool,
     /// The API.
     pub api: ApiComponent<3>,
+    /// The periodic tasks of Neutron's plugins. Without it as Neutron's own resource has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub periodic_workers: Option<Component<1>>,
+    /// The comparison of Neutron's database with OVN's. One replica works; the others stand by. Without it as Neutron's own resource has
+    /// it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ovn_maintenance_worker: Option<Component<1>>,
     /// What else may be said of any service.
     #[serde(flatten)]
     pub overrides: Overrides,
@@ -249,6 +264,8 @@ impl Default for NeutronService {
         Self {
             enabled: true,
             api: ApiComponent::default(),
+            periodic_workers: None,
+            ovn_maintenance_worker: None,
             overrides: Overrides::default(),
         }
     }

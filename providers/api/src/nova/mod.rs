@@ -37,7 +37,7 @@ pub struct NovaSpec {
     /// What speaks to the database for the hosts, in every cell that doesn't say otherwise.
     pub conductor: Component<2>,
     /// What tells servers who they are.
-    pub metadata: Component<2>,
+    pub metadata: ApiComponent<2>,
     /// What shows the screens of servers.
     pub no_vnc_proxy: Component<1>,
     /// The agents on the hosts. It has no effect, which `AgentSettingsApplied` reports.
@@ -81,7 +81,7 @@ impl Default for NovaSpec {
             api: ApiComponent::default(),
             scheduler: Scheduler::default(),
             conductor: Component::default(),
-            metadata: Component::default(),
+            metadata: ApiComponent::default(),
             no_vnc_proxy: Component::default(),
             compute: Compute::default(),
             database: NovaDatabase::default(),

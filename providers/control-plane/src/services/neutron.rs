@@ -3,7 +3,7 @@
 use c5c3_api::control_plane::OvnMembers;
 use c5c3_api::neutron::{Dns, Ml2, NeutronSpec, Ovn, Plugin};
 use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
-use c5c3_api::parts::{Component, Image, Kept, NamespacedRef};
+use c5c3_api::parts::{Image, Kept, NamespacedRef};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::NEUTRON;
 use provider_openstack::table::{self, Tags};
@@ -64,8 +64,8 @@ impl Recipe<'_> {
                 physical_networks: network.physical_networks.clone(),
                 ..Ml2::default()
             },
-            periodic_workers: Component::default(),
-            ovn_maintenance_worker: Component::default(),
+            periodic_workers: said.periodic_workers.clone().unwrap_or_default(),
+            ovn_maintenance_worker: said.ovn_maintenance_worker.clone().unwrap_or_default(),
             rpc_server: None,
             plugins: Plugin::all(),
             dns: Dns::default(),

@@ -27,6 +27,8 @@ impl Recipe<'_> {
                 external_scheduler: self.external_scheduler(),
             },
             conductor: said.conductor.clone(),
+            metadata: said.metadata.clone().unwrap_or_default(),
+            no_vnc_proxy: said.no_vnc_proxy.clone().unwrap_or_default(),
             database: NovaDatabase {
                 cluster_ref: server.cluster_ref,
                 host: server.host,

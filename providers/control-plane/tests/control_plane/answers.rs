@@ -94,6 +94,26 @@ fn what_is_not_deployed_is_reported_and_blocks_nothing(#[case] spec: Value, #[ca
 }
 
 #[test]
+fn parts_of_nova_and_neutron_are_scaled_as_the_control_plane_says() {
+    let scaled = json!({
+        "replicas": 2,
+        "autoscaling": { "maxReplicas": 6 },
+        "resources": { "requests": { "cpu": "100m" } },
+    });
+    let two = json!({ "replicas": 2 });
+    let stage = Stage::running(json!({ "services": {
+        "nova": { "metadata": scaled, "noVncProxy": two },
+        "neutron": { "periodicWorkers": two, "ovnMaintenanceWorker": two },
+    } }));
+    let nova = &stage.object(Node::Nova).unwrap()["spec"];
+    assert_eq!(nova["metadata"]["autoscaling"]["maxReplicas"], 6);
+    assert_eq!(nova["noVncProxy"], two);
+    let neutron = &stage.object(Node::Neutron).unwrap()["spec"];
+    assert_eq!(neutron["periodicWorkers"], two);
+    assert_eq!(neutron["ovnMaintenanceWorker"], two);
+}
+
+#[test]
 fn a_small_one() {
     let stage = Stage::running(json!({
         "infrastructure": {

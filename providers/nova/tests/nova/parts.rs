@@ -89,14 +89,18 @@ fn prometheus_finds_both_apis_of_nova() {
 }
 
 #[test]
-fn api_of_nova_is_scaled_by_an_autoscaler() {
+fn both_apis_of_nova_are_scaled_by_autoscalers() {
     let mut cluster = running();
-    change(&mut cluster, |spec| {
-        spec["api"] = json!({
+    let scaled = |most: u32| {
+        json!({
             "replicas": 2,
-            "autoscaling": { "maxReplicas": 6 },
+            "autoscaling": { "maxReplicas": most },
             "resources": { "requests": { "cpu": "100m" } },
-        });
+        })
+    };
+    change(&mut cluster, |spec| {
+        spec["api"] = scaled(6);
+        spec["metadata"] = scaled(4);
     });
     cluster.settle(&NOVA, "nova");
     let scalers = cluster.all::<HorizontalPodAutoscaler>();
@@ -111,7 +115,13 @@ fn api_of_nova_is_scaled_by_an_autoscaler() {
             )
         })
         .collect();
-    assert_eq!(bounds, [("nova", json!(2), json!(6))]);
+    assert_eq!(
+        bounds,
+        [
+            ("nova", json!(2), json!(6)),
+            ("nova-metadata", json!(2), json!(4)),
+        ]
+    );
 }
 
 #[test]
