@@ -14,7 +14,7 @@ use crate::given::{assuming_ready, written};
 type Amounts = BTreeMap<&'static str, f64>;
 
 /// A claim on every service, with tests, in pools that are assumed to exist.
-fn claim(size: &str) -> String {
+pub fn claim(size: &str) -> String {
     format!(
         "
 apiVersion: c5c3.io/v1alpha1
