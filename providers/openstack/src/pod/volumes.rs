@@ -9,7 +9,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 /// The mode of files of Secrets and ConfigMaps: readable by the user's group.
 const MODE: i32 = 0o440;
 /// Bytes of images that are staged or converted: one of the largest size that Glance takes by default, 1 TiB (`image_size_cap`,
-/// <https://docs.openstack.org/glance/latest/configuration/glance_api.html>), and what it is converted to. No node should have as much.
+/// <https://docs.openstack.org/glance/latest/configuration/glance_api.html>), and what it is converted to. Most nodes' disks are full before,
+/// and a Glance that may have more at once sets `resources`.
 const IMAGES: u64 = 2 << 40;
 
 /// A mounted volume.
