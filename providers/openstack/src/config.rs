@@ -119,7 +119,13 @@ impl Config {
             file.push_str(&format!("[{name}]\n"));
             for (option, values) in &section.options {
                 for line in &values.lines {
-                    file.push_str(format!("{option} = {}", show(values, line)).trim_end());
+                    file.push_str(option);
+                    file.push_str(" =");
+                    let value = show(values, line).trim_end();
+                    if !value.is_empty() {
+                        file.push(' ');
+                        file.push_str(value);
+                    }
                     file.push('\n');
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use c5c3_api::hypervisor::AGENTS;
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, PodTemplateSpec, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Volume};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{DesiredState, Failure, Key, ObservedState, Resource};
 
@@ -180,12 +180,8 @@ pub(crate) fn found(service: &Service<'_>, observed: &ObservedState<'_>) -> Vec<
     kinds.into_iter().filter_map(keys).flatten().collect()
 }
 
-/// The objects with files that pods of a template mount.
-pub(crate) fn of(service: &Service<'_>, template: &PodTemplateSpec) -> Vec<Key> {
-    let pod = template.spec.as_ref();
-    let volumes = pod
-        .and_then(|pod| pod.volumes.as_deref())
-        .unwrap_or_default();
+/// The objects with files among the volumes of pods.
+pub(crate) fn of(service: &Service<'_>, volumes: &[Volume]) -> Vec<Key> {
     let sources = volumes.iter().filter_map(|volume| {
         let secret = volume
             .secret

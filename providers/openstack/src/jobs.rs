@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
+use k8s_openapi::api::batch::v1::{
+    CronJob, CronJobSpec, Job, JobCondition, JobSpec, JobStatus, JobTemplateSpec,
+};
 use k8s_openapi::api::core::v1::{PodTemplateSpec, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{
+    DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason, Resource, ResourceKind,
+};
+use serde::Deserialize;
 
 use crate::digest::digest;
 use crate::files;
@@ -63,6 +68,16 @@ pub struct Schedule {
     pub suspended: bool,
 }
 
+/// What is read of a Job: how far it is. Its labels say what it does.
+#[derive(Deserialize)]
+struct Seen {
+    status: Option<JobStatus>,
+}
+
+impl Resource for Seen {
+    const KIND: ResourceKind = Job::KIND;
+}
+
 /// The observed Jobs of a service.
 pub struct Jobs<'a> {
     service: &'a Service<'a>,
@@ -73,7 +88,7 @@ pub struct Jobs<'a> {
     resources: ResourceRequirements,
     /// Labels of pods, besides those of all Jobs.
     labels: BTreeMap<String, String>,
-    seen: Lookup<Vec<Live<Job>>>,
+    seen: Lookup<Vec<Live<Seen>>>,
 }
 
 impl<'a> Jobs<'a> {
@@ -90,7 +105,7 @@ impl<'a> Jobs<'a> {
             files: files::found(service, observed),
             resources: ResourceRequirements::default(),
             labels: BTreeMap::new(),
-            seen: observed.list::<Job>(service.namespace, &labels),
+            seen: observed.list::<Seen>(service.namespace, &labels),
         }
     }
 
@@ -171,7 +186,7 @@ impl<'a> Jobs<'a> {
 
     /// Keeps the Jobs of some tasks.
     pub fn keep(&self, tasks: &[&str], desired: &mut DesiredState) {
-        let kept = |job: &&Live<Job>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
+        let kept = |job: &&Live<Seen>| label(job, TASK).is_some_and(|task| tasks.contains(&task));
         for job in self.found().filter(kept) {
             desired.keep(self.key(job));
         }
@@ -187,7 +202,7 @@ impl<'a> Jobs<'a> {
     /// Keeps the completed Jobs of the phases sync and contract: they record that the migration is done.
     pub fn keep_done(&self, desired: &mut DesiredState) {
         let lasting = [Phase::Sync, Phase::Contract].map(|phase| Some(phase.name()));
-        let done = |job: &&Live<Job>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
+        let done = |job: &&Live<Seen>| lasting.contains(&label(job, PHASE)) && has(job, "Complete");
         for job in self.found().filter(done) {
             desired.keep(self.key(job));
         }
@@ -210,7 +225,7 @@ impl<'a> Jobs<'a> {
                 .all(|key| desired.objects.contains_key(key))
     }
 
-    fn found(&self) -> impl Iterator<Item = &Live<Job>> + Clone {
+    fn found(&self) -> impl Iterator<Item = &Live<Seen>> + Clone {
         let found = match &self.seen {
             Lookup::Found(jobs) => jobs.as_slice(),
             Lookup::Missing | Lookup::Unknown(_) => &[],
@@ -218,12 +233,12 @@ impl<'a> Jobs<'a> {
         found.iter()
     }
 
-    fn key(&self, job: &Live<Job>) -> Key {
+    fn key(&self, job: &Live<Seen>) -> Key {
         Key::of::<Job>(self.service.namespace, &job.metadata.name)
     }
 
     /// Keeps a running Job, with the files that it needs.
-    fn waits(&self, job: &Live<Job>, desired: &mut DesiredState) -> Progress {
+    fn waits(&self, job: &Live<Seen>, desired: &mut DesiredState) -> Progress {
         self.keep_files(desired);
         desired.keep(self.key(job));
         let name = &job.metadata.name;
@@ -234,7 +249,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// The progress of a Job that retries after a failure.
-    fn fails(&self, task: &Task, job: &Live<Job>) -> Option<Progress> {
+    fn fails(&self, task: &Task, job: &Live<Seen>) -> Option<Progress> {
         let status = job.body.status.as_ref()?;
         let failed = status.failed.filter(|failed| *failed > 0)?;
         let name = &job.metadata.name;
@@ -254,7 +269,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// The progress of a Job that isn't running. A Job's status doesn't report that its pod can't start.
-    fn starts(&self, name: &str, job: Option<&Live<Job>>, desired: &mut DesiredState) -> Progress {
+    fn starts(&self, name: &str, job: Option<&Live<Seen>>, desired: &mut DesiredState) -> Progress {
         let status = job.and_then(|job| job.body.status.as_ref());
         let begun = status.and_then(|status| status.start_time.as_ref());
         let after = |time| begun.and_then(|begun| begun.0.checked_add(time).ok());
@@ -348,32 +363,29 @@ impl<'a> Jobs<'a> {
     }
 }
 
-fn label<'j>(job: &'j Live<Job>, label: &str) -> Option<&'j str> {
+fn label<'j>(job: &'j Live<Seen>, label: &str) -> Option<&'j str> {
     job.metadata.labels.get(label).map(String::as_str)
 }
 
-fn is_for(job: &Live<Job>, task: &Task) -> bool {
+fn is_for(job: &Live<Seen>, task: &Task) -> bool {
     label(job, TASK) == Some(task.name)
         && label(job, PURPOSE) == Some(&digest([task.purpose.as_str()]))
 }
 
 /// Whether a Job does the same task for something else, or migrates the same database: two at once would get in each
 /// other's way.
-fn is_kin(job: &Live<Job>, task: &Task) -> bool {
+fn is_kin(job: &Live<Seen>, task: &Task) -> bool {
     let database = task.migrates.as_ref();
     let database = database.map(|(_, database)| digest([database.as_str()]));
     label(job, TASK) == Some(task.name)
         || (database.is_some() && label(job, DATABASE) == database.as_deref())
 }
 
-fn has(job: &Live<Job>, type_: &str) -> bool {
+fn has(job: &Live<Seen>, type_: &str) -> bool {
     condition(job, type_).is_some()
 }
 
-fn condition<'j>(
-    job: &'j Live<Job>,
-    type_: &str,
-) -> Option<&'j k8s_openapi::api::batch::v1::JobCondition> {
+fn condition<'j>(job: &'j Live<Seen>, type_: &str) -> Option<&'j JobCondition> {
     let status = job.body.status.as_ref()?;
     let conditions = status.conditions.as_deref().unwrap_or_default();
     conditions
@@ -382,7 +394,7 @@ fn condition<'j>(
 }
 
 /// The reason and the time of its failure.
-fn failure(job: &Live<Job>) -> Option<(String, Timestamp)> {
+fn failure(job: &Live<Seen>) -> Option<(String, Timestamp)> {
     let failed = condition(job, "Failed")?;
     let reason = failed.message.clone().or_else(|| failed.reason.clone());
     let since = failed.last_transition_time.as_ref().map(|time| time.0);
@@ -393,7 +405,7 @@ fn failure(job: &Live<Job>) -> Option<(String, Timestamp)> {
 }
 
 /// Whether one of its pods is running. A pod whose image can't be pulled isn't.
-fn runs(job: &Live<Job>) -> bool {
+fn runs(job: &Live<Seen>) -> bool {
     let ready = job.body.status.as_ref().and_then(|status| status.ready);
     ready.is_some_and(|ready| ready > 0) && !has(job, "Complete") && !has(job, "Failed")
 }

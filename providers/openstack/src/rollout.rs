@@ -1,5 +1,7 @@
 //! The Deployment or StatefulSet of a component, and how far its rollout has come.
 
+mod seen;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +11,7 @@ use k8s_openapi::api::apps::v1::{
 };
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState, Progress, Reason};
+use provider_composer::{DesiredState, Key, Lookup, ObservedState, Progress, Reason};
 
 use crate::component::Component;
 use crate::definition::ComponentKind;
@@ -17,6 +19,8 @@ use crate::deployment::{DRAIN, GRACE};
 use crate::files;
 use crate::pod::selector;
 use crate::service::{COMPONENT, INSTANCE, Service};
+
+use seen::{Seen, SeenDeployment, SeenStatefulSet};
 
 /// The reason of a Deployment's condition `Progressing` once its rollout is complete
 /// (<https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#complete-deployment>).
@@ -49,16 +53,6 @@ pub struct Rollout {
     /// When that was reported first, of a Deployment. Pods before may take some time more to terminate.
     since: Option<Timestamp>,
     annotations: BTreeMap<String, String>,
-}
-
-/// An observed Deployment or StatefulSet.
-struct Seen {
-    template: PodTemplateSpec,
-    /// Whether all pods are of the latest revision, and available.
-    done: bool,
-    ready: i32,
-    /// The conditions of a Deployment. A StatefulSet has none.
-    conditions: Option<Vec<DeploymentCondition>>,
 }
 
 impl Controller {
@@ -140,8 +134,12 @@ impl Controller {
     fn observe(self, component: &Component<'_>, observed: &ObservedState<'_>) -> Lookup<Seen> {
         let (namespace, name) = (component.service.namespace, &component.object);
         match self {
-            Self::Deployment => observed.get::<Deployment>(namespace, name).map(Seen::from),
-            Self::StatefulSet => observed.get::<StatefulSet>(namespace, name).map(Seen::from),
+            Self::Deployment => observed
+                .get::<SeenDeployment>(namespace, name)
+                .map(Seen::from),
+            Self::StatefulSet => observed
+                .get::<SeenStatefulSet>(namespace, name)
+                .map(Seen::from),
         }
     }
 
@@ -152,54 +150,6 @@ impl Controller {
             Self::StatefulSet => "StatefulSet",
         }
     }
-}
-
-impl From<Live<Deployment>> for Seen {
-    fn from(seen: Live<Deployment>) -> Self {
-        let (spec, status) = (seen.body.spec, seen.body.status);
-        let done = status.as_ref().is_some_and(|status| {
-            let counts = [
-                status.replicas,
-                status.updated_replicas,
-                status.available_replicas,
-            ];
-            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
-        });
-        let status = status.unwrap_or_default();
-        Self {
-            template: spec.template,
-            done,
-            ready: status.ready_replicas.unwrap_or(0),
-            conditions: Some(status.conditions.unwrap_or_default()),
-        }
-    }
-}
-
-impl From<Live<StatefulSet>> for Seen {
-    fn from(seen: Live<StatefulSet>) -> Self {
-        let (spec, status) = (seen.body.spec, seen.body.status);
-        let done = status.as_ref().is_some_and(|status| {
-            let counts = [
-                Some(status.replicas),
-                status.updated_replicas,
-                status.available_replicas,
-            ];
-            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
-        });
-        let ready = status.and_then(|status| status.ready_replicas);
-        Self {
-            template: spec.template,
-            done,
-            ready: ready.unwrap_or(0),
-            conditions: None,
-        }
-    }
-}
-
-/// Whether each count is that of all replicas.
-fn is_all(counts: [Option<i32>; 3], replicas: Option<i32>) -> bool {
-    let all = replicas.unwrap_or(1);
-    counts.iter().all(|count| *count == Some(all))
 }
 
 impl Rollout {
@@ -216,15 +166,15 @@ impl Rollout {
                 seen.ready > 0,
                 seen.done,
                 rolled(seen.conditions.as_deref()),
-                image(&seen.template),
-                annotations(&seen.template),
+                seen.image.clone(),
+                seen.annotations.clone(),
             ),
             _ => (false, false, None, None, BTreeMap::new()),
         };
         match &seen {
             // During a rollout, pods of any revision may restart; afterwards only those of the latest.
             Lookup::Found(seen) if done => {
-                for key in files::of(service, &seen.template) {
+                for key in files::of(service, &seen.volumes) {
                     desired.keep(key);
                 }
             }
@@ -371,16 +321,4 @@ fn progress(
         None if rolled.is_some() && ready == 0 => Progress::failing(Reason::Unavailable, message),
         None => Progress::waiting(Reason::Starting, message),
     }
-}
-
-fn image(template: &PodTemplateSpec) -> Option<String> {
-    let pod = template.spec.as_ref()?;
-    pod.containers.first()?.image.clone()
-}
-
-fn annotations(template: &PodTemplateSpec) -> BTreeMap<String, String> {
-    let metadata = template.metadata.as_ref();
-    metadata
-        .and_then(|metadata| metadata.annotations.clone())
-        .unwrap_or_default()
 }

@@ -1,0 +1,141 @@
+//! What is read of a Deployment or StatefulSet that exists. The rest of its template is what was composed, and isn't parsed.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{
+    Deployment, DeploymentCondition, DeploymentStatus, StatefulSet, StatefulSetStatus,
+};
+use k8s_openapi::api::core::v1::Volume;
+use provider_composer::{Live, Resource, ResourceKind};
+use serde::Deserialize;
+
+/// An observed Deployment or StatefulSet.
+pub struct Seen {
+    /// The image of the first container of its template.
+    pub image: Option<String>,
+    /// The annotations of its template.
+    pub annotations: BTreeMap<String, String>,
+    /// The volumes of its template.
+    pub volumes: Vec<Volume>,
+    /// Whether all pods are of the latest revision, and available.
+    pub done: bool,
+    /// The number of ready pods of any revision.
+    pub ready: i32,
+    /// The conditions of a Deployment. A StatefulSet has none.
+    pub conditions: Option<Vec<DeploymentCondition>>,
+}
+
+/// A Deployment.
+#[derive(Deserialize)]
+pub struct SeenDeployment {
+    spec: Option<Spec>,
+    status: Option<DeploymentStatus>,
+}
+
+/// A StatefulSet.
+#[derive(Deserialize)]
+pub struct SeenStatefulSet {
+    spec: Option<Spec>,
+    status: Option<StatefulSetStatus>,
+}
+
+#[derive(Default, Deserialize)]
+struct Spec {
+    replicas: Option<i32>,
+    template: Option<Template>,
+}
+
+#[derive(Default, Deserialize)]
+struct Template {
+    metadata: Option<TemplateMetadata>,
+    spec: Option<Pod>,
+}
+
+#[derive(Deserialize)]
+struct TemplateMetadata {
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Pod {
+    containers: Option<Vec<Container>>,
+    volumes: Option<Vec<Volume>>,
+}
+
+#[derive(Deserialize)]
+struct Container {
+    image: Option<String>,
+}
+
+impl Resource for SeenDeployment {
+    const KIND: ResourceKind = Deployment::KIND;
+}
+
+impl Resource for SeenStatefulSet {
+    const KIND: ResourceKind = StatefulSet::KIND;
+}
+
+impl From<Live<SeenDeployment>> for Seen {
+    fn from(seen: Live<SeenDeployment>) -> Self {
+        let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
+        let done = status.as_ref().is_some_and(|status| {
+            let counts = [
+                status.replicas,
+                status.updated_replicas,
+                status.available_replicas,
+            ];
+            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
+        });
+        let status = status.unwrap_or_default();
+        Self {
+            done,
+            ready: status.ready_replicas.unwrap_or(0),
+            conditions: Some(status.conditions.unwrap_or_default()),
+            ..Self::of(spec.template)
+        }
+    }
+}
+
+impl From<Live<SeenStatefulSet>> for Seen {
+    fn from(seen: Live<SeenStatefulSet>) -> Self {
+        let (spec, status) = (seen.body.spec.unwrap_or_default(), seen.body.status);
+        let done = status.as_ref().is_some_and(|status| {
+            let counts = [
+                Some(status.replicas),
+                status.updated_replicas,
+                status.available_replicas,
+            ];
+            status.observed_generation >= seen.metadata.generation && is_all(counts, spec.replicas)
+        });
+        let ready = status.and_then(|status| status.ready_replicas);
+        Self {
+            done,
+            ready: ready.unwrap_or(0),
+            ..Self::of(spec.template)
+        }
+    }
+}
+
+impl Seen {
+    /// One that is just created, with this template.
+    fn of(template: Option<Template>) -> Self {
+        let template = template.unwrap_or_default();
+        let pod = template.spec.unwrap_or_default();
+        let containers = pod.containers.unwrap_or_default();
+        let annotations = template.metadata.and_then(|metadata| metadata.annotations);
+        Self {
+            image: containers.into_iter().next().and_then(|first| first.image),
+            annotations: annotations.unwrap_or_default(),
+            volumes: pod.volumes.unwrap_or_default(),
+            done: false,
+            ready: 0,
+            conditions: None,
+        }
+    }
+}
+
+/// Whether each count is that of all replicas.
+fn is_all(counts: [Option<i32>; 3], replicas: Option<i32>) -> bool {
+    let all = replicas.unwrap_or(1);
+    counts.iter().all(|count| *count == Some(all))
+}
