@@ -61,6 +61,12 @@ pub const OWNED: [Owned<'_>; 12] = [
     ),
 ];
 
+/// What the configuration of every part has, whatever its database and message bus.
+pub struct Shared {
+    config: Config,
+    files: Files,
+}
+
 /// What all parts of Nova have in common.
 pub struct Facts<'a> {
     /// Nova.
@@ -71,6 +77,8 @@ pub struct Facts<'a> {
     pub clouds: &'a Awaited<Clouds>,
     /// How it authenticates to Keystone.
     pub access: &'a KeystoneAccess,
+    /// What every part has.
+    pub shared: &'a Shared,
     /// Members of the cache, if there is one.
     pub cache: &'a [CacheServer],
     /// The pool in Ceph with the disks of servers, if they aren't on the hosts.
@@ -91,6 +99,34 @@ pub struct Control<'a> {
     pub metadata: &'a str,
     /// Who may do what.
     pub policy: &'a Policy,
+}
+
+impl Shared {
+    /// Writes it once, for all parts.
+    pub fn of(service: &Service<'_>, access: &KeystoneAccess) -> Self {
+        let (mut config, mut files) = (Config::base(), Files::default());
+        config.section("DEFAULT").set("state_path", STATE);
+        // Computes are upgraded last.
+        config.section("upgrade_levels").set("compute", "auto");
+        let service_user = config.section("service_user");
+        service_user.set("send_service_user_token", true);
+        access.authenticate(service, service_user, &mut files);
+        for name in ["placement", "neutron", "cinder"] {
+            access.authenticate(service, config.section(name), &mut files);
+        }
+        access.trust(service, config.section("glance"), &mut files);
+        for name in ["placement", "neutron", "glance"] {
+            config
+                .section(name)
+                .set("region_name", access.region())
+                .set("valid_interfaces", "internal");
+        }
+        config
+            .section("cinder")
+            .set("os_region_name", access.region())
+            .set("catalog_info", "volumev3::internalURL");
+        Self { config, files }
+    }
 }
 
 impl Facts<'_> {
@@ -171,31 +207,11 @@ impl Facts<'_> {
         self.done(config, files)
     }
 
-    /// What every part has.
+    /// What every part has, with its message bus.
     pub(crate) fn common(&self, bus: &Messaging, files: &mut Files) -> Config {
-        let (service, access) = (self.service, self.access);
-        let mut config = Config::base();
-        config.section("DEFAULT").set("state_path", STATE);
-        bus.configure(service, &mut config, files);
-        // Computes are upgraded last.
-        config.section("upgrade_levels").set("compute", "auto");
-        let service_user = config.section("service_user");
-        service_user.set("send_service_user_token", true);
-        access.authenticate(service, service_user, files);
-        for name in ["placement", "neutron", "cinder"] {
-            access.authenticate(service, config.section(name), files);
-        }
-        access.trust(service, config.section("glance"), files);
-        for name in ["placement", "neutron", "glance"] {
-            config
-                .section(name)
-                .set("region_name", access.region())
-                .set("valid_interfaces", "internal");
-        }
-        config
-            .section("cinder")
-            .set("os_region_name", access.region())
-            .set("catalog_info", "volumev3::internalURL");
+        files.merge(&self.shared.files);
+        let mut config = self.shared.config.clone();
+        bus.configure(self.service, &mut config, files);
         config
     }
 

@@ -29,7 +29,7 @@ use provider_openstack::{
 };
 
 use clouds::Clouds;
-use config::{Control, Facts};
+use config::{Control, Facts, Shared};
 use databases::Databases;
 use recipe::Recipe;
 
@@ -114,11 +114,13 @@ impl Composer for Nova {
         ));
         let workload = parts.and_then(|(databases, bus, access, cache, metadata, policy)| {
             let clouds = Clouds::resolve(&service, access, observed);
+            let shared = Shared::of(&service, access);
             let facts = Facts {
                 service: &service,
                 clouds: &clouds,
                 spec,
                 access,
+                shared: &shared,
                 cache,
                 ephemeral: &ephemeral,
                 authorities: databases::authorities(databases, &cells),

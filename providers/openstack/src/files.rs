@@ -75,6 +75,17 @@ impl Files {
         self.secret = true;
     }
 
+    /// Adds other files.
+    pub fn merge(&mut self, others: &Self) {
+        let texts = others.texts.iter();
+        let texts = texts.map(|(name, text)| (name.clone(), text.clone()));
+        self.texts.extend(texts);
+        self.secret |= others.secret;
+        if let Some(failure) = &others.refused {
+            self.refused = Some(failure.clone());
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
