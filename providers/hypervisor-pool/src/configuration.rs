@@ -3,7 +3,7 @@
 //!
 //! Where control plane and nodes are in different clusters, External Secrets bring the Secrets, and nothing is copied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::cinder::CinderSpec;
 use c5c3_api::hypervisor::{
@@ -82,7 +82,8 @@ impl Configuration {
                 Reason::WaitingFor("Configuration"),
                 format!(
                     "waits for a Secret with the labels {selector} in the namespace {namespace}, which the {name}-operator \
-                     writes; others are ignored"
+                     writes; others are ignored{}",
+                    cell.map_or_else(String::new, |_| others(name, namespace, observed))
                 ),
             )),
             (Some(secret), 0) => Ok(Self {
@@ -204,6 +205,24 @@ fn data<'v>(
 ) -> BTreeMap<String, ByteString> {
     let data = values.map(|(key, value)| (key.clone(), ByteString(value.clone())));
     data.collect()
+}
+
+/// What there is instead, where a share's cell has no configuration: Nova may not have the cell.
+fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
+    let found = observed.list::<Secret>(namespace, &[(AGENTS, name)]);
+    let found = found.found().unwrap_or_default();
+    let cells = found
+        .iter()
+        .filter_map(|secret| secret.metadata.labels.get(CELL));
+    let cells: BTreeSet<&str> = cells.map(String::as_str).collect();
+    let cells: Vec<&str> = cells.into_iter().collect();
+    match cells.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; there are Secrets of the cells {}: set cell of the HypervisorShare to one of them, or add the cell to the Nova",
+            cells.join(", ")
+        ),
+    }
 }
 
 /// Whether an operator composed a Secret for a resource that exists. Other Secrets never reach a hypervisor, whatever their labels.

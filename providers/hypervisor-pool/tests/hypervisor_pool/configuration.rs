@@ -57,6 +57,47 @@ fn share_takes_the_configuration_of_its_cell_alone() {
     );
 }
 
+fn set_cell(cluster: &mut Cluster, cell: &str) {
+    cluster.edit(&share_key("prod"), |share| {
+        share["spec"]["cell"] = json!(cell);
+    });
+}
+
+#[test]
+fn hosts_of_a_further_cell_get_its_configuration() {
+    let mut cluster = cluster();
+    // cell2
+    let config = json!({ "nova.conf": "Y2VsbDI=" });
+    put_secret(
+        &mut cluster,
+        "nova-cell2-compute",
+        json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell2" }),
+        json!({ "nova.conf": config["nova.conf"], "release": "MjAyNS4y" }),
+    );
+    set_cell(&mut cluster, "cell2");
+    settle(&mut cluster, "prod");
+    let copy = cluster.get(&Key::of::<Secret>("agents-prod", "nova"));
+    assert_eq!(copy.unwrap()["data"], config);
+}
+
+#[test]
+fn share_of_a_cell_that_nova_does_not_have_names_those_that_it_has() {
+    let mut cluster = cluster();
+    set_cell(&mut cluster, "cell3");
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        condition(&cluster, "prod", "ComputeReady"),
+        [
+            "False",
+            "WaitingForConfiguration",
+            "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell3 in the namespace openstack-prod, which \
+             the nova-operator writes; others are ignored; there are Secrets of the cells cell1, cell2: set cell of the \
+             HypervisorShare to one of them, or add the cell to the Nova"
+        ]
+        .map(str::to_owned)
+    );
+}
+
 /// libvirt's pods see the keys of Ceph's users, and nova-compute's don't.
 #[test]
 fn keys_of_ceph_are_for_libvirt_alone_and_outlive_cinder() {

@@ -8,7 +8,7 @@ use provider_composer::{Custom, Reason};
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
-use crate::{NOVA, change, running};
+use crate::{NOVA, add_cell2, change, running};
 
 /// A node's chassis is deleted through Neutron, whose certificate may be of another authority.
 #[test]
@@ -66,6 +66,26 @@ fn hypervisor_pool_operator_learns_where_placement_is() {
     assert_eq!(clouds(&cluster), url);
     let after = cluster.value("nova-cell1-compute", "cacert").unwrap();
     assert_eq!(after, format!("another authority\n{before}"));
+}
+
+/// A HypervisorShare finds the Secret of its cell by the label.
+#[test]
+fn hypervisors_of_each_cell_have_its_message_bus() {
+    let mut cluster = running();
+    add_cell2(&mut cluster);
+    cluster.settle(&NOVA, "nova");
+    for (cell, bus) in [("cell1", "bus.example.com"), ("cell2", "bus2.example.com")] {
+        let name = format!("nova-{cell}-compute");
+        let secret = cluster.get::<Secret>(&name).unwrap();
+        let labels = &secret["metadata"]["labels"];
+        assert_eq!(labels["c5c3.io/agents"], "nova");
+        assert_eq!(labels["c5c3.io/cell"], cell);
+        let config = cluster.value(&name, "nova.conf").unwrap();
+        let mut lines = config.lines();
+        let url = lines.find_map(|line| line.strip_prefix("transport_url = "));
+        let url = url.unwrap();
+        assert!(url.contains(&format!("@{bus}:")), "{cell}: {url}");
+    }
 }
 
 #[test]
