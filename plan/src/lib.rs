@@ -19,6 +19,7 @@ mod names;
 mod operated;
 mod operators;
 mod outcome;
+mod outdated;
 mod placeholder;
 mod presets;
 mod provider;

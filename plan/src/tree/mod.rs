@@ -19,7 +19,7 @@ use crate::outcome::{Plan, Planned, PlannedObject, State};
 use crate::secret_path::SecretPath;
 
 /// Shows a plan: for each claim what is composed in which cluster and what operators make of it, the order of deletion,
-/// conditions and events; then resources that were given without a claim, and what is missing. `command` is the command line
+/// conditions and events; then resources that were given without a claim, what is missing, and options that upgrades change. `command` is the command line
 /// that made it, for the reader who wants to go on.
 pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
     let mut blocks: Vec<String> = plan
@@ -57,6 +57,15 @@ pub fn tree(plan: &Plan, page: Page, command: &str) -> String {
         let block =
             Branch::new("Not used, since no cluster of these files has this name").with(shoots);
         blocks.push(block.render(page));
+    }
+    let outdated = plan.outdated_options();
+    if !outdated.is_empty() {
+        let options = outdated.into_iter();
+        let options = options.map(|(change, resources)| {
+            let resources = resources.into_iter().map(Branch::new);
+            Branch::new(change).marked(Mark::Open).with(resources)
+        });
+        blocks.push(Branch::new("Options to change").with(options).render(page));
     }
     blocks.extend(advice(plan, command));
     blocks.join("\n")

@@ -57,6 +57,26 @@ fn a_control_plane_shows_its_consoles_and_the_tenants_secret() {
 }
 
 #[test]
+fn options_that_an_upgrade_changes_are_listed_once() {
+    let text = std::fs::read_to_string(crate::given::root(EXAMPLE)).unwrap();
+    let shown = |services: &str| {
+        let plan = written(&format!("{text}{services}"), &settings()).unwrap();
+        assert!(!plan.has_failed());
+        tree(&plan, Page::PLAIN, COMMAND)
+    };
+    let option = "{extraConfig: {cache: {dead_timeout: \"60\"}, token: {expiration: \"7200\"}}}";
+    let text = shown(&format!("  services: {{keystone: {option}}}\n"));
+    let listed = "
+Options to change
+└─ ○ extraConfig sets [cache] dead_timeout, which is [cache] hashclient_dead_timeout from keystone 2026.1
+   │   on: rename it after the upgrade
+   └─ ControlPlane openstack/production
+";
+    assert_eq!(text.matches(listed).count(), 1, "{text}");
+    assert!(!shown("").contains("Options to change"));
+}
+
+#[test]
 fn the_graph_is_drawn_with_what_waits_for_what() {
     let plan = example(&settings());
     insta::assert_snapshot!("dot", pictures(&plan, Picture::Dot));

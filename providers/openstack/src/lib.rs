@@ -32,6 +32,7 @@ mod metrics;
 mod migration;
 mod network;
 mod options;
+mod outdated;
 mod pod;
 mod policy;
 mod release;
@@ -75,6 +76,7 @@ pub use metrics::PORT as METRICS;
 pub use migration::{Migration, Migrations, Phase};
 pub use network::pods_of;
 pub use options::{Known, Options, Unknown};
+pub use outdated::outdated_options;
 pub use pod::{
     CONNECTED, Mount, PodSettings, Program, Source, confined, default_profile, empty_dir,
     field_variable, pod_of, requirements, secret_volume, selector, spread, unescalated, variable,

@@ -1,0 +1,144 @@
+//! Options of users that an upgrade renames or removes.
+
+use c5c3_api::parts::{Common, ExtraConfig};
+
+use crate::image;
+use crate::options::{Known, Options};
+use crate::release::Release;
+use crate::release::table::RELEASES;
+
+/// Returns what to change about the options that a user gives a service, a sentence for each: of those that the service has by another
+/// name now, and of those that a release which it can be upgraded to has by another name, or not at all. The options of a fork aren't
+/// known.
+pub fn outdated_options(service: &str, common: &Common) -> Vec<String> {
+    let release = image::release(service, common).ok();
+    let release = release.filter(|_| common.image.fork.is_none());
+    let Some((release, options)) =
+        release.and_then(|release| Some((release, Options::of(service, release)?)))
+    else {
+        return Vec::new();
+    };
+    let all = RELEASES.iter().map(|tags| tags.release);
+    let next = all.filter(|other| *other > release && release.may_become(*other).is_ok());
+    let next: Vec<(Release, Options)> = next
+        .filter_map(|next| Some((next, Options::of(service, next)?)))
+        .collect();
+    let change = |(field, section, name): (&str, &str, &str)| {
+        let given = format!("{field} sets [{section}] {name}");
+        // One that isn't known is refused.
+        let known = options.find(section, name).ok()?;
+        if let Some(other) = other_name(known, section, name) {
+            return Some(format!(
+                "{given}, which is {other} in {service} {release}: rename it"
+            ));
+        }
+        next.iter()
+            .find_map(|(next, options)| match options.find(section, name) {
+                Ok(known) => other_name(known, section, name).map(|other| {
+                    format!("{given}, which is {other} from {service} {next} on: rename it after the upgrade")
+                }),
+                Err(_) => Some(format!(
+                    "{given}, which {service} {next} doesn't have: leave it out before the upgrade, which is refused otherwise"
+                )),
+            })
+    };
+    given(common).filter_map(change).collect()
+}
+
+/// The section and name of an option that was asked for by others.
+fn other_name(known: Known, section: &str, name: &str) -> Option<String> {
+    let is_other = (known.section, known.name) != (section, name);
+    is_other.then(|| format!("[{}] {}", known.section, known.name))
+}
+
+/// The options that a user gives: field, section and name.
+fn given(common: &Common) -> impl Iterator<Item = (&str, &str, &str)> {
+    let ExtraConfig(extra) = &common.extra_config;
+    let shown = extra.iter().flat_map(|(section, options)| {
+        let names = options.keys();
+        names.map(move |name| ("extraConfig", section.as_str(), name.as_str()))
+    });
+    let secret = common.extra_config_secrets.iter();
+    let secret = secret.map(|given| {
+        let (section, name) = (given.section.as_str(), given.option.as_str());
+        ("extraConfigSecrets", section, name)
+    });
+    shown.chain(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn outdated(release: &str, section: &str, option: &str) -> Vec<String> {
+        let common = json!({ "release": release, "extraConfig": { section: { option: "1" } } });
+        outdated_options("keystone", &serde_json::from_value(common).unwrap())
+    }
+
+    #[rstest::rstest]
+    #[case::has_another_name(
+        "2026.1",
+        "cache",
+        "dead_timeout",
+        "extraConfig sets [cache] dead_timeout, which is [cache] hashclient_dead_timeout in keystone 2026.1: rename it"
+    )]
+    #[case::gets_another_name(
+        "2025.2",
+        "cache",
+        "dead_timeout",
+        "extraConfig sets [cache] dead_timeout, which is [cache] hashclient_dead_timeout from keystone 2026.1 on: rename it \
+         after the upgrade"
+    )]
+    #[case::is_removed(
+        "2025.2",
+        "DEFAULT",
+        "watch_log_file",
+        "extraConfig sets [DEFAULT] watch_log_file, which keystone 2026.1 doesn't have: leave it out before the upgrade, which \
+         is refused otherwise"
+    )]
+    #[case::is_removed_after_a_release_that_can_be_skipped(
+        "2025.1",
+        "DEFAULT",
+        "watch_log_file",
+        "extraConfig sets [DEFAULT] watch_log_file, which keystone 2026.1 doesn't have: leave it out before the upgrade, which \
+         is refused otherwise"
+    )]
+    fn option_that_changes_is_named_once_with_where_it_went(
+        #[case] release: &str,
+        #[case] section: &str,
+        #[case] option: &str,
+        #[case] message: &str,
+    ) {
+        assert_eq!(outdated(release, section, option), [message]);
+    }
+
+    #[rstest::rstest]
+    #[case::stays("2025.2", "token", "expiration")]
+    #[case::changes_in_no_release_that_is_next("2025.2", "oslo_policy", "enforce_scope")]
+    #[case::is_not_known("2025.2", "token", "colour")]
+    #[case::is_of_an_unknown_release("2019.1", "DEFAULT", "watch_log_file")]
+    fn option_is_not_outdated(#[case] release: &str, #[case] section: &str, #[case] option: &str) {
+        assert!(outdated(release, section, option).is_empty());
+    }
+
+    #[test]
+    fn options_of_a_fork_are_not_known() {
+        let extra = json!({ "DEFAULT": { "watch_log_file": "true" } });
+        let mut common: Common =
+            serde_json::from_value(json!({ "release": "2025.2", "extraConfig": extra })).unwrap();
+        assert_eq!(outdated_options("nova", &common).len(), 1);
+        common.image = serde_json::from_value(json!({ "fork": "sap", "tag": "2025.2" })).unwrap();
+        assert!(outdated_options("nova", &common).is_empty());
+    }
+
+    #[test]
+    fn option_in_a_secret_is_named_with_its_field() {
+        let secret = json!({ "section": "cache", "option": "memcache_password", "secretKeyRef": { "name": "a", "key": "b" } });
+        let common = json!({ "release": "2025.2", "extraConfigSecrets": [secret] });
+        let outdated = outdated_options("keystone", &serde_json::from_value(common).unwrap());
+        let begins = "extraConfigSecrets sets [cache] memcache_password, which is [cache] password from keystone 2026.1 on";
+        assert!(outdated[0].starts_with(begins), "{outdated:?}");
+    }
+}
