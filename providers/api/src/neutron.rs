@@ -214,8 +214,9 @@ const DOMAIN: &str =
     r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*\.?$";
 /// An address, of IPv4 or of IPv6.
 const ADDRESS: &str = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$";
-/// An availability zone; Neutron separates them by commas, OVN by colons.
-const ZONE: &str = r"^[^\s,:]+$";
+/// An availability zone; Neutron separates them by commas, and in `ovn-cms-options` by colons, where a zone ends at a second equals sign
+/// (`get_chassis_availability_zones` of `neutron/common/ovn/utils.py`).
+pub(crate) const ZONE: &str = r"^[^\s,:=]+$";
 /// What an entry point of Python may be called.
 const DRIVER: &str = r"^[a-zA-Z0-9_][-.a-zA-Z0-9_]*$";
 

@@ -219,7 +219,7 @@ fn others(name: &str, namespace: &str, observed: &ObservedState<'_>) -> String {
     match cells.is_empty() {
         true => String::new(),
         false => format!(
-            "; there are Secrets of the cells {}: set cell of the HypervisorShare to one of them, or add the cell to the Nova",
+            "; there are Secrets of the cells {}: add the cell to the Nova, or create the HypervisorShare again with one of them",
             cells.join(", ")
         ),
     }

@@ -8,7 +8,7 @@ use provider_openstack::{
 use crate::ovn::Ovn;
 
 /// What users set elsewhere.
-pub const OWNED: [Owned; 21] = [
+pub const OWNED: [Owned; 22] = [
     Owned::option(
         "DEFAULT",
         "auth_strategy",
@@ -41,6 +41,12 @@ pub const OWNED: [Owned; 21] = [
         "ml2_type_vlan",
         "network_vlan_ranges",
         "ml2.physicalNetworks",
+    ),
+    // That of agents for DHCP and routers, which OVN replaces.
+    Owned::option(
+        "agent",
+        "availability_zone",
+        "availabilityZone of HypervisorShares, which with claims is the label availability-zone of the pool",
     ),
     Owned::option("ovn", "ovn_nb_connection", "ovn"),
     Owned::option("ovn", "ovn_sb_connection", "ovn"),

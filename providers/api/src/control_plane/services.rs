@@ -8,6 +8,7 @@ use crate::{
     glance::ImageCache,
     keystone::Federation,
     list,
+    neutron::ZONE,
     parts::{
         ApiComponent, Autoscaling, Component, Exposure, ExtraConfig, Image, PolicyOverrides,
         Resources, Schedule, SecretOption, is_default,
@@ -245,6 +246,14 @@ impl Default for NovaService {
 pub struct NeutronService {
     /// Whether the service runs.
     pub enabled: bool,
+    /// Availability zones of networks and routers whose users name none. Each is that of a hypervisor pool, or else Neutron creates
+    /// neither.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(
+        length(max = 16),
+        inner(length(min = 1, max = 255), regex(pattern = ZONE))
+    )]
+    pub default_availability_zones: Vec<String>,
     /// The API.
     pub api: ApiComponent<3>,
     /// The periodic tasks of Neutron's plugins. Without it as Neutron's own resource has it.
@@ -263,6 +272,7 @@ impl Default for NeutronService {
     fn default() -> Self {
         Self {
             enabled: true,
+            default_availability_zones: Vec::new(),
             api: ApiComponent::default(),
             periodic_workers: None,
             ovn_maintenance_worker: None,

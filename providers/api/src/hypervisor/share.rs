@@ -10,6 +10,7 @@ use crate::{
     custom_resource::{CustomResource, Scope},
     kind::Column,
     list,
+    neutron::ZONE,
     nova::TRAIT,
     parts::{AgentEndpoint, IssuerRef, is_default, reference::LABEL},
     pool::PhysicalNetwork,
@@ -64,9 +65,9 @@ pub struct HypervisorShareSpec {
     /// pool doesn't allow its namespace any more.
     #[serde(default, skip_serializing_if = "is_default")]
     pub held: bool,
-    /// Nova's availability zone of the nodes.
+    /// Availability zone of the nodes in Nova and Neutron.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 255), regex(pattern = r"^[^:]+$"))]
+    #[schemars(length(min = 1, max = 255), regex(pattern = ZONE))]
     pub availability_zone: Option<String>,
     /// Nova's aggregate of the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ impl Recipe<'_> {
             rpc_server: None,
             plugins: Plugin::all(),
             dns: Dns::default(),
-            default_availability_zones: Vec::new(),
+            default_availability_zones: said.default_availability_zones.clone(),
             common: self.common(step, tags.release, tags.neutron, &said.overrides),
         };
         desired.apply(self.namespace(), step.name, &Custom::wanted(spec));

@@ -101,3 +101,12 @@ fn relays_of_ovn_have_a_load_balancer_beside_its_members() {
     );
     assert_eq!(relays["ports"][0]["port"], 6642);
 }
+
+#[test]
+fn default_zones_of_networks_are_passed_on_to_neutron() {
+    let zones = json!(["eu-de-1a", "eu-de-1b"]);
+    let neutron = json!({ "defaultAvailabilityZones": zones });
+    let stage = Stage::running(json!({ "services": { "neutron": neutron } }));
+    let neutron = stage.object(Node::Neutron).unwrap();
+    assert_eq!(neutron["spec"]["defaultAvailabilityZones"], zones);
+}

@@ -91,8 +91,8 @@ fn share_of_a_cell_that_nova_does_not_have_names_those_that_it_has() {
             "False",
             "WaitingForConfiguration",
             "waits for a Secret with the labels c5c3.io/agents=nova,c5c3.io/cell=cell3 in the namespace openstack-prod, which \
-             the nova-operator writes; others are ignored; there are Secrets of the cells cell1, cell2: set cell of the \
-             HypervisorShare to one of them, or add the cell to the Nova"
+             the nova-operator writes; others are ignored; there are Secrets of the cells cell1, cell2: add the cell to the \
+             Nova, or create the HypervisorShare again with one of them"
         ]
         .map(str::to_owned)
     );

@@ -315,3 +315,18 @@ fn agents_get_a_new_release_after_all_of_neutron() {
         ]
     );
 }
+
+/// OVN has no agents for DHCP and routers, and a node's zone is that of its HypervisorShare.
+#[test]
+fn zone_of_agents_that_ovn_replaces_is_refused() {
+    let mut cluster = running();
+    cluster.change::<Custom<NeutronSpec>>("neutron", |neutron| {
+        neutron["spec"]["extraConfig"] = json!({ "agent": { "availability_zone": "eu-de-1a" } });
+    });
+    let refused = cluster.compose(&NEUTRON, "neutron").err().unwrap();
+    assert_eq!(
+        refused.to_string(),
+        "extraConfig sets [agent] availability_zone, and the operator owns it: use availabilityZone of HypervisorShares, which \
+         with claims is the label availability-zone of the pool, and leave it out of extraConfig"
+    );
+}
