@@ -12,7 +12,7 @@ use crate::composed::Creation;
 use crate::composite::Composite;
 use crate::input::CephPreset;
 use crate::manifest::Manifest;
-use crate::manifest::ceph::{CephClusterStatus, NAMESPACE};
+use crate::manifest::ceph::{CephClusterStatus, CephHealth, NAMESPACE};
 use crate::manifest::gardener::Worker;
 use crate::names::ACCESS;
 use crate::observed::Observation;
@@ -198,11 +198,7 @@ fn conditions(
     if ceph.exists {
         let (holds, reason, message) = match (&ceph.problem, ceph.status.ceph.health.as_str()) {
             (Some(problem), _) => (false, Reason::NotApplied, problem.clone()),
-            (None, "HEALTH_ERR") => (
-                false,
-                Reason::HealthError,
-                "Ceph reports HEALTH_ERR".to_owned(),
-            ),
+            (None, "HEALTH_ERR") => (false, Reason::HealthError, reports(&ceph.status.ceph)),
             (None, _) if ceph.status.phase != "Ready" => match ceph_cluster::refused(preset) {
                 Some(refused) => (false, Reason::Invalid, refused),
                 None => (
@@ -212,7 +208,7 @@ fn conditions(
                 ),
             },
             (None, "HEALTH_OK") => (true, Reason::Ready, String::new()),
-            (None, health) => (true, Reason::Ready, format!("Ceph reports {health}")),
+            (None, _) => (true, Reason::Ready, reports(&ceph.status.ceph)),
         };
         transitions::set(response, "CephReady", holds, reason, message);
     } else {
@@ -235,6 +231,16 @@ fn conditions(
             Reason::EnoughDisks,
             String::new(),
         ),
+    }
+}
+
+/// What Ceph reports, with the checks that say that it has no room left, or soon hasn't. Others come and go.
+fn reports(ceph: &CephHealth) -> String {
+    let checks = ceph.details.keys().map(String::as_str);
+    let full: Vec<&str> = checks.filter(|check| check.ends_with("FULL")).collect();
+    match full.is_empty() {
+        true => format!("Ceph reports {}", ceph.health),
+        false => format!("Ceph reports {}: {}", ceph.health, full.join(", ")),
     }
 }
 

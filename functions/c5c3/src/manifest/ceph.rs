@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use c5c3_api::parts::Resources;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -374,6 +375,9 @@ pub struct Osds {
 pub struct CephHealth {
     /// `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
     pub health: String,
+    /// What is wrong, by Ceph's name for it, for instance `OSD_NEARFULL`
+    /// (<https://docs.ceph.com/en/latest/rados/operations/health-checks/>).
+    pub details: BTreeMap<String, IgnoredAny>,
     /// Raw bytes.
     pub capacity: CephCapacity,
 }

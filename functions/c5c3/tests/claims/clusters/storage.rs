@@ -38,6 +38,35 @@ fn capacity_of_a_pool_is_reported_after_large_changes_and_with_the_health(
     assert_eq!(call.run().status["capacity"]["used"], said);
 }
 
+#[rstest]
+#[case::soon(
+    "HEALTH_WARN",
+    "True",
+    "Ready",
+    "Ceph reports HEALTH_WARN: OSD_NEARFULL, POOL_NEAR_FULL"
+)]
+#[case::now(
+    "HEALTH_ERR",
+    "False",
+    "HealthError",
+    "Ceph reports HEALTH_ERR: OSD_NEARFULL, POOL_NEAR_FULL"
+)]
+fn pool_without_room_is_named_in_its_condition(
+    #[case] health: &str,
+    #[case] status: &str,
+    #[case] reason: &str,
+    #[case] message: &str,
+) {
+    let (mut call, _) = running("st-pool-a");
+    let ceph = &mut call.observed.get_mut("ceph").unwrap()["status"]["atProvider"]["manifest"];
+    let ceph = &mut ceph["status"]["ceph"];
+    ceph["health"] = json!(health);
+    let check = json!({"severity": health, "message": "some are"});
+    ceph["details"] = json!({"SLOW_OPS": check, "POOL_NEAR_FULL": check, "OSD_NEARFULL": check});
+    let expected: (String, String, String) = [status, reason, message].map(str::to_owned).into();
+    assert_eq!(call.run().conditions["CephReady"], expected);
+}
+
 #[test]
 fn stretched_pool_has_nodes_in_two_zones_and_one_in_the_arbiters() {
     let mut call = pool("st-pool-a");
