@@ -94,7 +94,7 @@ pub fn authority(
 ///
 /// # Errors
 /// The Secret doesn't exist yet, or can't be read.
-pub(crate) fn issued(
+pub fn issued(
     namespace: &str,
     secret: &str,
     purpose: &str,

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Key, ObservedState};
 use provider_openstack::manifest::Manifest;
 use provider_openstack::manifest::cert_manager::{Certificate, PrivateKey};
-use provider_openstack::{Awaited, Values};
+use provider_openstack::{Awaited, Values, issued};
 
 use crate::network::{Database, Network};
 use crate::ovsdb::ClientCertificate;
@@ -37,9 +37,12 @@ impl Network<'_> {
         &self,
         observed: &ObservedState<'_>,
     ) -> Awaited<Option<ClientCertificate>> {
-        let tls = self.spec.tls.enabled;
-        tls.then(|| self.certificate(&self.client_secret(), "the clients' certificate", observed))
-            .transpose()
+        if !self.spec.tls.enabled {
+            return Ok(None);
+        }
+        let (secret, purpose) = (self.client_secret(), "the clients' certificate");
+        let values = Values::read(observed, self.namespace, &secret, purpose)?;
+        certificate(&values).map(Some)
     }
 
     /// Composes certificates where cert-manager issues them, else the clients' Secret. None where connections aren't
@@ -79,11 +82,11 @@ impl Network<'_> {
         let (client, node) = (self.client_secret(), self.named("chassis-tls"));
         self.issue(&client, Vec::new(), issuer, desired);
         self.issue(&node, Vec::new(), issuer, desired);
-        let issued = "a certificate from cert-manager";
-        self.certificate(&servers, issued, observed)?;
+        let purpose = "a certificate from cert-manager";
+        self.certificate(&servers, purpose, observed)?;
         Ok(Some(Encryption {
-            client: self.certificate(&client, issued, observed)?,
-            node: self.certificate(&node, issued, observed),
+            client: self.certificate(&client, purpose, observed)?,
+            node: self.certificate(&node, purpose, observed),
             servers,
         }))
     }
@@ -117,19 +120,15 @@ impl Network<'_> {
         desired.apply(self.namespace, secret, &certificate);
     }
 
-    /// The certificate in a Secret.
+    /// The certificate in a Secret, or why cert-manager hasn't issued it.
     fn certificate(
         &self,
         secret: &str,
         purpose: &str,
         observed: &ObservedState<'_>,
     ) -> Awaited<ClientCertificate> {
-        let values = Values::read(observed, self.namespace, secret, purpose)?;
-        Ok(ClientCertificate {
-            authority: values.text("ca.crt")?.to_owned(),
-            certificate: values.text("tls.crt")?.to_owned(),
-            key: values.text("tls.key")?.to_owned(),
-        })
+        let values = issued(self.namespace, secret, purpose, observed)?;
+        certificate(&values)
     }
 
     /// A Secret with a certificate.
@@ -148,4 +147,12 @@ impl Network<'_> {
             ..Secret::default()
         }
     }
+}
+
+fn certificate(values: &Values) -> Awaited<ClientCertificate> {
+    Ok(ClientCertificate {
+        authority: values.text("ca.crt")?.to_owned(),
+        certificate: values.text("tls.crt")?.to_owned(),
+        key: values.text("tls.key")?.to_owned(),
+    })
 }

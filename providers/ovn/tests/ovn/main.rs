@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use provider_composer::{Custom, Key, Resource, ResourceKind, Subject};
 use provider_composer_testing::{Cluster, System};
+use provider_openstack::manifest::{Manifest, cert_manager::Certificate};
 use provider_ovn::{OvnCluster, ovsdb};
 use serde_json::{Value, json};
 
@@ -311,6 +312,28 @@ fn missing_certificate_is_named_and_nothing_runs_without_it() {
     let expected = expected.map(|type_| format!("{type_} {waits}"));
     assert_eq!(stage.conditions(), expected);
     assert_eq!(stage.cluster.get(&key::<StatefulSet>("ovn-nb")), None);
+}
+
+#[test]
+fn issuer_that_refuses_is_quoted_while_the_certificate_is_missing() {
+    let mut stage = Stage::new(json!({ "tls": { "issuerRef": { "name": "internal" } } }));
+    stage.cluster.delete(&key::<Secret>("ovn-tls"));
+    stage.reconcile();
+    let message = "the issuer refused the name";
+    let issuing =
+        json!({ "type": "Issuing", "status": "False", "reason": "Failed", "message": message });
+    let certificate = key::<Manifest<Certificate>>("ovn-tls");
+    let refused = json!({ "conditions": [issuing] });
+    stage.cluster.set_status(&certificate, refused);
+    stage.reconcile();
+    let waits = format!(
+        "NorthboundReady WaitingForSecret waits for Secret ovn-tls with a certificate from cert-manager: {message}"
+    );
+    assert!(
+        stage.conditions().contains(&waits),
+        "{:?}",
+        stage.conditions()
+    );
 }
 
 /// A node that is taken over must not be able to pose as the databases.
