@@ -2,13 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use provider_composer::{Lookup, ObservedState, Progress, Reason};
+use provider_composer::{Lookup, ObservedState, Progress, Reason, Resource, ResourceKind};
+use serde::Deserialize;
 
 use crate::awaited::Awaited;
 
 /// The key of CA certificates, as cert-manager writes them.
 const AUTHORITY: &str = "ca.crt";
+
+/// What is read of a Secret.
+#[derive(Deserialize)]
+struct Seen {
+    data: Option<BTreeMap<String, ByteString>>,
+}
+
+impl Resource for Seen {
+    const KIND: ResourceKind = Secret::KIND;
+}
 
 /// The values of a Secret. They are never shown.
 #[derive(Clone)]
@@ -29,7 +41,7 @@ impl Values {
         name: &str,
         purpose: &str,
     ) -> Awaited<Self> {
-        match observed.get::<Secret>(namespace, name) {
+        match observed.get::<Seen>(namespace, name) {
             Lookup::Found(secret) => Ok(Self {
                 name: name.to_owned(),
                 uid: secret.metadata.uid.unwrap_or_default(),

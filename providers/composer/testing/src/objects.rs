@@ -37,7 +37,13 @@ impl Source for Cluster {
         if !self.is_readable(kind, namespace) {
             return Lookup::Unknown(format!("{} can't be listed", kind.plural));
         }
-        let all = self.objects.iter();
+        let first = Key {
+            kind,
+            namespace: None,
+            name: String::new(),
+        };
+        let all = self.objects.range(first..);
+        let all = all.take_while(|(key, _)| key.kind == kind);
         let all = all.filter(|(key, _)| is_of(key, kind, namespace));
         let labelled = all.filter(|(_, object)| {
             let has = &object["metadata"]["labels"];
