@@ -56,7 +56,7 @@ impl Cloud {
         let infrastructure = INFRASTRUCTURE
             .replace("DATABASES", databases)
             .replace("MARIADB", &format!("mariadb:{MARIADB}"))
-            .replace("MEMCACHED", &format!("memcached:{MEMCACHED}"));
+            .replace("MEMCACHED", &format!("memcached:{}", MEMCACHED.tag));
         cloud.cluster.apply(&infrastructure).await?;
         for name in operators {
             cloud.install(machine, name).await?;

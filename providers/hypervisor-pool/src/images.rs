@@ -1,23 +1,23 @@
 //! The images of the agents. An agent is an administrator of its node, so that only the pool, which the platform team writes, names
 //! images: what the owner of a control plane can write says which release it is of, and no more.
 
-use c5c3_api::REGISTRY;
 use c5c3_api::hypervisor::AgentImages;
 use provider_composer::{Progress, Reason};
-use provider_openstack::{Awaited, Release, table};
+use provider_openstack::table::{LIBVIRT, OVN};
+use provider_openstack::{Awaited, Release};
 
 use crate::configuration::{Configuration, RELEASE};
 
 /// The image of libvirt and QEMU.
 pub fn libvirt(given: &AgentImages) -> String {
     let given = given.libvirt.clone();
-    given.unwrap_or_else(|| format!("{REGISTRY}/libvirt:{}", table::LIBVIRT))
+    given.unwrap_or_else(|| LIBVIRT.reference(None))
 }
 
 /// The image of Open vSwitch.
 pub fn open_vswitch(given: &AgentImages) -> String {
     let given = given.open_v_switch.clone();
-    given.unwrap_or_else(|| format!("{REGISTRY}/ovn:{}", table::OVN))
+    given.unwrap_or_else(|| OVN.reference(None))
 }
 
 /// The image of an agent of OVN, Neutron or Nova, of the release that its control plane runs.
@@ -32,11 +32,11 @@ pub fn of(configuration: &Configuration, given: &AgentImages) -> Awaited<String>
         _ => &given.nova,
     };
     let own = || {
-        let tag = match name {
-            "ovn" => Some(table::OVN).filter(|tag| *tag == release),
-            _ => Release::tags(release).ok().and_then(|tags| tags.of(name)),
+        let published = match name {
+            "ovn" => Some(OVN).filter(|published| published.tag == release),
+            _ => Release::tags(release).ok()?.image(name),
         };
-        tag.map(|tag| format!("{REGISTRY}/{name}:{tag}"))
+        published.map(|published| published.reference(None))
     };
     given.get(release).cloned().or_else(own).ok_or_else(|| {
         Progress::waiting(

@@ -3,8 +3,8 @@
 use c5c3_api::parts::{Common, Image};
 use provider_composer::{Failure, Reason};
 
-use crate::release::Release;
-use crate::release::table::{REGISTRY, TEMPEST};
+use crate::release::table::TEMPEST;
+use crate::release::{PublishedImage, Release};
 
 /// Returns the release of a service, from its resource or its image's tag.
 ///
@@ -60,21 +60,16 @@ fn unsaid(image: &Image) -> String {
     }
 }
 
-/// Returns the reference of the image. A digest takes precedence over a tag; the default is the tag of the release.
+/// Returns the reference of the image, by default of the release.
 ///
 /// # Errors
 /// The release is unknown.
-pub fn reference(service: &str, release: Release, image: &Image) -> Result<String, Failure> {
-    let repository = match &image.repository {
-        Some(repository) => repository.clone(),
-        None => format!("{REGISTRY}/{service}"),
-    };
-    Ok(match (&image.digest, &image.tag) {
-        (Some(digest), _) => format!("{repository}@{digest}"),
-        (None, Some(tag)) => format!("{repository}:{tag}"),
-        (None, None) => {
-            let tag = Release::tags(&release.to_string())?.of(service);
-            format!("{repository}:{}", tag.unwrap_or_default())
-        }
-    })
+pub fn reference(
+    service: &'static str,
+    release: Release,
+    image: &Image,
+) -> Result<String, Failure> {
+    let tag = Release::tags(&release.to_string())?.of(service);
+    let published = PublishedImage::own(service, tag.unwrap_or_default());
+    Ok(published.unless_given(image))
 }

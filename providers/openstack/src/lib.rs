@@ -83,7 +83,7 @@ pub use pod::{
     with_ephemeral_storage,
 };
 pub use policy::Policy;
-pub use release::{NoRelease, Release, table};
+pub use release::{NoRelease, PublishedImage, Release, table};
 pub use reverse_proxy::{BEHIND, ReverseProxy};
 pub use rotations::{Rotations, number, numbered};
 pub use schedule::Cron;

@@ -13,7 +13,7 @@ use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec}
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use provider_composer::{DesiredState, Key, Live, Lookup, ObservedState};
-use provider_openstack::table::{OVN, REGISTRY};
+use provider_openstack::table::OVN;
 use provider_openstack::{PodSettings, pods_of, selector};
 
 use crate::ovsdb::{Access, ClientCertificate, Query};
@@ -86,7 +86,7 @@ impl<'a> Network<'a> {
             name,
             namespace,
             spec,
-            image: reference(&spec.ovn_image),
+            image: OVN.unless_given(&spec.ovn_image),
         }
     }
 
@@ -329,17 +329,7 @@ pub(crate) fn is_ready(pod: &Live<Pod>) -> bool {
         && conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// An image as a container names it. A digest wins over a tag.
-fn reference(image: &Image) -> String {
-    let repository = image.repository.clone();
-    let repository = repository.unwrap_or_else(|| format!("{REGISTRY}/ovn"));
-    match (&image.digest, &image.tag) {
-        (Some(digest), _) => format!("{repository}@{digest}"),
-        (None, _) => format!("{repository}:{}", tag(image)),
-    }
-}
-
 /// The tag of an image of OVN.
 pub(crate) fn tag(image: &Image) -> &str {
-    image.tag.as_deref().unwrap_or(OVN)
+    image.tag.as_deref().unwrap_or(OVN.tag)
 }

@@ -5,6 +5,7 @@ mod recipe;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use provider_openstack::PublishedImage;
 use provider_openstack::table::{LIBVIRT, MEMCACHED, OVN, REGISTRY, RELEASES};
 
 pub(crate) use self::recipe::remove_unused_images;
@@ -131,7 +132,7 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn memcached() -> Result<Self> {
-        Self::published("memcached", MEMCACHED, Debian::Bookworm, &[])
+        Self::published(MEMCACHED.name, MEMCACHED.tag, Debian::Bookworm, &[])
     }
 
     /// One of the lab's own recipes, by the name and tag that pods call it.
@@ -191,7 +192,7 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn ovn() -> Result<Self> {
-        Self::of_debian("ovn", OVN)
+        Self::of_debian(&OVN)
     }
 
     /// The project's own image of libvirt and QEMU, by the name that operators give it.
@@ -199,21 +200,21 @@ impl Image {
     /// # Errors
     /// When it can't be built.
     pub fn libvirt() -> Result<Self> {
-        Self::of_debian("libvirt", LIBVIRT)
+        Self::of_debian(&LIBVIRT)
     }
 
     /// One of the project's own images of Debian's packages.
-    fn of_debian(name: &str, tag: &str) -> Result<Self> {
+    fn of_debian(image: &PublishedImage) -> Result<Self> {
         let recipe = Recipe {
-            name: name.to_owned(),
+            name: image.name.to_owned(),
             debian: Debian::Trixie,
-            folder: project().join("package/images").join(name),
+            folder: project().join("package/images").join(image.name),
             files: Vec::new(),
             arguments: &[],
             program: None,
         };
         Ok(Self {
-            name: format!("{REGISTRY}/{name}:{tag}"),
+            name: image.reference(None),
             layout: recipe.on_debian()?,
         })
     }

@@ -7,8 +7,10 @@ use c5c3_api::parts::{
 };
 use provider_composer::DesiredState;
 use provider_openstack::manifest::cert_manager::Certificate;
-use provider_openstack::table::{self, REGISTRY};
-use provider_openstack::{KEYSTONE, Release, ServiceDefinition, keystone_credentials};
+use provider_openstack::table::MEMCACHED;
+use provider_openstack::{
+    KEYSTONE, PublishedImage, Release, ServiceDefinition, keystone_credentials,
+};
 
 use crate::graph::{Node, Step};
 use crate::infrastructure::authority::{key, manifest};
@@ -24,13 +26,13 @@ impl Recipe<'_> {
         &self,
         step: &Step,
         release: Release,
-        tag: &str,
+        tag: &'static str,
         overrides: &Overrides,
     ) -> Common {
         let global = &self.spec().global;
         Common {
             release: Some(release.to_string()),
-            image: self.image(step.name, tag, &overrides.image),
+            image: self.image(PublishedImage::own(step.name, tag), &overrides.image),
             tls: self.tls(),
             expose: self.exposed(step.name, overrides.expose.as_ref()),
             topology: global.topology.clone(),
@@ -46,16 +48,15 @@ impl Recipe<'_> {
     }
 
     /// An image of the release, but for what its user says.
-    pub(crate) fn image(&self, name: &str, tag: &str, said: &Image) -> Image {
+    pub(crate) fn image(&self, published: PublishedImage, said: &Image) -> Image {
         let images = &self.spec().global.images;
-        let registry = images.registry.as_deref().unwrap_or(REGISTRY);
+        let repository = said.repository.clone();
+        let repository =
+            repository.unwrap_or_else(|| published.repository(images.registry.as_deref()));
+        let tag = said.tag.clone();
         Image {
-            repository: Some(
-                said.repository
-                    .clone()
-                    .unwrap_or_else(|| format!("{registry}/{name}")),
-            ),
-            tag: Some(said.tag.clone().unwrap_or_else(|| tag.to_owned())),
+            repository: Some(repository),
+            tag: Some(tag.unwrap_or_else(|| published.tag.to_owned())),
             pull_secrets: match said.pull_secrets.is_empty() {
                 true => images.pull_secrets.clone(),
                 false => said.pull_secrets.clone(),
@@ -66,9 +67,7 @@ impl Recipe<'_> {
 
     /// Memcached's image, which is Docker's own unless there is a mirror.
     pub(crate) fn memcached_image(&self) -> String {
-        let registry = self.spec().global.images.registry.as_deref();
-        let registry = registry.unwrap_or("docker.io/library");
-        format!("{registry}/memcached:{}", table::MEMCACHED)
+        MEMCACHED.reference(self.spec().global.images.registry.as_deref())
     }
 
     /// Encryption of a service's endpoint within the cluster.

@@ -6,7 +6,8 @@ use c5c3_api::control_plane::CortexComponent;
 use c5c3_api::cortex::{CortexSpec, Datasource, Pipeline};
 use c5c3_api::parts::CredentialsRef;
 use provider_composer::{Custom, DesiredState};
-use provider_openstack::{CINDER, NOVA, keystone_credentials, table};
+use provider_openstack::table::CORTEX;
+use provider_openstack::{CINDER, NOVA, keystone_credentials};
 
 use crate::graph::Node;
 use crate::infrastructure::named;
@@ -26,7 +27,7 @@ impl Recipe<'_> {
         let pipelines = self.pipelines().into_iter();
         let spec = CortexSpec {
             replicas: said.replicas.unwrap_or(usual.replicas),
-            image: self.image(step.name, table::CORTEX, &said.image),
+            image: self.image(CORTEX, &said.image),
             database,
             keystone: self.access(named(&keystone_credentials(step.name))),
             pipelines: pipelines.map(|name| (name, Pipeline::default())).collect(),

@@ -6,7 +6,7 @@ use c5c3_api::ovn_cluster::{OvnClusterSpec, OvnDatabase};
 use c5c3_api::parts::{Image, Kept, NamespacedRef};
 use provider_composer::{Custom, DesiredState};
 use provider_openstack::NEUTRON;
-use provider_openstack::table::{self, Tags};
+use provider_openstack::table::{OVN, Tags};
 
 use crate::graph::Node;
 use crate::infrastructure::{OvnVolume, Sizes};
@@ -28,7 +28,7 @@ impl Recipe<'_> {
             resources: members.resources.clone(),
         };
         let spec = OvnClusterSpec {
-            ovn_image: self.image("ovn", table::OVN, &Image::default()),
+            ovn_image: self.image(OVN, &Image::default()),
             northbound: database(&said.northbound, northbound),
             southbound: database(&said.southbound, southbound),
             timers: said.timers.clone(),

@@ -1,5 +1,6 @@
 //! OpenStack's releases, upgrade paths, and the releases of images.
 
+mod published;
 pub mod table;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::str::FromStr;
 
 use provider_composer::{Failure, Reason};
 
+pub use published::PublishedImage;
 use table::{RELEASES, Tags};
 
 /// An OpenStack release by its date, for instance 2025.2.

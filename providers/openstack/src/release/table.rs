@@ -1,6 +1,7 @@
-//! The tags of the images of each release.
+//! The images of each release. Operators compose these, and `c5c3 images` lists them.
 
-use super::Release;
+use super::{PublishedImage, Release};
+use crate::definition::SERVICES;
 pub use c5c3_api::REGISTRY;
 
 /// Tags of the images of a release.
@@ -37,6 +38,19 @@ impl Tags {
             TEMPEST => Some(self.tempest),
             _ => None,
         }
+    }
+
+    /// The image of a service.
+    pub fn image(&self, service: &'static str) -> Option<PublishedImage> {
+        let tag = self.of(service)?;
+        Some(PublishedImage::own(service, tag))
+    }
+
+    /// The images of all services, and of Tempest.
+    pub fn images(&self) -> impl Iterator<Item = PublishedImage> {
+        let services = SERVICES.iter().map(|service| service.name);
+        let services = services.chain([TEMPEST]);
+        services.filter_map(move |service| self.image(service))
     }
 }
 
@@ -89,10 +103,14 @@ pub const RELEASES: [Tags; 4] = [
 ];
 
 /// OVN, for all releases. Open vSwitch is in the same image.
-pub const OVN: &str = "25.03.0";
+pub const OVN: PublishedImage = PublishedImage::own("ovn", "25.03.0");
 /// Cortex, for all releases.
-pub const CORTEX: &str = "0.5.0";
-/// Memcached, for all releases.
-pub const MEMCACHED: &str = "1.6";
+pub const CORTEX: PublishedImage = PublishedImage::own("cortex", "0.5.0");
+/// Memcached, for all releases: Docker's own image.
+pub const MEMCACHED: PublishedImage = PublishedImage {
+    registry: "docker.io/library",
+    name: "memcached",
+    tag: "1.6",
+};
 /// libvirt and QEMU, for all releases.
-pub const LIBVIRT: &str = "11.3.0";
+pub const LIBVIRT: PublishedImage = PublishedImage::own("libvirt", "11.3.0");
