@@ -9,7 +9,9 @@ mod definition;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use c5c3_api::control_plane::{Backup, ControlPlaneServices, HypervisorAccess, Infrastructure};
+use c5c3_api::control_plane::{
+    Backup, ControlPlaneServices, HypervisorAccess, Images, Infrastructure,
+};
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
 use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Resources};
@@ -49,6 +51,9 @@ pub struct OpenStackPresets {
     pub monitoring: bool,
     /// Backups of the databases of every control plane. Without it there are none.
     pub backup: Option<Backup>,
+    /// Where the container images of every control plane come from. Without it from where they are published.
+    #[serde(default)]
+    pub images: Images,
     /// Store that secrets travel through, of this name in control plane, hypervisor and storage clusters.
     pub secret_store: StoreRef,
     /// Load balancers at which hypervisors reach control planes. Without it no claim's agents can connect.

@@ -10,14 +10,14 @@ use crate::configuration::{Configuration, RELEASE};
 
 /// The image of libvirt and QEMU.
 pub fn libvirt(given: &AgentImages) -> String {
-    let given = given.libvirt.clone();
-    given.unwrap_or_else(|| LIBVIRT.reference(None))
+    let own = || LIBVIRT.reference(given.registry.as_deref());
+    given.libvirt.clone().unwrap_or_else(own)
 }
 
 /// The image of Open vSwitch.
 pub fn open_vswitch(given: &AgentImages) -> String {
-    let given = given.open_v_switch.clone();
-    given.unwrap_or_else(|| OVN.reference(None))
+    let own = || OVN.reference(given.registry.as_deref());
+    given.open_v_switch.clone().unwrap_or_else(own)
 }
 
 /// The image of an agent of OVN, Neutron or Nova, of the release that its control plane runs.
@@ -26,6 +26,7 @@ pub fn open_vswitch(given: &AgentImages) -> String {
 /// The configuration names no release, or the pool has no image of it.
 pub fn of(configuration: &Configuration, given: &AgentImages) -> Awaited<String> {
     let (name, release) = (configuration.name, configuration.line(RELEASE)?);
+    let mirror = given.registry.as_deref();
     let given = match name {
         "ovn" => &given.ovn,
         "neutron" => &given.neutron,
@@ -36,7 +37,7 @@ pub fn of(configuration: &Configuration, given: &AgentImages) -> Awaited<String>
             "ovn" => Some(OVN).filter(|published| published.tag == release),
             _ => Release::tags(release).ok()?.image(name),
         };
-        published.map(|published| published.reference(None))
+        published.map(|published| published.reference(mirror))
     };
     given.get(release).cloned().or_else(own).ok_or_else(|| {
         Progress::waiting(

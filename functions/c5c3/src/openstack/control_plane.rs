@@ -242,6 +242,7 @@ impl Recipe<'_> {
             monitoring: Switch {
                 enabled: self.presets.monitoring,
             },
+            images: self.presets.images.clone(),
             ..Global::default()
         }
     }

@@ -183,6 +183,15 @@ fn settings_of_a_hypervisor_pool_have_what_its_nodes_reserve() {
 }
 
 #[test]
+fn settings_of_a_hypervisor_pool_have_the_registry_of_its_images() {
+    let (mut call, _) = running("hv-pool-a");
+    let images = json!({ "registry": "registry.example.com:5000/mirror" });
+    call.input.as_mut().unwrap()["agentImages"] = images.clone();
+    let settings = call.run().manifest("pool")["spec"].clone();
+    assert_eq!(settings["images"], images);
+}
+
+#[test]
 fn settings_of_a_hypervisor_pool_have_the_interfaces_of_physical_networks() {
     let (mut call, _) = running("hv-pool-a");
     let networks = json!([{ "name": "physnet1", "bridge": "br-ex", "interface": "bond1" }]);

@@ -53,6 +53,19 @@ fn every_example_gives_the_whole_response_that_is_on_file(#[case] name: &str) {
 }
 
 #[test]
+fn control_plane_has_its_images_from_the_sites_registry() {
+    let mut call = call("customer-a-prod");
+    let images =
+        |call: &Call| call.run().manifest("control-plane")["spec"]["global"]["images"].clone();
+    assert_eq!(images(&call), Value::Null);
+    let mirror = json!({
+        "registry": "registry.example.com:5000/mirror", "pullSecrets": [{ "name": "mirror" }],
+    });
+    call.input.as_mut().unwrap()["images"] = mirror.clone();
+    assert_eq!(images(&call), mirror);
+}
+
+#[test]
 fn a_claim_becomes_ready_when_everything_is() {
     let (_, outcome) = running("customer-a-prod");
     assert_eq!(outcome.fatal, None);

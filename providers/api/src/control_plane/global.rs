@@ -10,7 +10,8 @@ use crate::{
     neutron::DISJOINT_VLANS,
     parts::{
         IssuerRef, NamedRef, OperatorNamespaces, PolicyOverrides, Switch, Topology,
-        exposure::annotation, is_default, keystone_access::default_region, reference::NAME,
+        exposure::annotation, image::REPOSITORY, is_default, keystone_access::default_region,
+        reference::NAME,
     },
     pool::PhysicalNetwork,
     rule::{Rule, UNIQUE_NETWORKS},
@@ -157,10 +158,7 @@ impl Default for ControlPlaneNetwork {
 pub struct Images {
     /// What stands for ghcr.io/openstack-control-planes in every image's name, for instance registry.example.com/mirror.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        length(min = 1, max = 255),
-        regex(pattern = r"^[a-z0-9]([-._a-zA-Z0-9]*)(:[0-9]+)?(/[-._a-z0-9]+)*$")
-    )]
+    #[schemars(length(min = 1, max = 255), regex(pattern = REPOSITORY))]
     pub registry: Option<String>,
     /// Secrets with the registry's credentials.
     #[serde(skip_serializing_if = "is_default")]

@@ -10,7 +10,7 @@ use crate::{
     custom_resource::{CustomResource, Scope},
     kind::Column,
     list,
-    parts::is_default,
+    parts::{image::REPOSITORY, is_default},
     pool::{PoolNetwork, SharingMode},
     rule,
 };
@@ -66,10 +66,15 @@ impl Default for SystemReserved {
     }
 }
 
-/// Images of the agents on the nodes, each with its tag or digest. What is left out is the project's image.
+/// Images of the agents on the nodes, each with its tag or digest. What is left out is the project's image, in `registry`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentImages {
+    /// What stands for ghcr.io/openstack-control-planes in the names of the project's images, for instance
+    /// registry.example.com/mirror.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255), regex(pattern = REPOSITORY))]
+    pub registry: Option<String>,
     /// libvirt and QEMU.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 400))]

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{is_default, reference::NamedRef};
 
+/// A registry with its port and a path in it, or some of these.
+pub(crate) const REPOSITORY: &str = r"^[a-z0-9]([-._a-zA-Z0-9]*)(:[0-9]+)?(/[-._a-z0-9]+)*$";
+
 /// A container image. What is left out follows from the release.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Image {
     /// Registry and name, for instance ghcr.io/openstack-control-planes/nova.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        length(min = 1, max = 255),
-        regex(pattern = r"^[a-z0-9]([-._a-zA-Z0-9]*)(:[0-9]+)?(/[-._a-z0-9]+)*$")
-    )]
+    #[schemars(length(min = 1, max = 255), regex(pattern = REPOSITORY))]
     pub repository: Option<String>,
     /// Version, for instance 32.1.0, 32.1.0-p1, stable-2025.2 or a commit. The release is read from it where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,12 +1,15 @@
 //! What runs on leased nodes.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
-use provider_composer::Key;
+use provider_composer::{Composed, Key};
+use provider_openstack::Release;
+use provider_openstack::table::{LIBVIRT, OVN};
 use provider_openstack_fixtures::shown;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::*;
 
@@ -48,8 +51,47 @@ fn share_with_every_setting_composes_agents_accordingly() {
     insta::assert_yaml_snapshot!(shown(&answer));
 }
 
+/// The images of everything that runs on leased nodes.
+fn images(composed: &Composed) -> BTreeSet<String> {
+    let objects = composed.desired.objects.values();
+    let pods = objects.map(|object| &object["spec"]["template"]["spec"]);
+    let containers = pods.flat_map(|pod| [&pod["initContainers"], &pod["containers"]]);
+    let containers = containers.filter_map(Value::as_array).flatten();
+    containers
+        .map(|container| container["image"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// What `c5c3 images` lists for hypervisors is what runs there.
+#[test]
+fn agents_run_the_images_of_their_release_from_the_pools_registry() {
+    let tags = Release::tags("2025.2").unwrap();
+    let published = [LIBVIRT, OVN].into_iter();
+    let published =
+        published.chain(["neutron", "nova"].map(|service| tags.image(service).unwrap()));
+    let published: Vec<_> = published.collect();
+    let expected = |mirror: Option<&str>| -> BTreeSet<String> {
+        let references = published.iter().map(|image| image.reference(mirror));
+        references.collect()
+    };
+
+    let run = |given: Value| {
+        let mut cluster = cluster();
+        put_pool(&mut cluster, json!({ "mode": "Shared", "images": given }));
+        images(&settle(&mut cluster, "prod"))
+    };
+
+    assert_eq!(run(json!({})), expected(None));
+    let mirror = "registry.example.org:5000/mirror";
+    assert_eq!(run(json!({ "registry": mirror })), expected(Some(mirror)));
+    let own = json!({ "2025.2": "registry.example.org/nova:1" });
+    let run = run(json!({ "registry": mirror, "nova": own }));
+    assert!(run.contains("registry.example.org/nova:1"), "{run:?}");
+    assert!(!run.contains(&format!("{mirror}/nova:32.2.1")));
+}
+
 /// What the environment of ovn-controller says of the node's part in OVN.
-fn chassis_options(agents: serde_json::Value, zone: Option<&str>) -> serde_json::Value {
+fn chassis_options(agents: Value, zone: Option<&str>) -> Value {
     let mut cluster = cluster();
     put_share(&mut cluster, "prod", agents);
     let mut share = cluster.get(&share_key("prod")).unwrap().clone();
