@@ -11,6 +11,8 @@ use function_runtime::{
     DEFAULT_ADDRESS, DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_METRICS_ADDRESS, LogFormat,
 };
 
+use crate::images::Images;
+
 /// OpenStack control planes as a service.
 #[derive(Parser)]
 #[command(name = "c5c3", version, propagate_version = true)]
@@ -62,6 +64,14 @@ pub enum Task {
     /// credentials aren't used: the cluster is read with the token that each request has as `Authorization: Bearer`, as an
     /// authenticating proxy sets it, so that a viewer sees what he may list. Nothing is written, and no Secret is read.
     Dashboard(Dashboard),
+    /// List the container images of OpenStack releases, and what to copy to a registry of your own
+    ///
+    /// Images of control planes with all their parts, of hypervisors, of storage pools and of this program are listed, each with its
+    /// digest, where it is pinned, and with the setting that names another registry or image. Of images that operators of others
+    /// choose, MariaDB's and RabbitMQ's are listed, as the versions choose them that this project is tested with.
+    ///
+    /// With --mirror, each image has the place at which those settings look for it in that registry: its name and tag are kept.
+    Images(Images),
     /// Write the composite resource (XR) that Crossplane makes of a claim, for `crossplane render`
     Xr(Xr),
     /// Write the CompositeResourceDefinitions of all claims

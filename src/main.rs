@@ -1,6 +1,7 @@
 //! OpenStack control planes as a service: one program, a task by its name.
 
 mod cli;
+mod images;
 mod operators;
 mod task;
 
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         Task::Plan(arguments) => task::plan(&arguments),
         Task::Status(arguments) => task::status(&arguments),
         Task::Dashboard(arguments) => task::dashboard(&arguments),
+        Task::Images(arguments) => images::run(&arguments),
         Task::Xr(arguments) => task::xr(&arguments),
         Task::Xrds(arguments) => task::xrds(&arguments),
         Task::Completions(arguments) => task::completions(&arguments),

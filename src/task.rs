@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -179,14 +179,19 @@ fn files(arguments: &Plan) -> Result<Files> {
 fn settings(arguments: &Plan) -> Result<Settings> {
     Ok(Settings {
         generation: arguments.crossplane.into(),
-        compositions: match &arguments.compositions {
-            Some(folder) => Compositions::read(folder)?,
-            None => Compositions::built_in()?,
-        },
+        compositions: compositions(arguments.compositions.as_deref())?,
         composition: arguments.composition.clone(),
         assume_ready: arguments.assume_ready,
         present: BTreeMap::new(),
         now: Timestamp::now(),
+    })
+}
+
+/// The Compositions of a folder, or those that are built in.
+pub fn compositions(folder: Option<&Path>) -> Result<Compositions> {
+    Ok(match folder {
+        Some(folder) => Compositions::read(folder)?,
+        None => Compositions::built_in()?,
     })
 }
 
@@ -280,7 +285,7 @@ pub fn completions(arguments: &Completions) -> Result<ExitCode> {
 }
 
 /// Writes to stdout. The reader may stop early, as `head` does.
-fn print(text: &str) -> Result<()> {
+pub fn print(text: &str) -> Result<()> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The Compositions: which input the function gets for which resource.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use c5c3_admission::Validator;
@@ -120,6 +120,17 @@ struct CompositeType {
     kind: String,
 }
 
+/// An input, as far as Ceph is concerned.
+#[derive(Deserialize)]
+struct StorageSettings {
+    ceph: Option<CephSettings>,
+}
+
+#[derive(Deserialize)]
+struct CephSettings {
+    image: String,
+}
+
 #[derive(Deserialize)]
 struct Step {
     step: String,
@@ -214,6 +225,20 @@ impl Compositions {
                 by: by.to_owned(),
                 known: self.known(),
             })
+    }
+
+    /// The images of Ceph that storage pools run.
+    ///
+    /// # Errors
+    /// An input isn't as its kind says.
+    pub(crate) fn ceph_images(&self) -> Result<BTreeSet<String>, DocumentError> {
+        let inputs = self.0.values().map(|composition| &composition.input);
+        let settings = inputs.map(|input| input.parse::<StorageSettings>());
+        let images = settings.filter_map(|settings| match settings {
+            Ok(settings) => settings.ceph.map(|ceph| Ok(ceph.image)),
+            Err(error) => Some(Err(error)),
+        });
+        images.collect()
     }
 
     fn known(&self) -> String {

@@ -1,6 +1,7 @@
 //! Why nothing can be planned.
 
 use function_protocol::DocumentError;
+use provider_composer::Failure;
 use thiserror::Error;
 
 use crate::compositions::CompositionError;
@@ -51,6 +52,9 @@ pub enum Error {
     /// A document has no wire form, or can't be read from it.
     #[error(transparent)]
     Document(#[from] DocumentError),
+    /// A release isn't known.
+    #[error(transparent)]
+    Release(#[from] Failure),
     /// A manifest can't be written.
     #[error("the plan can't be written: {0}")]
     Written(String),

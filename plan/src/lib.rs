@@ -12,6 +12,7 @@ mod controller;
 mod crossplane;
 mod error;
 pub mod graph;
+pub mod images;
 mod input;
 mod kind;
 mod manifest;

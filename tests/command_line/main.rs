@@ -1,6 +1,7 @@
 //! The program, as it is used: what it writes where, and with which exit code it ends.
 
 mod clusters;
+mod images;
 mod plan;
 
 use std::fs;

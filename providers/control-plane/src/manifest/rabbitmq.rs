@@ -5,6 +5,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_composer::{Resource, ResourceKind};
+use provider_openstack::PublishedImage;
 use provider_openstack::manifest::rabbitmq::ClusterTls;
 use serde::Serialize;
 
@@ -25,6 +26,17 @@ impl Resource for RabbitmqCluster {
         "rabbitmqclusters",
     );
 }
+
+/// The image that the cluster operator runs for a RabbitMQ, with the variable of its environment that names another one
+/// (<https://github.com/rabbitmq/cluster-operator/blob/v2.16.0/main.go>).
+pub const IMAGE: (PublishedImage, &str) = (
+    PublishedImage {
+        registry: "docker.io/library",
+        name: "rabbitmq",
+        tag: "4.1.1-management",
+    },
+    "RabbitMQ's cluster-operator 2.16.0: DEFAULT_RABBITMQ_IMAGE",
+);
 
 /// The wanted RabbitMQ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

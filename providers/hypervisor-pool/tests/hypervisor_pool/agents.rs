@@ -7,7 +7,6 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use provider_composer::{Composed, Key};
 use provider_openstack::Release;
-use provider_openstack::table::{LIBVIRT, OVN};
 use provider_openstack_fixtures::shown;
 use serde_json::{Value, json};
 
@@ -66,13 +65,9 @@ fn images(composed: &Composed) -> BTreeSet<String> {
 #[test]
 fn agents_run_the_images_of_their_release_from_the_pools_registry() {
     let tags = Release::tags("2025.2").unwrap();
-    let published = [LIBVIRT, OVN].into_iter();
-    let published =
-        published.chain(["neutron", "nova"].map(|service| tags.image(service).unwrap()));
-    let published: Vec<_> = published.collect();
     let expected = |mirror: Option<&str>| -> BTreeSet<String> {
-        let references = published.iter().map(|image| image.reference(mirror));
-        references.collect()
+        let published = tags.of_hypervisors();
+        published.map(|image| image.reference(mirror)).collect()
     };
 
     let run = |given: Value| {

@@ -46,13 +46,24 @@ impl Tags {
         Some(PublishedImage::own(service, tag))
     }
 
-    /// The images of all services, and of Tempest.
-    pub fn images(&self) -> impl Iterator<Item = PublishedImage> {
+    /// The images that a control plane runs, but for those that operators of others choose.
+    pub fn of_control_plane(&self) -> impl Iterator<Item = PublishedImage> {
         let services = SERVICES.iter().map(|service| service.name);
         let services = services.chain([TEMPEST]);
-        services.filter_map(move |service| self.image(service))
+        let services = services.filter_map(move |service| self.image(service));
+        services.chain([OVN, CORTEX, MEMCACHED])
+    }
+
+    /// The images that its hypervisors run.
+    pub fn of_hypervisors(&self) -> impl Iterator<Item = PublishedImage> {
+        let agents = WITH_AGENTS.into_iter();
+        let agents = agents.filter_map(move |service| self.image(service));
+        agents.chain([OVN, LIBVIRT])
     }
 }
+
+/// The services with agents on hypervisors, which run the service's image.
+const WITH_AGENTS: [&str; 2] = ["neutron", "nova"];
 
 /// The service whose releases aren't bound to those of the others: each version tests all releases that are maintained
 /// (<https://docs.openstack.org/tempest/latest/stable_branch_support_policy.html>).
