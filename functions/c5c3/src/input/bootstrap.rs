@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use c5c3_api::Cidr;
 use c5c3_api::control_plane::{
-    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, ServerImage,
+    AddressRange, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES, ServerImage,
 };
 use c5c3_api::openstack_cluster::Size;
 use function_protocol::Fatal;
@@ -13,9 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{OpenStackPresets, word};
-
-/// The most images that a ControlPlane takes, as the schema says, too.
-const MOST_IMAGES: usize = 64;
 
 /// What tenants find on the first day.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -26,7 +23,7 @@ pub struct BootstrapPreset {
     /// Whether a claim may have flavors of its own beside them.
     pub allow_flavors: bool,
     /// Images of every control plane, unless its size has only some of them. A claim may name others of them.
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = MOST_IMAGES))]
     pub images: Vec<ServerImage>,
     /// The network in the tenant's first project, for claims that say nothing of one.
     pub network: Option<FirstNetwork>,

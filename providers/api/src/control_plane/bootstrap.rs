@@ -19,6 +19,9 @@ pub(crate) const FLAVORS_STAY: Rule = Rule::new(
     "a flavor can't be changed: add one with another name, and remove this one",
 );
 
+/// The most images of servers that a control plane has.
+pub const MOST_IMAGES: usize = 64;
+
 /// An address of IPv4.
 const ADDRESS: &str = r"^([0-9]{1,3}\.){3}[0-9]{1,3}$";
 
@@ -36,7 +39,7 @@ pub struct Bootstrap {
     pub flavors: Vec<Flavor>,
     /// Images of servers, which K-ORC downloads and checks. One that is removed stays in Glance.
     #[serde(skip_serializing_if = "is_default")]
-    #[schemars(length(max = 64), transform = list::by_name)]
+    #[schemars(length(max = MOST_IMAGES), transform = list::by_name)]
     pub images: Vec<ServerImage>,
     /// What `global.network.externalNetwork` consists of. Without it a network of that name must exist in Neutron.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,9 @@ pub(crate) use self::bootstrap::FLAVORS_STAY;
 pub use self::{
     access::{Connection, TenantAccess},
     backup::{Backup, BackupBucket, BackupVolume},
-    bootstrap::{AddressRange, Bootstrap, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor},
+    bootstrap::{
+        AddressRange, Bootstrap, ExternalNetwork, ExternalSubnet, FirstNetwork, Flavor, MOST_IMAGES,
+    },
     global::{
         ControlPlaneNetwork, ControlPlaneTls, Global, HypervisorAccess, Images, SecretStore,
         SecretStoreKind, SecretStoreRef,
