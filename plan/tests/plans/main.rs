@@ -7,6 +7,8 @@ mod control_planes;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod footprint;
+#[cfg(test)]
 mod given;
 #[cfg(test)]
 mod images;

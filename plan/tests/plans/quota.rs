@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::given::{assuming_ready, written};
 
 /// Amounts by resource, as a ResourceQuota names them.
-type Amounts = BTreeMap<&'static str, f64>;
+pub type Amounts = BTreeMap<&'static str, f64>;
 
 /// A claim on every service, with tests, in pools that are assumed to exist.
 pub fn claim(size: &str) -> String {
@@ -57,7 +57,7 @@ fn requested(container: &Value, resource: &str, limits: &Value) -> f64 {
 }
 
 /// What so many pods request: each its containers together, or its largest init container.
-fn pods(count: f64, pod: &Value, limits: &Value) -> Amounts {
+pub fn pods(count: f64, pod: &Value, limits: &Value) -> Amounts {
     let of = |resource| {
         let requests = |containers: &'static str| {
             list(&pod[containers]).map(move |container| requested(container, resource, limits))
@@ -130,7 +130,7 @@ fn needed(object: &Value, limits: &Value) -> Vec<Amounts> {
 }
 
 /// The manifest of a kind that Crossplane applies.
-fn composed<'a>(plan: &'a Plan, kind: &str) -> &'a Value {
+pub fn composed<'a>(plan: &'a Plan, kind: &str) -> &'a Value {
     let manifests = plan.planned[0].composed.iter();
     let mut manifests = manifests.map(|object| &object.spec()["forProvider"]["manifest"]);
     manifests.find(|manifest| manifest["kind"] == kind).unwrap()

@@ -77,6 +77,9 @@ impl Recipe<'_> {
         let mebibytes = memory.bytes() >> 20;
         // Besides the items Memcached holds its hash table and a buffer for each connection.
         let whole = format!("{}Mi", mebibytes + mebibytes / 4 + 64);
+        // A member with a small cache has few clients. Memcached needs little of a processor for each
+        // (<https://github.com/memcached/memcached/wiki/Hardware>).
+        let cpu = format!("{}m", mebibytes.clamp(100, 500));
         let container = Container {
             name: "memcached".to_owned(),
             image: Some(self.memcached_image()),
@@ -92,7 +95,7 @@ impl Recipe<'_> {
                 ..ContainerPort::default()
             }]),
             resources: Some(with_ephemeral_storage(super::bounds(
-                "500m", "2", &whole, &whole,
+                &cpu, "2", &whole, &whole,
             ))),
             // A member that takes no more clients stays as it is: a restart would empty it, and its image has no client that could tell
             // whether it still answers.
