@@ -18,7 +18,8 @@ use provider_openstack::{
 };
 
 use crate::compute;
-use crate::config::path;
+use crate::config::{Facts, path};
+use crate::consoles::Consoles;
 use crate::entry::change;
 use crate::pods::daemon;
 
@@ -39,6 +40,8 @@ pub struct Cell<'a> {
     pub database: Awaited<Database>,
     /// Its message bus.
     pub bus: Awaited<Messaging>,
+    /// Certificates of its consoles, if they have any.
+    pub consoles: Awaited<Option<Consoles>>,
 }
 
 /// Checks what holds for all cells together.
@@ -141,6 +144,7 @@ pub fn resolve<'a>(
             spec: cell,
             database: Database::resolve(service, suffix, &database, observed, desired),
             bus: Messaging::resolve(service, &cell.name, &messaging, observed, desired),
+            consoles: Consoles::resolve(service, &cell.name, observed, desired),
         }
     });
     resolved.collect()
@@ -282,6 +286,7 @@ pub fn keep(cell: &str, service: &Service<'_>, desired: &mut DesiredState) {
     desired.keep(Key::of::<Manifest<rabbitmq::User>>(namespace, &name));
     desired.keep(Key::of::<Manifest<rabbitmq::Permission>>(namespace, &name));
     compute::keep(service, cell, desired);
+    Consoles::keep(service, cell, desired);
 }
 
 /// A command of nova-manage.

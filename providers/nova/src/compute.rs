@@ -4,9 +4,10 @@ use c5c3_api::hypervisor::CELL;
 use c5c3_api::nova::Cell;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::{DesiredState, Live, Lookup, ObservedState};
-use provider_openstack::{AgentSecret, Config, Files, Messaging, Service};
+use provider_openstack::{AgentSecret, Awaited, Config, Files, Messaging, Service};
 
 use crate::config::{CONFIG, Facts, STATE, path};
+use crate::consoles::Consoles;
 use crate::options;
 
 /// Sections of the privileged helpers of nova-compute, os-vif and os-brick.
@@ -21,8 +22,15 @@ fn secret<'a>(service: &'a Service<'a>, cell: &'a str) -> AgentSecret<'a> {
 }
 
 /// Composes the Secret of a cell. Without the key of the pool with servers' disks, or a certificate, it stays as it is.
-pub fn publish(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, desired: &mut DesiredState) {
-    let (Ok(ephemeral), Ok(clouds)) = (facts.ephemeral, facts.clouds) else {
+pub fn publish(
+    facts: &Facts<'_>,
+    cell: &Cell,
+    bus: &Messaging,
+    consoles: &Awaited<Option<Consoles>>,
+    desired: &mut DesiredState,
+) {
+    let (Ok(ephemeral), Ok(clouds), Ok(consoles)) = (facts.ephemeral, facts.clouds, consoles)
+    else {
         return keep(facts.service, &cell.name, desired);
     };
     let mut files = Files::default();
@@ -32,6 +40,9 @@ pub fn publish(facts: &Facts<'_>, cell: &Cell, bus: &Messaging, desired: &mut De
     }
     files.config(CONFIG, &config);
     clouds.write(&mut files);
+    if let Some(consoles) = consoles {
+        consoles.publish(&mut files);
+    }
     secret(facts.service, &cell.name).apply(&files, desired);
 }
 

@@ -1,6 +1,7 @@
 //! nova.conf of each part of Nova, section by section.
 
 use crate::clouds::Clouds;
+use crate::consoles;
 use crate::ephemeral::Ephemeral;
 use c5c3_api::nova::{Cell, NovaSpec};
 use c5c3_api::parts::{CacheBackend, Exposure};
@@ -168,8 +169,15 @@ impl Facts<'_> {
         self.done(config, files)
     }
 
-    /// Returns the files of a cell's conductor and noVNC proxy. They know nothing of the API's database: a cell works without it.
-    pub fn cell(&self, name: &str, database: &Database, bus: &Messaging) -> Files {
+    /// Returns the files of a cell's conductor, and those of its noVNC proxy, which may have a certificate of consoles. They know
+    /// nothing of the API's database: a cell works without it.
+    pub fn cell(
+        &self,
+        name: &str,
+        database: &Database,
+        bus: &Messaging,
+        has_certificate: bool,
+    ) -> Files {
         let mut files = Files::default();
         let mut config = self.common(bus, &mut files);
         let service = self.service;
@@ -190,6 +198,9 @@ impl Facts<'_> {
             "novncproxy_port",
             NOVA_NOVNCPROXY.port().unwrap_or_default(),
         );
+        if has_certificate {
+            consoles::configure(config.section("vnc"));
+        }
         config.merge(&service.extra);
         self.done(config, files)
     }

@@ -4,6 +4,7 @@ mod cells;
 mod clouds;
 mod compute;
 mod config;
+mod consoles;
 mod databases;
 mod entry;
 mod ephemeral;
@@ -22,6 +23,7 @@ use provider_composer::{
     Composer, Custom, DesiredState, Failure, Generated, GeneratedValue, ObservedState, Resource,
     Retention, Subject, Use,
 };
+use provider_openstack::manifest::{Manifest, cert_manager};
 use provider_openstack::{
     Awaited, CacheServer, Component, Cron, KeystoneAccess, Messaging, NOVA, NOVA_CONDUCTOR,
     NOVA_METADATA, NOVA_SCHEDULER, Scale, Service, ServiceContext, Values, all, cache, progress,
@@ -51,6 +53,7 @@ impl Composer for Nova {
             .chain(Messaging::uses())
             .chain([
                 scheduled,
+                Use::composes(Manifest::<cert_manager::Issuer>::KIND),
                 Use::reads(Custom::<NeutronSpec>::KIND),
                 Use::reads(Custom::<PlacementSpec>::KIND),
             ])

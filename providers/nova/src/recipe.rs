@@ -186,19 +186,28 @@ impl Recipe<'_> {
             Lookup::Unknown(_) => false,
         };
         match publishes {
-            true => compute::publish(facts, cell.spec, bus, desired),
+            true => compute::publish(facts, cell.spec, bus, &cell.consoles, desired),
             false => compute::keep(service, name, desired),
         }
-        let files = facts.cell(name, database, bus);
+        let files = facts.cell(name, database, bus, false);
         let files = files.compose(service, desired).source();
         let pods = |pods: Pods| Pods {
             awaited: state.synced.clone(),
             ..pods
         };
-        vec![
-            pods(bus.watched(conductor, program("nova-conductor", files.clone()))),
-            pods(Pods::of(proxy, program("nova-novncproxy", files))),
-        ]
+        let shows = |files| program("nova-novncproxy", files);
+        let proxy = match &cell.consoles {
+            Ok(None) => pods(Pods::of(proxy, shows(files.clone()))),
+            Ok(Some(consoles)) => {
+                // Options of the proxy alone replace no conductor.
+                let files = facts.cell(name, database, bus, true);
+                let files = files.compose(service, desired).source();
+                pods(Pods::of(proxy, consoles.mount(shows(files))))
+            }
+            Err(awaited) => Pods::waiting(proxy, awaited.clone()),
+        };
+        let conductor = bus.watched(conductor, program("nova-conductor", files));
+        vec![pods(conductor), proxy]
     }
 
     /// Leaves what isn't known yet as it is: the Secrets of hypervisors, cells that are being removed, the CronJob.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use c5c3_api::nova::{CellStatus, Compute};
 use provider_composer::{DesiredState, Progress, Reason};
-use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY, said, sum};
+use provider_openstack::{NOVA_CONDUCTOR, NOVA_NOVNCPROXY, progress, said, sum};
 
 use crate::recipe::Recipe;
 
@@ -28,6 +28,7 @@ impl Recipe<'_> {
             }
         }
         desired.conditions.set("CellsReady", &sum(&self.states));
+        self.consoles(desired);
         let states = self.states.into_iter();
         states
             .map(|(name, state)| CellStatus {
@@ -36,6 +37,18 @@ impl Recipe<'_> {
                 compute_nodes: None,
             })
             .collect()
+    }
+
+    /// Sets `ConsolesReady`, where consoles have certificates. Until those are there, the cell's proxy and hypervisors stay as they are.
+    fn consoles(&self, desired: &mut DesiredState) {
+        let cells = self.cells.iter();
+        let cells = cells.filter(|cell| !matches!(cell.consoles, Ok(None)));
+        let states: Vec<(String, Progress)> = cells
+            .map(|cell| (cell.spec.name.clone(), progress(&cell.consoles)))
+            .collect();
+        if !states.is_empty() {
+            desired.conditions.note("ConsolesReady", &sum(&states));
+        }
     }
 
     /// Reports each field that has a value and no effect in this version, and what to do instead.

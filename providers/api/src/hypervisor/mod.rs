@@ -26,5 +26,11 @@ pub const CEPH_KEY: &str = "ceph-key-";
 pub const CLOUDS_FILE: &str = "clouds.yaml";
 /// Key of such a Secret of Nova with certificates in PEM that those of the control plane's endpoints are checked against.
 pub const CLOUDS_AUTHORITY: &str = "cacert";
+/// Key of such a Secret of Nova with the certificate that QEMU has for consoles, in PEM.
+pub const CONSOLE_CERTIFICATE: &str = "console-tls.crt";
+/// Key of such a Secret of Nova with the key of that certificate.
+pub const CONSOLE_KEY: &str = "console-tls.key";
+/// Key of such a Secret of Nova with the authority of that certificate, which has signed that of the consoles' proxy, and nothing else.
+pub const CONSOLE_AUTHORITY: &str = "console-ca.crt";
 /// Nova's cell with the hosts of all pools of a ControlPlane, and of a share that names none.
 pub const FIRST_CELL: &str = "cell1";

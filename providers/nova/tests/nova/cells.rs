@@ -5,6 +5,8 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Secret;
 use provider_composer::Custom;
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::Certificate;
 use provider_openstack_fixtures::Cluster;
 use serde_json::{Value, json};
 
@@ -211,6 +213,11 @@ fn cell_with_hosts_stays_until_it_has_none() {
     );
     assert!(cluster.get::<Deployment>("nova-cell2-conductor").is_some());
     assert!(cluster.get::<Secret>("nova-cell2-compute").is_some());
+    let has_certificate = |cluster: &Cluster| {
+        let found = cluster.get::<Manifest<Certificate>>("nova-cell2-vnc-host");
+        found.is_some()
+    };
+    assert!(has_certificate(&cluster));
 
     // The next attempt succeeds.
     cluster.wait(jiff::SignedDuration::from_mins(11));
@@ -218,6 +225,7 @@ fn cell_with_hosts_stays_until_it_has_none() {
     assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
     assert!(cluster.get::<Deployment>("nova-cell2-conductor").is_none());
     assert!(cluster.get::<Secret>("nova-cell2-compute").is_none());
+    assert!(!has_certificate(&cluster));
     assert_eq!(mappings(&cluster), ["cell0", "cell1"]);
 }
 

@@ -4,6 +4,7 @@
 
 mod archive;
 mod cells;
+mod consoles;
 mod hypervisors;
 mod parts;
 

@@ -1,0 +1,164 @@
+//! Certificates of the consoles of a cell: that of its proxy, which shows the screens of servers, and that of QEMU on its hypervisors.
+//!
+//! Both are of an authority that signs nothing else. QEMU takes every certificate of the authority that it trusts for that of a client,
+//! whatever the certificate is for, and refuses to start with one of its own that is of another authority. So neither the issuer of Nova's
+//! endpoints will do, whose certificates every service has, nor that of the hypervisors, by whose certificates one is an administrator of
+//! libvirt.
+
+use c5c3_api::hypervisor::{CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE, CONSOLE_KEY};
+use c5c3_api::parts::{IssuerKind, IssuerRef};
+use provider_composer::{DesiredState, Key, ObservedState};
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::{Certificate, Issuer, PrivateKey};
+use provider_openstack::{
+    Awaited, Files, NOVA_NOVNCPROXY, Program, Section, Service, Source, issued,
+};
+
+/// The folder with the proxy's certificate in its pods.
+const FOLDER: &str = "/etc/nova/consoles";
+/// Ten years.
+const VALID: &str = "87600h";
+
+/// Certificates of the consoles of a cell.
+pub struct Consoles {
+    /// The Secret with the proxy's certificate.
+    proxy: String,
+    /// The authority of both certificates.
+    authority: String,
+    /// The hypervisors' certificate.
+    certificate: String,
+    /// Its key.
+    key: String,
+}
+
+/// What the objects of a cell are called.
+struct Names {
+    /// The authority: its Issuer, its Certificate and its Secret.
+    authority: String,
+    /// The proxy's Certificate and its Secret.
+    proxy: String,
+    /// The hypervisors' Certificate and its Secret.
+    host: String,
+}
+
+impl Names {
+    fn of(service: &Service<'_>, cell: &str) -> Self {
+        let named = |purpose: &str| service.named(&format!("{cell}-vnc-{purpose}"));
+        Self {
+            authority: named("ca"),
+            proxy: named("proxy"),
+            host: named("host"),
+        }
+    }
+}
+
+impl Consoles {
+    /// Composes the certificates, and returns them once they are issued. There are none where cert-manager doesn't issue those of Nova's
+    /// endpoints.
+    ///
+    /// # Errors
+    /// A certificate isn't issued yet, or can't be read.
+    pub fn resolve(
+        service: &Service<'_>,
+        cell: &str,
+        observed: &ObservedState<'_>,
+        desired: &mut DesiredState,
+    ) -> Awaited<Option<Self>> {
+        let tls = &service.common.tls;
+        if !tls.enabled || tls.issuer_ref.is_none() {
+            return Ok(None);
+        }
+        let (namespace, root) = (service.namespace, service.named("vnc-root"));
+        let names = Names::of(service, cell);
+        let self_signed = manifest(service, Issuer::SelfSigned {});
+        desired.apply(namespace, &root, &self_signed);
+        let signs = Certificate {
+            is_ca: Some(true),
+            duration: Some(VALID.to_owned()),
+            // With another key, proxy and hypervisors wouldn't know each other until both have new certificates.
+            private_key: key("Never"),
+            ..certificate(&names.authority, &["cert sign", "crl sign"], &root)
+        };
+        desired.apply(namespace, &names.authority, &manifest(service, signs));
+        let signing = Issuer::Ca {
+            secret_name: names.authority.clone(),
+        };
+        desired.apply(namespace, &names.authority, &manifest(service, signing));
+        for (secret, usage) in [(&names.proxy, "client auth"), (&names.host, "server auth")] {
+            let signed = certificate(secret, &[usage], &names.authority);
+            desired.apply(namespace, secret, &manifest(service, signed));
+        }
+        let read = |secret: &str, purpose: &str| issued(namespace, secret, purpose, observed);
+        read(&names.proxy, "the certificate of the consoles' proxy")?;
+        let host = read(&names.host, "the certificate of consoles on hypervisors")?;
+        Ok(Some(Self {
+            proxy: names.proxy,
+            authority: host.text("ca.crt")?.to_owned(),
+            certificate: host.text("tls.crt")?.to_owned(),
+            key: host.text("tls.key")?.to_owned(),
+        }))
+    }
+
+    /// Leaves the certificates of a cell as they are.
+    pub fn keep(service: &Service<'_>, cell: &str, desired: &mut DesiredState) {
+        let (namespace, names) = (service.namespace, Names::of(service, cell));
+        desired.keep(Key::of::<Manifest<Issuer>>(namespace, &names.authority));
+        for name in [&names.authority, &names.proxy, &names.host] {
+            desired.keep(Key::of::<Manifest<Certificate>>(namespace, name));
+        }
+    }
+
+    /// Gives the proxy its certificate.
+    pub fn mount(&self, proxy: Program) -> Program {
+        proxy.mount("consoles", FOLDER, Source::Secret(self.proxy.clone()))
+    }
+
+    /// Adds what hypervisors need to the files of the cell's Secret.
+    pub fn publish(&self, files: &mut Files) {
+        files.text(CONSOLE_AUTHORITY, &*self.authority);
+        files.text(CONSOLE_CERTIFICATE, &*self.certificate);
+        files.secret(CONSOLE_KEY, &*self.key);
+    }
+}
+
+/// Has the proxy connect with TLS to the hypervisors that ask for it. QEMU offers one way, with TLS or without, and the proxy takes the
+/// first offer that it may take (`RFBAuthSchemeList.find_scheme` in `nova/console/rfb/auths.py`): servers that were started without TLS,
+/// and hypervisors without certificates, have consoles too. It reads the files for each connection, and checks no host name
+/// (`nova/console/rfb/authvencrypt.py`).
+pub fn configure(vnc: &mut Section) {
+    vnc.list("auth_schemes", ["vencrypt", "none"])
+        .set("vencrypt_ca_certs", format!("{FOLDER}/ca.crt"))
+        .set("vencrypt_client_cert", format!("{FOLDER}/tls.crt"))
+        .set("vencrypt_client_key", format!("{FOLDER}/tls.key"));
+}
+
+/// A certificate of an issuer in Nova's namespace. It has no names, because nothing checks any.
+fn certificate(secret: &str, usages: &[&str], issuer: &str) -> Certificate {
+    Certificate {
+        common_name: Some(secret.to_owned()),
+        secret_name: secret.to_owned(),
+        usages: usages.iter().map(|&usage| usage.to_owned()).collect(),
+        private_key: key("Always"),
+        issuer_ref: IssuerRef {
+            name: issuer.to_owned(),
+            kind: IssuerKind::Issuer,
+        },
+        ..Certificate::default()
+    }
+}
+
+/// A key of the curve P-256, and whether it changes with each renewal.
+fn key(rotation_policy: &str) -> PrivateKey {
+    PrivateKey {
+        algorithm: "ECDSA".to_owned(),
+        size: 256,
+        rotation_policy: rotation_policy.to_owned(),
+    }
+}
+
+fn manifest<S>(service: &Service<'_>, spec: S) -> Manifest<S> {
+    Manifest {
+        metadata: service.metadata(NOVA_NOVNCPROXY.name),
+        spec,
+    }
+}

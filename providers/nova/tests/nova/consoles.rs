@@ -1,0 +1,172 @@
+//! Certificates of consoles.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Secret;
+use provider_openstack::manifest::Manifest;
+use provider_openstack::manifest::cert_manager::{Certificate, Issuer};
+use provider_openstack_fixtures::Cluster;
+use serde_json::{Value, json};
+
+use crate::{NOVA, change, running};
+
+const PROXY: &str = "nova-cell1-novncproxy";
+const CONDUCTOR: &str = "nova-cell1-conductor";
+const COMPUTE: &str = "nova-cell1-compute";
+/// The Secret with the hypervisors' certificate.
+const HOST: &str = "nova-cell1-vnc-host";
+
+/// The configuration file of the pods of a Deployment.
+fn options(cluster: &Cluster, deployment: &str) -> String {
+    let pod = &cluster.get::<Deployment>(deployment).unwrap()["spec"]["template"]["spec"];
+    let mut volumes = pod["volumes"].as_array().unwrap().iter();
+    let config = volumes.find(|volume| volume["name"] == "config").unwrap();
+    let secret = config["secret"]["secretName"].as_str().unwrap();
+    cluster.value(secret, "nova.conf").unwrap()
+}
+
+/// What hypervisors get: the authority, the certificate and its key.
+fn published(cluster: &Cluster) -> [Option<String>; 3] {
+    ["console-ca.crt", "console-tls.crt", "console-tls.key"]
+        .map(|file| cluster.value(COMPUTE, file))
+}
+
+/// QEMU asks no certificate what it is for.
+#[test]
+fn authority_of_consoles_signs_for_proxy_and_hypervisors_alone() {
+    let cluster = running();
+    let certificates = cluster.all::<Manifest<Certificate>>();
+    let authority = &certificates["nova-cell1-vnc-ca"]["spec"];
+    assert_eq!(authority["isCA"], json!(true));
+    assert_eq!(authority["issuerRef"]["name"], json!("nova-vnc-root"));
+    let issuer = cluster.get::<Manifest<Issuer>>("nova-cell1-vnc-ca");
+    assert_eq!(
+        issuer.unwrap()["spec"],
+        json!({ "ca": { "secretName": "nova-cell1-vnc-ca" } })
+    );
+    let signed = certificates.iter();
+    let signed =
+        signed.filter(|(_, one)| one["spec"]["issuerRef"]["name"] == json!("nova-cell1-vnc-ca"));
+    let signed: Vec<(&str, Value)> = signed
+        .map(|(name, one)| (*name, one["spec"]["usages"].clone()))
+        .collect();
+    assert_eq!(
+        signed,
+        [
+            (HOST, json!(["server auth"])),
+            ("nova-cell1-vnc-proxy", json!(["client auth"])),
+        ]
+    );
+}
+
+#[test]
+fn proxy_has_a_certificate_for_hypervisors_that_ask_for_one() {
+    let cluster = running();
+    let proxy = options(&cluster, PROXY);
+    for line in [
+        "auth_schemes = vencrypt,none",
+        "vencrypt_ca_certs = /etc/nova/consoles/ca.crt",
+        "vencrypt_client_cert = /etc/nova/consoles/tls.crt",
+        "vencrypt_client_key = /etc/nova/consoles/tls.key",
+    ] {
+        assert!(proxy.lines().any(|own| own == line), "{line}: {proxy}");
+    }
+    let pod = &cluster.get::<Deployment>(PROXY).unwrap()["spec"]["template"]["spec"];
+    let named = |list: &Value| {
+        let mut list = list.as_array().unwrap().iter();
+        list.find(|one| one["name"] == "consoles").cloned().unwrap()
+    };
+    let mount = named(&pod["containers"][0]["volumeMounts"]);
+    assert_eq!(mount["mountPath"], json!("/etc/nova/consoles"));
+    assert_eq!(
+        named(&pod["volumes"])["secret"]["secretName"],
+        json!("nova-cell1-vnc-proxy")
+    );
+    assert!(!options(&cluster, CONDUCTOR).contains("vencrypt"));
+    let files = ["authority", "issued", "tls-s3cret"].map(|text| Some(text.to_owned()));
+    assert_eq!(published(&cluster), files);
+    assert_eq!(
+        cluster.condition(&NOVA, "nova", "ConsolesReady"),
+        ("True".to_owned(), "Ready".to_owned(), String::new())
+    );
+}
+
+#[test]
+fn renewed_certificate_of_consoles_reaches_hypervisors_and_replaces_no_pods() {
+    let mut cluster = running();
+    let pods = |cluster: &Cluster| {
+        [PROXY, CONDUCTOR].map(|name| cluster.get::<Deployment>(name).unwrap()["spec"].clone())
+    };
+    let before = pods(&cluster);
+    let renewed = ["authority", "renewed", "renewed-s3cret"];
+    let [authority, certificate, key] = renewed;
+    cluster.secret(
+        HOST,
+        &[
+            ("ca.crt", authority),
+            ("tls.crt", certificate),
+            ("tls.key", key),
+        ],
+    );
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(
+        published(&cluster),
+        renewed.map(|text| Some(text.to_owned()))
+    );
+    assert_eq!(pods(&cluster), before);
+}
+
+#[test]
+fn proxy_and_hypervisors_stay_as_they_are_without_a_certificate_that_is_to_come() {
+    let mut cluster = running();
+    let proxy = |cluster: &Cluster| cluster.get::<Deployment>(PROXY).unwrap()["spec"].clone();
+    let compute = |cluster: &Cluster| cluster.get::<Secret>(COMPUTE).unwrap()["data"].clone();
+    let before = (proxy(&cluster), compute(&cluster));
+    cluster.secret(HOST, &[("tls.crt", "issued"), ("tls.key", "tls-s3cret")]);
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({ "DEFAULT": { "cpu_allocation_ratio": "4.0" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    assert!(options(&cluster, CONDUCTOR).contains("cpu_allocation_ratio = 4.0"));
+    assert_eq!((proxy(&cluster), compute(&cluster)), before);
+    let (status, reason, message) = cluster.condition(&NOVA, "nova", "ConsolesReady");
+    assert_eq!(
+        [status.as_str(), reason.as_str(), message.as_str()],
+        [
+            "False",
+            "InvalidSecret",
+            "cell1: Secret nova-cell1-vnc-host has no value under the key ca.crt: add it"
+        ]
+    );
+}
+
+#[rstest::rstest]
+#[case::endpoints_are_not_encrypted(json!({ "enabled": false }))]
+#[case::certificates_come_from_elsewhere(json!({}))]
+fn consoles_have_no_certificates_where_cert_manager_issues_none(#[case] tls: Value) {
+    let mut cluster = running();
+    change(&mut cluster, |spec| spec["tls"] = tls);
+    cluster.settle(&NOVA, "nova");
+    assert_eq!(cluster.condition(&NOVA, "nova", "Ready").0, "True");
+    assert!(cluster.all::<Manifest<Issuer>>().is_empty());
+    assert!(cluster.all::<Manifest<Certificate>>().is_empty());
+    assert!(!options(&cluster, PROXY).contains("vencrypt"));
+    assert_eq!(published(&cluster), [None, None, None]);
+}
+
+/// Servers that were started without TLS have no consoles then.
+#[test]
+fn proxy_connects_without_tls_to_no_hypervisor_if_users_say_so() {
+    let mut cluster = running();
+    change(&mut cluster, |spec| {
+        spec["extraConfig"] = json!({ "vnc": { "auth_schemes": "vencrypt" } });
+    });
+    cluster.settle(&NOVA, "nova");
+    let proxy = options(&cluster, PROXY);
+    let schemes: Vec<&str> = proxy
+        .lines()
+        .filter(|line| line.starts_with("auth_schemes"))
+        .collect();
+    assert_eq!(schemes, ["auth_schemes = vencrypt"]);
+    let hypervisors = cluster.value(COMPUTE, "nova.conf").unwrap();
+    assert!(!hypervisors.contains("auth_schemes"), "{hypervisors}");
+}
