@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use c5c3_api::cinder::CinderSpec;
 use c5c3_api::hypervisor::{
-    AGENTS, CELL, CEPH_KEY, CLOUDS_AUTHORITY, CLOUDS_FILE, HypervisorShareSpec,
+    AGENTS, CELL, CEPH_KEY, CLOUDS_AUTHORITY, CLOUDS_FILE, CONSOLE_AUTHORITY, CONSOLE_CERTIFICATE,
+    CONSOLE_KEY, HypervisorShareSpec,
 };
 use c5c3_api::neutron::NeutronSpec;
 use c5c3_api::nova::NovaSpec;
@@ -33,6 +34,15 @@ pub const OWNERS: [(&str, ResourceKind); 4] = [
 
 /// Secrets with keys of Ceph's users, which libvirt sees, if they exist.
 pub const CEPH_KEYS: [&str; 2] = ["ceph-nova", "ceph-cinder"];
+
+/// The Secret with QEMU's certificate of consoles, which libvirt sees, if it exists.
+pub const CONSOLES: &str = "consoles";
+/// What is in it, each by its key there and the one in Nova's Secret.
+const CONSOLE_FILES: [(&str, &str); 3] = [
+    ("ca.crt", CONSOLE_AUTHORITY),
+    ("tls.crt", CONSOLE_CERTIFICATE),
+    ("tls.key", CONSOLE_KEY),
+];
 
 /// The configuration of the agents of OVN, Neutron or Nova, and keys of Ceph's users.
 #[derive(Clone)]
@@ -163,18 +173,49 @@ impl Configuration {
 
     fn files(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
         let is_file = |key: &str| {
-            ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY].contains(&key) && !key.starts_with(CEPH_KEY)
+            let is_of_console = CONSOLE_FILES.iter().any(|(_, console)| *console == key);
+            ![RELEASE, CLOUDS_FILE, CLOUDS_AUTHORITY].contains(&key)
+                && !key.starts_with(CEPH_KEY)
+                && !is_of_console
         };
         self.values.iter().filter(move |(key, _)| is_file(key))
     }
 
-    /// Copies its files into the agents' namespace, and the keys of Ceph's users into a Secret of their own.
+    /// Whether consoles open: QEMU has a certificate for them.
+    pub fn consoles(&self) -> Progress {
+        match self.console_files() {
+            Some(_) => Progress::Ready,
+            None => Progress::waiting(
+                Reason::WaitingFor("Certificate"),
+                format!(
+                    "no console opens: the Secret {} has no certificate of consoles, and with agents.issuerRef they are never without \
+                     TLS. Upgrade the nova-operator, and set tls.issuerRef of the Nova (of a ControlPlane: global.tls.issuerRef or \
+                     global.tls.internalIssuerRef)",
+                    self.source
+                ),
+            ),
+        }
+    }
+
+    /// QEMU's certificate of consoles, if it is complete.
+    fn console_files(&self) -> Option<BTreeMap<String, ByteString>> {
+        let files = CONSOLE_FILES.iter().map(|&(name, key)| {
+            let value = self.values.get(key).filter(|value| !value.is_empty())?;
+            Some((name.to_owned(), ByteString(value.clone())))
+        });
+        files.collect()
+    }
+
+    /// Copies its files into the agents' namespace, and what is for libvirt alone into Secrets of their own: keys of Ceph's users, and
+    /// the certificate of consoles.
     pub fn copy(&self, namespace: &str, desired: &mut DesiredState) {
         let keys = self.values.iter();
         let keys = data(keys.filter(|(key, _)| key.starts_with(CEPH_KEY)));
+        let consoles = self.console_files().unwrap_or_default();
         for (name, data) in [
             (self.name.to_owned(), data(self.files())),
             (format!("ceph-{}", self.name), keys),
+            (CONSOLES.to_owned(), consoles),
         ] {
             if data.is_empty() {
                 // Servers outlive what they need the keys for.
@@ -196,6 +237,9 @@ impl Configuration {
     pub fn keep(name: &str, namespace: &str, desired: &mut DesiredState) {
         for name in [name.to_owned(), format!("ceph-{name}")] {
             desired.keep(Key::of::<Secret>(namespace, &name));
+        }
+        if name == "nova" {
+            desired.keep(Key::of::<Secret>(namespace, CONSOLES));
         }
     }
 }

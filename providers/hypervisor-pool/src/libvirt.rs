@@ -4,9 +4,14 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
+/// The folder of the node with QEMU's certificate of consoles, which libvirt's container copies there (libvirtd.sh).
+const CONSOLES: &str = "/var/lib/libvirt/consoles";
+
 /// libvirtd.conf and qemu.conf (<https://libvirt.org/daemons.html>,
 /// <https://gitlab.com/libvirt/libvirt/-/blob/master/src/qemu/qemu.conf.in>), with encryption of migrations and consoles where
 /// there are certificates.
+///
+/// Consoles have a certificate of their own: one of the nodes' issuer would make the control plane's proxy an administrator of libvirt.
 pub fn configuration(encrypted: bool) -> ConfigMap {
     let listen = u8::from(encrypted);
     let daemon = format!(
@@ -20,13 +25,14 @@ pub fn configuration(encrypted: bool) -> ConfigMap {
          listen_tls = {listen}\n"
     );
     let verify = match encrypted {
-        true => {
+        true => format!(
             "vnc_tls = 1\n\
+             vnc_tls_x509_cert_dir = \"{CONSOLES}\"\n\
              vnc_tls_x509_verify = 1\n\
              default_tls_x509_verify = 1\n\
              migrate_tls_force = 1\n"
-        }
-        false => "",
+        ),
+        false => String::new(),
     };
     let qemu = format!(
         "# The pod has no profiles of AppArmor, and servers share no control group with it.\n\

@@ -76,6 +76,13 @@ impl<'a> Share<'a> {
                 .conditions
                 .set("VolumeKeysReady", &progress(&cinder));
         }
+        if settings.issuer_ref.is_some() {
+            let consoles = match &nova {
+                Ok(nova) => nova.consoles(),
+                Err(waits) => waits.clone(),
+            };
+            desired.conditions.note("ConsolesReady", &consoles);
+        }
         self.certificate(desired);
         let files = libvirt::configuration(settings.issuer_ref.is_some());
         let providers = self.providers();
@@ -261,7 +268,7 @@ impl<'a> Share<'a> {
         aliases.collect()
     }
 
-    /// Composes one certificate for all nodes of the share, by which they know each other and the consoles' proxy knows them.
+    /// Composes one certificate for all nodes of the share, by which they know each other.
     fn certificate(&self, desired: &mut DesiredState) {
         let Some(issuer) = &self.subject.spec.agents.issuer_ref else {
             return;

@@ -18,7 +18,7 @@ use provider_openstack::{
 };
 
 use crate::compute;
-use crate::config::{Facts, path};
+use crate::config::path;
 use crate::consoles::Consoles;
 use crate::entry::change;
 use crate::pods::daemon;

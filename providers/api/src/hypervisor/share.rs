@@ -158,8 +158,8 @@ pub struct Agents {
     /// the physical network has an uplink.
     #[serde(skip_serializing_if = "is_default")]
     pub gateway: bool,
-    /// Issuer of the certificates of live migration and consoles, in the namespace of the agents. Without it consoles are neither
-    /// encrypted nor authenticated in the nodes' network, and live migration is off.
+    /// Issuer of the certificates of live migration, in the namespace of the agents. With it consoles are encrypted and authenticated
+    /// too, by certificates of the control plane. Without it they are neither in the nodes' network, and live migration is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_ref: Option<IssuerRef>,
 }

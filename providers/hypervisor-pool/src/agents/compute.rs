@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Container, Probe, VolumeMount};
 use provider_openstack::{Awaited, digest, empty_dir, secret_volume, variable};
 
 use super::{CERTIFICATE, LIBVIRT, PROVIDERS, migration, run_openvswitch, with_mount};
-use crate::configuration::{CEPH_KEYS, Configuration};
+use crate::configuration::{CEPH_KEYS, CONSOLES, Configuration};
 use crate::images;
 use crate::pod::{
     Agent, Pace, Rights, config_map, container, host_folder, mount, node_folder, node_variables,
@@ -67,7 +67,9 @@ pub fn libvirt(
     ];
     if encrypted {
         daemon = with_mount(daemon, mount("tls", "/etc/libvirt/tls"));
+        daemon = with_mount(daemon, mount("consoles", "/etc/libvirt/consoles"));
         volumes.push(secret_volume("tls", CERTIFICATE));
+        volumes.push(secrets("consoles", &[CONSOLES]));
     }
     let mut needed = vec!["tun"];
     needed.extend(Some("kvm").filter(|_| settings.hosts.virtualization == Virtualization::Kvm));

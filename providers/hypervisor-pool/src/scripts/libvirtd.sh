@@ -5,6 +5,40 @@ while sleep 10; do
         while read -r blocks log; do [ "$blocks" -le 32768 ] || truncate --size=0 "$log"; done
 done &
 
+# QEMU reads the certificate of consoles in a folder of the node, because servers outlive this pod and its volumes. Its authority signs for
+# the control plane's proxy, too, and for no other client. Until it is there, the node's own takes its place: then no console opens, and
+# none is without TLS.
+consoles=/var/lib/libvirt/consoles
+taken=
+take() {
+    from=/etc/libvirt/consoles
+    [ -e "$from/tls.key" ] || from=/etc/libvirt/tls
+    sums=$(sha256sum "$from/ca.crt" "$from/tls.crt" "$from/tls.key") || return
+    [ "$sums" != "$taken" ] || return 0
+    install --directory --group=libvirt-qemu --mode=750 "$consoles" "$consoles/new" || return
+    for file in ca.crt:ca-cert.pem tls.crt:server-cert.pem tls.key:server-key.pem; do
+        install --group=libvirt-qemu --mode=440 "$from/${file%:*}" "$consoles/new/${file#*:}" || return
+    done
+    # The kubelet may have replaced them meanwhile.
+    [ "$(sha256sum "$from/ca.crt" "$from/tls.crt" "$from/tls.key")" = "$sums" ] || return
+    mv -f "$consoles/new/"* "$consoles/"
+}
+# Servers that run read it when they are told. Those without TLS refuse, and one that is busy is told again in an hour.
+reload() {
+    servers=$(virsh --quiet --connect qemu:///system list --name) || return
+    for server in $servers; do
+        virsh --quiet --connect qemu:///system domdisplay-reload "$server" > /dev/null 2>&1 || true
+    done
+}
+if [ -d /etc/libvirt/consoles ]; then
+    until take; do sleep 1; done
+    taken=$sums
+    while sleep 3600; do reload || true; done &
+    while sleep 5; do
+        if take && [ "$sums" != "$taken" ] && reload; then taken=$sums; fi
+    done &
+fi
+
 # libvirt keeps keys of Ceph's users in memory, so that they are defined again after it was restarted, and when one changes. Servers,
 # which are another user's, must not read the files. nova-compute waits for keys, because it may start servers at once. A renewed
 # certificate is loaded without a restart.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use provider_composer::{Composed, Key};
+use provider_composer_testing::Cluster;
 use provider_openstack::Release;
 use provider_openstack_fixtures::shown;
 use serde_json::{Value, json};
@@ -83,6 +84,48 @@ fn agents_run_the_images_of_their_release_from_the_pools_registry() {
     let run = run(json!({ "registry": mirror, "nova": own }));
     assert!(run.contains("registry.example.org/nova:1"), "{run:?}");
     assert!(!run.contains(&format!("{mirror}/nova:32.2.1")));
+}
+
+/// By a certificate of the nodes' issuer, one is an administrator of libvirt.
+#[test]
+fn consoles_have_another_certificate_than_migrations() {
+    let mut cluster = cluster();
+    let tls = |cluster: &Cluster| {
+        let map = cluster.get(&Key::of::<ConfigMap>("agents-prod", "libvirt"));
+        let qemu = map.unwrap()["data"]["qemu.conf"].as_str().unwrap();
+        let lines = qemu.lines().filter(|line| line.contains("tls"));
+        lines.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let share = share_key("prod");
+    settle(&mut cluster, "prod");
+    assert_eq!(tls(&cluster), Vec::<String>::new());
+    assert_eq!(find_condition(&cluster, &share, "ConsolesReady"), None);
+    cluster.edit(&share, |share| {
+        share["spec"]["agents"]["issuerRef"] = json!({ "name": "internal" });
+    });
+    settle(&mut cluster, "prod");
+    assert_eq!(
+        tls(&cluster),
+        [
+            "vnc_tls = 1",
+            "vnc_tls_x509_cert_dir = \"/var/lib/libvirt/consoles\"",
+            "vnc_tls_x509_verify = 1",
+            "default_tls_x509_verify = 1",
+            "migrate_tls_force = 1",
+        ]
+    );
+    let set = cluster.get(&Key::of::<DaemonSet>("agents-prod", "libvirt"));
+    let pod = &set.unwrap()["spec"]["template"]["spec"];
+    let mounts = pod["containers"][0]["volumeMounts"].as_array().unwrap();
+    for (name, path) in [
+        ("tls", "/etc/libvirt/tls"),
+        ("consoles", "/etc/libvirt/consoles"),
+    ] {
+        assert!(
+            mounts.contains(&json!({ "name": name, "mountPath": path })),
+            "{name}"
+        );
+    }
 }
 
 /// What the environment of ovn-controller says of the node's part in OVN.

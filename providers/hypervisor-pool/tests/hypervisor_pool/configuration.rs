@@ -146,6 +146,64 @@ fn keys_of_ceph_are_for_libvirt_alone_and_outlive_cinder() {
     assert_eq!(copied(&cluster), expected);
 }
 
+/// nova-compute's pods don't see the certificate, and servers outlive what gives it.
+#[test]
+fn certificate_of_consoles_is_for_libvirt_alone_and_replaces_no_pods() {
+    let mut cluster = cluster();
+    put_share(
+        &mut cluster,
+        "prod",
+        json!({ "issuerRef": { "name": "internal" } }),
+    );
+    settle(&mut cluster, "prod");
+    let data = |cluster: &Cluster, name: &str| {
+        let secret = cluster.get(&Key::of::<Secret>("agents-prod", name));
+        secret.map(|secret| secret["data"].clone())
+    };
+    assert_eq!(data(&cluster, "consoles"), None);
+    let [status, reason, message] = condition(&cluster, "prod", "ConsolesReady");
+    assert_eq!([status, reason], ["False", "WaitingForCertificate"]);
+    assert!(
+        message.starts_with(
+            "no console opens: the Secret nova-cell1-compute has no certificate of consoles"
+        ),
+        "{message}"
+    );
+    let before = templates(&cluster);
+    let put = |cluster: &mut Cluster, certificate: &str| {
+        put_secret(
+            cluster,
+            "nova-cell1-compute",
+            json!({ "c5c3.io/agents": "nova", "c5c3.io/cell": "cell1" }),
+            json!({
+                "nova.conf": "c2VjcmV0", "release": "MjAyNS4y", "console-ca.crt": "YQ==", "console-tls.crt": certificate,
+                "console-tls.key": "Yw==",
+            }),
+        );
+        settle(cluster, "prod");
+    };
+    for certificate in ["Yg==", "cmVuZXdlZA=="] {
+        put(&mut cluster, certificate);
+        assert_eq!(
+            data(&cluster, "consoles"),
+            Some(json!({ "ca.crt": "YQ==", "tls.crt": certificate, "tls.key": "Yw==" }))
+        );
+        assert_eq!(
+            data(&cluster, "nova"),
+            Some(json!({ "nova.conf": "c2VjcmV0" }))
+        );
+    }
+    assert_eq!(templates(&cluster), before);
+    assert_eq!(condition(&cluster, "prod", "ConsolesReady")[0], "True");
+    cluster.delete(&Key::of::<Secret>("openstack-prod", "nova-cell1-compute"));
+    settle(&mut cluster, "prod");
+    assert!(data(&cluster, "consoles").is_some());
+    assert_eq!(
+        condition(&cluster, "prod", "ConsolesReady")[1],
+        "WaitingForConfiguration"
+    );
+}
+
 /// The owner of a control plane writes its Nova, Neutron and OVNCluster, and with them what is in these Secrets.
 #[test]
 fn control_plane_names_no_image_for_nodes() {

@@ -1,6 +1,7 @@
 //! What libvirt's container does beside libvirt, as a script: keys of Ceph, certificates, and logs of consoles.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -26,24 +27,45 @@ const FIRST: &str = "11111111-aaaa-bbbb-cccc-000000000001";
 const SECOND: &str = "22222222-aaaa-bbbb-cccc-000000000002";
 const DEFINED: &str = "run/libvirt/ceph-keys-defined";
 const CERTIFICATE: &str = "etc/libvirt/tls/tls.crt";
+/// The folders with the certificate of the node, and with that of consoles: as the pod gets it, and as QEMU reads it.
+const NODE: &str = "etc/libvirt/tls";
+const CONSOLES: &str = "etc/libvirt/consoles";
+const READ: &str = "var/lib/libvirt/consoles";
 
-/// Fails while libvirt is down, and else writes what it is told.
+/// Fails while libvirt is down, and else writes what it is told. A server without TLS refuses to reload its certificate.
 const VIRSH: &str = r#"
 [ ! -e "$ROOT/down" ] || exit 1
-while [ "${1#secret-}" = "$1" ]; do shift; done
+while [ "${1#-}" != "$1" ] || [ "$1" = qemu:///system ]; do shift; done
 case $1 in
-    secret-define) echo "define $(cat "$2")" ;;
-    secret-set-value) echo "set $2 $(cat "$4")" ;;
-esac >> "$ROOT/virsh"
+    secret-define) echo "define $(cat "$2")" >> "$ROOT/virsh" ;;
+    secret-set-value) echo "set $2 $(cat "$4")" >> "$ROOT/virsh" ;;
+    list) cat "$ROOT/servers" ;;
+    domdisplay-reload)
+        echo "$2" >> "$ROOT/reloaded"
+        [ "$2" != plain ]
+        ;;
+    *) exit 1 ;;
+esac
 "#;
 const VIRT_ADMIN: &str = r#"
 [ ! -e "$ROOT/down" ] || exit 1
 echo "$@" >> "$ROOT/virt-admin"
 "#;
-/// Counts how often each loop waits.
+/// Counts how often each loop waits. An hour passes where the test says so.
 const SLEEP: &str = r#"
 echo >> "$ROOT/slept-$1"
-PATH=${PATH#*:} exec sleep 0.02
+time=0.02
+[ "$1" != 3600 ] || [ -e "$ROOT/hours" ] || time=600
+PATH=${PATH#*:} exec sleep "$time"
+"#;
+/// This machine may have no group of QEMU's.
+const INSTALL: &str = r#"
+case " $* " in *" --group=libvirt-qemu "*) ;; *) exit 1 ;; esac
+for word; do
+    shift
+    case $word in --group=*) ;; *) set -- "$@" "$word" ;; esac
+done
+PATH=${PATH#*:} exec install "$@"
 "#;
 
 /// The container.
@@ -60,6 +82,7 @@ impl Pod {
             ("virsh", VIRSH),
             ("virt-admin", VIRT_ADMIN),
             ("sleep", SLEEP),
+            ("install", INSTALL),
             ("mknod", ""),
             (
                 "libvirtd",
@@ -112,7 +135,8 @@ impl Pod {
 
     /// Waits until each loop has seen everything that is so now.
     fn rounds(&self) {
-        for loop_ in ["slept-2", "slept-10"] {
+        let consoles = self.exists(CONSOLES).then_some("slept-5");
+        for loop_ in ["slept-2", "slept-10"].into_iter().chain(consoles) {
             let before = self.lines(loop_).len();
             self.until(loop_, |pod| pod.lines(loop_).len() >= before + 3);
         }
@@ -122,6 +146,19 @@ impl Pod {
     fn replace(&self, file: &str, text: &str) {
         self.root.write("new", text);
         fs::rename(self.root.path("new"), self.root.path(file)).unwrap();
+    }
+
+    /// What QEMU reads: the authority, the certificate and its key.
+    fn read(&self) -> [String; 3] {
+        ["ca-cert.pem", "server-cert.pem", "server-key.pem"].map(|file| {
+            let path = self.root.path(&format!("{READ}/{file}"));
+            fs::read_to_string(path).unwrap_or_default()
+        })
+    }
+
+    fn mode(&self, file: &str) -> u32 {
+        let metadata = fs::metadata(self.root.path(file)).unwrap();
+        metadata.permissions().mode() & 0o777
     }
 }
 
@@ -217,6 +254,91 @@ fn renewed_certificate_is_loaded_once_and_again_if_libvirt_did_not_answer() {
     fs::remove_file(pod.root.path("down")).unwrap();
     pod.rounds();
     assert_eq!(pod.lines("virt-admin"), [reload, reload]);
+}
+
+/// Puts a certificate there.
+fn give(root: &Root, folder: &str, name: &str) {
+    for (file, text) in ["ca.crt", "tls.crt", "tls.key"].iter().zip(of(name)) {
+        root.write(&format!("{folder}/{file}"), &text);
+    }
+}
+
+/// The files of a certificate.
+fn of(name: &str) -> [String; 3] {
+    ["authority", "certificate", "key"].map(|file| format!("{file} of {name}"))
+}
+
+/// A server outlives the pod that has started it, and that pod's volumes.
+#[test]
+fn qemu_reads_the_certificate_of_consoles_on_the_node_and_again_when_it_is_renewed() {
+    let pod = Pod::start(|root| {
+        give(root, NODE, "the node");
+        give(root, CONSOLES, "consoles");
+        root.write("servers", "plain\ninstance-1\n");
+    });
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    assert_eq!(pod.read(), of("consoles"));
+    let key = format!("{READ}/server-key.pem");
+    assert_eq!([pod.mode(READ), pod.mode(&key)], [0o750, 0o440]);
+    pod.rounds();
+    assert_eq!(pod.lines("reloaded"), Vec::<String>::new());
+    pod.replace(&format!("{CONSOLES}/tls.crt"), "renewed");
+    pod.rounds();
+    let [authority, _, key] = of("consoles");
+    assert_eq!(pod.read(), [authority, "renewed".to_owned(), key]);
+    assert_eq!(pod.lines("reloaded"), ["plain", "instance-1"]);
+    pod.rounds();
+    assert_eq!(pod.lines("reloaded").len(), 2, "once is enough");
+}
+
+/// A control plane without certificates of consoles must not have QEMU refuse to start, nor start without TLS.
+#[test]
+fn certificate_of_the_node_stands_in_until_there_is_one_of_consoles() {
+    let pod = Pod::start(|root| {
+        give(root, NODE, "the node");
+        fs::create_dir_all(root.path(CONSOLES)).unwrap();
+        root.write("servers", "instance-1\n");
+    });
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    assert_eq!(pod.read(), of("the node"));
+    let [authority, certificate, key] = of("consoles");
+    pod.replace(&format!("{CONSOLES}/ca.crt"), &authority);
+    pod.replace(&format!("{CONSOLES}/tls.crt"), &certificate);
+    pod.rounds();
+    assert_eq!(pod.read(), of("the node"), "it isn't complete");
+    pod.replace(&format!("{CONSOLES}/tls.key"), &key);
+    pod.rounds();
+    assert_eq!(pod.read(), of("consoles"));
+    assert_eq!(pod.lines("reloaded"), ["instance-1"]);
+}
+
+#[test]
+fn servers_are_told_of_a_renewed_certificate_once_libvirt_answers() {
+    let pod = Pod::start(|root| {
+        give(root, CONSOLES, "consoles");
+        root.write("servers", "instance-1\n");
+    });
+    pod.until("libvirt starts", |pod| pod.exists("started"));
+    pod.root.write("down", "");
+    pod.replace(&format!("{CONSOLES}/tls.crt"), "renewed");
+    pod.rounds();
+    assert_eq!(pod.lines("reloaded"), Vec::<String>::new());
+    fs::remove_file(pod.root.path("down")).unwrap();
+    pod.rounds();
+    assert_eq!(pod.lines("reloaded"), ["instance-1"]);
+}
+
+#[test]
+fn server_that_was_busy_is_told_of_its_certificate_again() {
+    let pod = Pod::start(|root| {
+        give(root, CONSOLES, "consoles");
+        root.write("servers", "plain\ninstance-1\n");
+        root.write("hours", "");
+    });
+    pod.until("an hour has passed twice", |pod| {
+        let told = pod.lines("reloaded");
+        told.iter().filter(|server| *server == "instance-1").count() >= 2
+    });
 }
 
 /// QEMU continues at its offset, so that the size of a log says nothing.

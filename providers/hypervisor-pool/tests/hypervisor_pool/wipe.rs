@@ -83,6 +83,7 @@ impl Node {
             "host/nova/instances/5ca1ab1e/disk",
             "host/nova/instances/5ca1ab1e/console.log",
             "host/libvirt/secrets/key",
+            "host/libvirt/consoles/server-key.pem",
             "host/libvirt/definitions/networks/keep",
             "host/libvirt/.cache",
             "host/log/qemu/instance-00000001.log",
