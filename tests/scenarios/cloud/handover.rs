@@ -75,6 +75,8 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
     let before = servers(tenant, "pair").await?;
     let hosts: BTreeSet<&str> = before.values().map(|server| server.host.as_str()).collect();
     ensure!(hosts.len() == 2, "not each host has a server: {before:?}");
+    let protocol = tenant.does_as(tenant.clouds, "display").await?;
+    ensure!(protocol.trim() == "RFB 003.008", "{protocol}");
     tenant.starts("handover", ADMINISTRATOR, "watch").await?;
 
     let nova = Nova::start(machine).await?;
@@ -151,7 +153,7 @@ pub async fn to_another_share(tenant: &Tenant<'_>, machine: &Machine) -> Result<
     Ok(())
 }
 
-/// Gives the first share an aggregate, and certificates by which its hosts migrate servers.
+/// Gives the first share an aggregate, and certificates by which its hosts migrate servers and show consoles.
 async fn encrypts_migrations(cloud: &Cloud, machine: &Machine) -> Result<()> {
     let cluster = &cloud.cluster;
     issuer(cloud, machine.authority().identity(), AGENTS).await?;
@@ -187,6 +189,7 @@ async fn encrypts_migrations(cloud: &Cloud, machine: &Machine) -> Result<()> {
     eventually("both hypervisors work", minutes(3), async || {
         let share = cluster.get(SHARE, FIRST).await?;
         is(&share, "HostsWorking")?;
+        is(&share, "ConsolesReady")?;
         is(&share, "Ready")
     })
     .await
