@@ -1,9 +1,11 @@
 //! Installing the project's Helm charts by the real Helm.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
 
 use crate::cluster::Cluster;
 use crate::tools::Tool;
@@ -11,9 +13,12 @@ use crate::tools::Tool;
 /// Where the charts are.
 const CHARTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/charts");
 
+/// The chart of the templates that the others share.
+const LIBRARY: &str = "c5c3-library";
+
 impl Cluster {
-    /// Installs a chart of `package/charts` under its own name, definitions and all, into a namespace that is made if need
-    /// be, or upgrades it, and answers with Helm's notes. Values are given as `--set` takes them. Its pods don't run here.
+    /// Installs a chart of `package/charts` under its own name into a namespace that is made if need be, or upgrades it, and
+    /// answers with Helm's notes. Values are given as `--set` takes them. Its pods don't run here.
     ///
     /// # Errors
     /// When Helm doesn't render it, or the cluster refuses an object or a field of one.
@@ -23,21 +28,74 @@ impl Cluster {
         namespace: &str,
         values: &[&str],
     ) -> Result<String> {
-        let mut helm = Command::new(Tool::Helm.path()?);
-        helm.args(["upgrade", "--install", chart])
-            .arg(Path::new(CHARTS).join(chart))
+        let charts = with_library(chart)?;
+        let chart_folder = charts.path().join(chart);
+        let mut fetch = helm(charts.path())?;
+        fetch.args(["dependency", "update", "--skip-refresh"]);
+        run(fetch.arg(&chart_folder), chart)?;
+
+        let mut install = helm(charts.path())?;
+        install
+            .args(["upgrade", "--install", chart])
+            .arg(&chart_folder)
             .args(["--create-namespace", "--namespace", namespace])
             .arg("--kubeconfig")
             .arg(self.kubeconfig_file());
         for value in values {
-            helm.args(["--set", value]);
+            install.args(["--set", value]);
         }
-        let installed = helm.output().context("cannot run helm")?;
-        ensure!(
-            installed.status.success(),
-            "helm doesn't install {chart}: {}",
-            String::from_utf8_lossy(&installed.stderr)
-        );
-        String::from_utf8(installed.stdout).context("helm says no text")
+        run(&mut install, chart)
     }
+}
+
+/// Helm, which keeps what it downloads and knows in this folder.
+fn helm(folder: &Path) -> Result<Command> {
+    let mut helm = Command::new(Tool::Helm.path()?);
+    for (variable, name) in [
+        ("HELM_CACHE_HOME", "helm-cache"),
+        ("HELM_CONFIG_HOME", "helm-config"),
+        ("HELM_DATA_HOME", "helm-data"),
+    ] {
+        helm.env(variable, folder.join(name));
+    }
+    Ok(helm)
+}
+
+/// Runs Helm, and answers with what it says.
+fn run(helm: &mut Command, chart: &str) -> Result<String> {
+    let ran = helm.output().context("cannot run helm")?;
+    ensure!(
+        ran.status.success(),
+        "helm doesn't install {chart}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    String::from_utf8(ran.stdout).context("helm says no text")
+}
+
+/// A copy of a chart, with the library beside it: Helm writes what a chart depends on into the chart's folder, and scenarios
+/// run at the same time.
+fn with_library(chart: &str) -> Result<TempDir> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    for name in [chart, LIBRARY] {
+        let from = Path::new(CHARTS).join(name);
+        copy(&from, &folder.path().join(name))
+            .with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(folder)
+}
+
+/// Copies a folder of a chart, without what Helm wrote into it.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let (source, target) = (entry.path(), to.join(&name));
+        if entry.file_type()?.is_file() {
+            fs::copy(&source, &target)?;
+        } else if name != "charts" {
+            copy(&source, &target)?;
+        }
+    }
+    Ok(())
 }

@@ -50,7 +50,7 @@ impl Cloud {
         operators: &[&str],
     ) -> Result<Self> {
         let mut cloud = Self::bare(machine, images).await?;
-        cloud.cluster.apply_files("package/crds").await?;
+        cloud.cluster.install_our_kinds().await?;
         let databases = cloud.node.folder("databases", DATABASE_USER)?;
         let databases = databases.to_str().context("an odd folder")?;
         let infrastructure = INFRASTRUCTURE

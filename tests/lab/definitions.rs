@@ -106,7 +106,17 @@ impl Cluster {
             self.install_k_orc(),
             self.install_external_secrets(),
         )?;
-        self.apply_files("package/crds").await.map(drop)
+        self.install_our_kinds().await
+    }
+
+    /// Installs the definitions of what our own operators reconcile.
+    ///
+    /// # Errors
+    /// When they are refused.
+    pub async fn install_our_kinds(&self) -> Result<()> {
+        self.apply_files("package/charts/c5c3-crds/definitions")
+            .await
+            .map(drop)
     }
 
     /// Installs MariaDB's custom resource definitions: MariaDB, MaxScale, Database, User, Grant and their like.

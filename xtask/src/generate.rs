@@ -39,7 +39,7 @@ struct Product {
 pub const INPUTS: &str = "package/function-c5c3/input";
 
 /// All that is generated.
-const PRODUCTS: [Product; 6] = [
+const PRODUCTS: [Product; 5] = [
     Product {
         paths: &["xrds/v1", "xrds/v2"],
         make: xrds,
@@ -47,10 +47,6 @@ const PRODUCTS: [Product; 6] = [
     Product {
         paths: &["compositions/v1", "compositions/v2"],
         make: compositions::compositions,
-    },
-    Product {
-        paths: &["package/crds"],
-        make: crds,
     },
     Product {
         paths: &[INPUTS],
@@ -112,15 +108,6 @@ fn xrds(_: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// The definitions of what operators reconcile.
-fn crds(_: &Path) -> Result<Files> {
-    custom_resources(
-        "package/crds",
-        &c5c3_api::custom_resources(),
-        "providers/api",
-    )
-}
-
 /// The definitions of the function's inputs.
 fn inputs(_: &Path) -> Result<Files> {
     custom_resources(
@@ -145,14 +132,26 @@ fn custom_resources(folder: &str, definitions: &[Value], source: &str) -> Result
 
 /// Reads what is in the generated files and folders now.
 fn present(root: &Path) -> Result<Files> {
+    let paths: Vec<&str> = PRODUCTS
+        .iter()
+        .flat_map(|product| product.paths)
+        .copied()
+        .collect();
+    read(root, &paths)
+}
+
+/// Reads files, and all in folders but what Helm fetches into them.
+fn read(root: &Path, paths: &[&str]) -> Result<Files> {
     let mut files = Files::new();
-    let paths = PRODUCTS.iter().flat_map(|product| product.paths);
-    let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+    let mut paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
     while let Some(path) = paths.pop() {
         let whole = root.join(&path);
         if whole.is_dir() {
             for entry in fs::read_dir(&whole)? {
-                paths.push(path.join(entry?.file_name()));
+                let path = path.join(entry?.file_name());
+                if !is_fetched(&path) {
+                    paths.push(path);
+                }
             }
         } else if whole.exists() {
             let text = fs::read_to_string(&whole)
@@ -161,6 +160,16 @@ fn present(root: &Path) -> Result<Files> {
         }
     }
     Ok(files)
+}
+
+/// Whether a path is of what Helm writes into a chart's folder.
+fn is_fetched(path: &Path) -> bool {
+    let Ok(inside) = path.strip_prefix(charts::FOLDER) else {
+        return false;
+    };
+    // The chart's own name comes first.
+    let name = inside.iter().nth(1);
+    name.is_some_and(|name| charts::FETCHED.iter().any(|fetched| name == *fetched))
 }
 
 fn check(wanted: &Files, present: &Files) -> Result<()> {
@@ -197,18 +206,40 @@ mod tests {
     }
 
     #[test]
+    fn generated_folders_leave_out_what_helm_fetches() {
+        for (path, fetched) in [
+            ("package/charts/keystone-operator/charts", true),
+            ("package/charts/keystone-operator/Chart.lock", true),
+            ("package/charts/keystone-operator/Chart.yaml", false),
+            ("package/charts/charts", false),
+            ("xrds/v2/charts", false),
+        ] {
+            assert_eq!(is_fetched(Path::new(path)), fetched, "{path}");
+        }
+    }
+
+    #[test]
+    fn chart_of_definitions_keeps_them_when_its_release_ends() {
+        let template = include_str!("../../package/charts/c5c3-crds/templates/definitions.yaml");
+        assert!(template.contains("\\n    helm.sh/resource-policy: keep\\n"));
+    }
+
+    #[test]
     fn charts_refuse_definitions_of_others_by_the_text_that_operators_look_for() {
-        let template = include_str!("generate/chart/operator/definitions.yaml");
+        let template = include_str!("../../package/charts/c5c3-library/templates/_definitions.tpl");
         let own = c5c3_api::custom_resource::OBSERVED_GENERATION_DESCRIPTION;
         assert!(template.contains(&format!("ne $observed \"{own}\" ")));
-        assert!(template.contains("{{- if .Values.checkDefinitions }}\n"));
-        let values = include_str!("generate/chart/operator/values.yaml");
-        assert!(values.contains("\ncheckDefinitions: true\n"));
+        assert!(template.contains("{{- if $root.Values.checkDefinitions }}\n"));
+        let charts = [
+            include_str!("generate/chart/values.yaml"),
+            include_str!("../../package/charts/c5c3-crds/values.yaml"),
+        ];
+        assert!(charts.map(|values| values.contains("\ncheckDefinitions: true\n")) == [true; 2]);
     }
 
     #[test]
     fn labels_injector_reads_nodes_and_labels_pods_and_may_do_nothing_else() {
-        let access = include_str!("generate/chart/injector/access.yaml");
+        let access = include_str!("../../package/charts/labels-injector/templates/access.yaml");
         let roles: Vec<&str> = access
             .split("---\n")
             .filter(|part| part.contains("rules:"))

@@ -244,8 +244,9 @@ mod tests {
             ),
             "{refused}"
         );
-        let first =
-            refused.find("if an earlier version of this project installed it, apply package/crds;");
+        let first = refused.find(
+            "if an earlier version of this project installed it, apply package/charts/c5c3-crds/definitions;",
+        );
         assert!(first < refused.find("delete"), "{refused}");
         assert!(first.is_some(), "{refused}");
         assert!(server.requests("/keystones").is_empty());

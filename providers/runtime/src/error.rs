@@ -22,8 +22,9 @@ pub enum RunError {
     /// A kind of this project's names has another's definition.
     #[error(
         "the definition of {plural}.{group} in this cluster isn't this project's, so that its resources have other fields: if an \
-         earlier version of this project installed it, apply package/crds; otherwise run these operators in another cluster; or, if \
-         no operator uses that definition any more and no resource of it is left, delete it and apply package/crds"
+         earlier version of this project installed it, apply package/charts/c5c3-crds/definitions; otherwise run these operators in \
+         another cluster; or, if no operator uses that definition any more and no resource of it is left, delete it and install \
+         the chart c5c3-crds"
     )]
     Foreign {
         /// The kind in the plural.

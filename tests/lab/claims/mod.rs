@@ -100,7 +100,7 @@ impl<'a> Site<'a> {
             .apply_files(format!("compositions/{version}"))
             .await?;
         for cluster in [&lab.control_plane, &lab.hypervisor, &lab.storage] {
-            cluster.apply_files("package/crds").await?;
+            cluster.install_our_kinds().await?;
         }
         lab.storage
             .apply("{apiVersion: v1, kind: Namespace, metadata: {name: rook-ceph}}")

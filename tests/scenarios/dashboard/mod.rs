@@ -198,7 +198,9 @@ impl Site {
             "hypervisorshares.hypervisor.c5c3.io",
         ] {
             cluster
-                .apply_files(format!("package/crds/{plural}.yaml"))
+                .apply_files(format!(
+                    "package/charts/c5c3-crds/definitions/{plural}.yaml"
+                ))
                 .await?;
         }
         cluster.apply_files("examples/dashboard/rbac.yaml").await?;

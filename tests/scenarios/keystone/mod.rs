@@ -69,7 +69,7 @@ async fn site(machine: &Arc<Machine>) -> Result<(Cluster, Keystone, Operator)> {
     let etcd = Etcd::start(machine)?;
     let cluster = Cluster::start(machine, &etcd, "control-plane").await?;
     cluster.install_external_secrets().await?;
-    cluster.apply_files("package/crds").await?;
+    cluster.install_our_kinds().await?;
     let (keystone, korc) = tokio::try_join!(
         Keystone::start(machine, PASSWORD),
         Operator::k_orc(machine, &cluster),

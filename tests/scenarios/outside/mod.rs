@@ -54,7 +54,7 @@ fn clients_outside_reach_an_api_by_gateway_and_by_ingress() -> Result<()> {
         let cluster = Cluster::start(&machine, &etcd, "control-plane").await?;
         lab::take_address(POD)?;
         lab::take_address(OUTSIDE)?;
-        cluster.apply_files("package/crds").await?;
+        cluster.install_our_kinds().await?;
         let _traefik = Operator::traefik(&machine, &cluster, OUTSIDE).await?;
         let _pods = Pods::simulate(&machine, &cluster).await?;
         let _operator = Operator::installed(&machine, &cluster, OPERATOR, &["replicas=0"]).await?;

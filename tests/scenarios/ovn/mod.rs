@@ -85,7 +85,7 @@ impl Network {
     async fn start(machine: &Arc<Machine>, image: &Image, spec: Value) -> Result<Self> {
         let mut cloud = Cloud::bare(machine, std::slice::from_ref(image)).await?;
         let cluster = cloud.cluster.clone();
-        cluster.apply_files("package/crds").await?;
+        cluster.install_our_kinds().await?;
         let cert_manager = Operator::cert_manager(machine, &cluster).await?;
         cloud.install(machine, "ovn").await?;
         cluster.apply(include_str!("namespace.yaml")).await?;

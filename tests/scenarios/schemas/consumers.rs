@@ -50,7 +50,9 @@ impl Consumers {
             (&hypervisor, "hypervisorshares.hypervisor.c5c3.io"),
         ] {
             cluster
-                .apply_files(format!("package/crds/{definition}.yaml"))
+                .apply_files(format!(
+                    "package/charts/c5c3-crds/definitions/{definition}.yaml"
+                ))
                 .await?;
         }
         Ok(Self {

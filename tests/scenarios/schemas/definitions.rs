@@ -37,7 +37,7 @@ pub fn decide(release: Release, generation: Generation) -> Result<()> {
         let crossplane = Crossplane::start(&machine, &management, release).await?;
         let definitions = define(&crossplane, &management, generation).await?;
         explains(&management, &definitions).await?;
-        management.apply_files("package/crds").await?;
+        management.install_our_kinds().await?;
         // From here on nobody but the API server has a say.
         machine.stop("crossplane")?;
         policy::is_enforced(&management, generation).await?;

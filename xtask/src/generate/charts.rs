@@ -1,4 +1,4 @@
-//! The Helm charts: one for each operator, alike but for name, role and definitions.
+//! The Helm charts: one for each operator, alike but for name and role, whose templates are in a library, and one of the definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,117 +8,102 @@ use provider_composer::{Access, Operator, ResourceKind};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Files, yaml};
+use super::{Files, custom_resources, read, yaml};
 
 /// Where the charts are.
 pub const FOLDER: &str = "package/charts";
 
-/// What all charts have, by its path in them.
-const COMMON: [(&str, &str); 5] = [
-    (
-        "templates/_names.tpl",
-        include_str!("chart/templates/_names.tpl"),
-    ),
-    (
-        "templates/availability.yaml",
-        include_str!("chart/templates/availability.yaml"),
-    ),
-    (
-        "templates/deployment.yaml",
-        include_str!("chart/templates/deployment.yaml"),
-    ),
-    (
-        "templates/monitoring.yaml",
-        include_str!("chart/templates/monitoring.yaml"),
-    ),
-    (
-        "templates/network.yaml",
-        include_str!("chart/templates/network.yaml"),
-    ),
+/// What is written by hand in [`FOLDER`]: the templates that all charts share, and those of charts that no operator has.
+const WRITTEN: [&str; 5] = [
+    "package/charts/c5c3-library/templates",
+    "package/charts/c5c3-crds/templates",
+    "package/charts/c5c3-crds/values.yaml",
+    "package/charts/labels-injector/templates",
+    "package/charts/labels-injector/values.yaml",
 ];
 
-/// What the operators' charts have besides.
-const OPERATOR: [(&str, &str); 5] = [
-    ("values.yaml", include_str!("chart/operator/values.yaml")),
+/// What Helm writes into a chart's folder when it fetches the chart's dependencies.
+pub const FETCHED: [&str; 2] = ["charts", "Chart.lock"];
+
+/// What an operator's chart has besides its rules. The templates are in the library.
+const OPERATOR: [(&str, &str); 3] = [
+    ("values.yaml", include_str!("chart/values.yaml")),
     (
-        "templates/_task.tpl",
-        include_str!("chart/operator/_task.tpl"),
+        "templates/operator.yaml",
+        "{{- include \"c5c3.operator\" . }}\n",
     ),
     (
         "templates/NOTES.txt",
-        include_str!("chart/operator/NOTES.txt"),
-    ),
-    (
-        "templates/access.yaml",
-        include_str!("chart/operator/access.yaml"),
-    ),
-    (
-        "templates/definitions.yaml",
-        include_str!("chart/operator/definitions.yaml"),
+        "{{ include \"c5c3.operator.notes\" . }}\n",
     ),
 ];
 
-/// What the labels injector's chart has besides.
-const INJECTOR: [(&str, &str); 5] = [
-    ("values.yaml", include_str!("chart/injector/values.yaml")),
-    (
-        "templates/_task.tpl",
-        include_str!("chart/injector/_task.tpl"),
-    ),
-    (
-        "templates/NOTES.txt",
-        include_str!("chart/injector/NOTES.txt"),
-    ),
-    (
-        "templates/access.yaml",
-        include_str!("chart/injector/access.yaml"),
-    ),
-    (
-        "templates/webhook.yaml",
-        include_str!("chart/injector/webhook.yaml"),
-    ),
-];
+/// The chart of templates.
+const LIBRARY: &str = "c5c3-library";
 
-/// A chart for each operator, and the labels injector's.
-pub fn charts(_: &Path) -> Result<Files> {
+/// The chart of definitions.
+const DEFINITIONS: &str = "c5c3-crds";
+
+/// The labels injector's chart.
+const INJECTOR: &str = "labels-injector";
+
+/// A chart for each operator, that of their definitions, the labels injector's, and that of the templates.
+pub fn charts(root: &Path) -> Result<Files> {
     let mut by_name: BTreeMap<&str, Vec<Box<dyn Operator>>> = BTreeMap::new();
     for operator in provider_operators::operators() {
         by_name.entry(operator.name()).or_default().push(operator);
     }
-    let mut files = Files::new();
+    let mut files = read(root, &WRITTEN)?;
     for (name, operators) in by_name {
         let folder = Path::new(FOLDER).join(name);
         for (path, text) in chart(name, &operators)? {
             files.insert(folder.join(path), text);
         }
     }
-    let folder = Path::new(FOLDER).join("labels-injector");
-    let description = "Copies labels of nodes to the pods on them.";
-    for (path, text) in frame("labels-injector", description, &INJECTOR)? {
-        files.insert(folder.join(path), text);
+    for (name, description) in [
+        (
+            LIBRARY,
+            "The templates that the charts of OpenStack control planes share.",
+        ),
+        (
+            DEFINITIONS,
+            "The definitions of what the operators of OpenStack control planes reconcile.",
+        ),
+        (INJECTOR, "Copies labels of nodes to the pods on them."),
+    ] {
+        let path = Path::new(FOLDER).join(name).join("Chart.yaml");
+        files.insert(path, about(name, description)?);
     }
+    files.extend(custom_resources(
+        &format!("{FOLDER}/{DEFINITIONS}/definitions"),
+        &c5c3_api::custom_resources(),
+        "providers/api",
+    )?);
     Ok(files)
 }
 
-/// A chart as far as it is text.
-fn frame(name: &str, description: &str, own: &[(&str, &str)]) -> Result<Files> {
-    let mut files: Files = COMMON
-        .iter()
-        .chain(own)
-        .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
-        .collect();
-    let about = json!({
+/// A chart's Chart.yaml.
+fn about(name: &str, description: &str) -> Result<String> {
+    let version = env!("CARGO_PKG_VERSION");
+    let library = name == LIBRARY;
+    let mut about = json!({
         "apiVersion": "v2",
         "name": name,
         "description": description,
-        "type": "application",
-        "version": env!("CARGO_PKG_VERSION"),
-        "appVersion": env!("CARGO_PKG_VERSION"),
+        "type": if library { "library" } else { "application" },
+        "version": version,
+        "appVersion": version,
         "kubeVersion": ">=1.29.0-0",
     });
-    let source = "xtask/src/generate/charts.rs";
-    files.insert("Chart.yaml".into(), yaml(&about, source)?);
-    Ok(files)
+    if !library {
+        // Flux and Argo CD fetch what is beside a chart in the same repository, too.
+        about["dependencies"] = json!([{
+            "name": LIBRARY,
+            "version": version,
+            "repository": format!("file://../{LIBRARY}"),
+        }]);
+    }
+    yaml(&about, "xtask/src/generate/charts.rs")
 }
 
 fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
@@ -127,7 +112,11 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
         .map(|operator| operator.subject())
         .collect();
     let description = format!("The {name} of OpenStack control planes.");
-    let mut files = frame(name, &description, &OPERATOR)?;
+    let mut files: Files = OPERATOR
+        .iter()
+        .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
+        .collect();
+    files.insert("Chart.yaml".into(), about(name, &description)?);
     let source = "what the operator uses";
     for (path, namespaced) in [
         ("files/rules.yaml", true),
@@ -152,22 +141,6 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
             source,
         )?,
     );
-    for definition in c5c3_api::custom_resources() {
-        let names = (
-            &definition["spec"]["group"],
-            &definition["spec"]["names"]["kind"],
-        );
-        if subjects
-            .iter()
-            .any(|kind| names.0 == kind.group && names.1 == kind.kind)
-        {
-            let path = format!(
-                "crds/{}.yaml",
-                definition["metadata"]["name"].as_str().unwrap_or_default()
-            );
-            files.insert(path.into(), yaml(&definition, "providers/api")?);
-        }
-    }
     Ok(files)
 }
 
