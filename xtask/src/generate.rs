@@ -231,7 +231,7 @@ mod tests {
         assert!(template.contains(&format!("ne $observed \"{own}\" ")));
         assert!(template.contains("{{- if $root.Values.checkDefinitions }}\n"));
         let charts = [
-            include_str!("generate/chart/values.yaml"),
+            include_str!("../../package/charts/keystone-operator/values.yaml"),
             include_str!("../../package/charts/c5c3-crds/values.yaml"),
         ];
         assert!(charts.map(|values| values.contains("\ncheckDefinitions: true\n")) == [true; 2]);

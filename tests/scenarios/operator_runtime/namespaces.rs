@@ -9,13 +9,20 @@ use super::SECRET;
 
 const NODE: Kind = kind("v1", "Node");
 const KEYSTONE: Kind = kind("keystone.openstack.c5c3.io/v1alpha1", "Keystone");
+const DEFINITION: Kind = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 
 pub fn operator_of_watched_namespaces_works_there_only() -> Result<()> {
     lab::on_a_bare_machine(async |machine| {
         let etcd = Etcd::start(&machine)?;
         let cluster = Cluster::start(&machine, &etcd, "control-plane").await?;
+        installs_definitions_that_stay(&cluster).await?;
         cluster.install_control_plane_kinds().await?;
         cluster.apply(OBJECTS).await?;
+        let misspelled = ["watchNamespace={watched}"];
+        let refused = cluster
+            .install_chart("keystone-operator", "operators", &misspelled)
+            .await;
+        ensure!(refused.is_err(), "an unknown value is taken");
         let values = ["watchNamespaces={watched}"];
         cluster
             .install_chart("keystone-operator", "operators", &values)
@@ -57,6 +64,22 @@ pub fn operator_of_watched_namespaces_works_there_only() -> Result<()> {
         ensure!(status.is_none(), "it reconciles others, too: {status:?}");
         reads_nodes(&machine, &cluster).await
     })
+}
+
+/// Helm leaves definitions in the cluster when their release ends.
+async fn installs_definitions_that_stay(cluster: &Cluster) -> Result<()> {
+    cluster.install_chart("c5c3-crds", "operators", &[]).await?;
+    let definition = cluster
+        .get(DEFINITION, "keystones.keystone.openstack.c5c3.io")
+        .await?;
+    let annotations = definition.metadata.annotations.unwrap_or_default();
+    ensure!(
+        annotations
+            .get("helm.sh/resource-policy")
+            .is_some_and(|policy| policy == "keep"),
+        "{annotations:?}"
+    );
+    Ok(())
 }
 
 /// An operator of Nodes becomes ready: beside its Role it may read those, which no Role can allow.

@@ -1,5 +1,7 @@
 //! The Helm charts: one for each operator, alike but for name and role, whose templates are in a library, and one of the definitions.
 
+mod values;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -14,20 +16,17 @@ use super::{Files, custom_resources, read, yaml};
 pub const FOLDER: &str = "package/charts";
 
 /// What is written by hand in [`FOLDER`]: the templates that all charts share, and those of charts that no operator has.
-const WRITTEN: [&str; 5] = [
+const WRITTEN: [&str; 3] = [
     "package/charts/c5c3-library/templates",
     "package/charts/c5c3-crds/templates",
-    "package/charts/c5c3-crds/values.yaml",
     "package/charts/labels-injector/templates",
-    "package/charts/labels-injector/values.yaml",
 ];
 
 /// What Helm writes into a chart's folder when it fetches the chart's dependencies.
 pub const FETCHED: [&str; 2] = ["charts", "Chart.lock"];
 
-/// What an operator's chart has besides its rules. The templates are in the library.
-const OPERATOR: [(&str, &str); 3] = [
-    ("values.yaml", include_str!("chart/values.yaml")),
+/// The templates of an operator's chart: what they include is in the library.
+const OPERATOR: [(&str, &str); 2] = [
     (
         "templates/operator.yaml",
         "{{- include \"c5c3.operator\" . }}\n",
@@ -74,6 +73,14 @@ pub fn charts(root: &Path) -> Result<Files> {
         let path = Path::new(FOLDER).join(name).join("Chart.yaml");
         files.insert(path, about(name, description)?);
     }
+    for (name, values) in [
+        (DEFINITIONS, values::files::<values::Definitions>()?),
+        (INJECTOR, values::files::<values::Injector>()?),
+    ] {
+        for (path, text) in values {
+            files.insert(Path::new(FOLDER).join(name).join(path), text);
+        }
+    }
     files.extend(custom_resources(
         &format!("{FOLDER}/{DEFINITIONS}/definitions"),
         &c5c3_api::custom_resources(),
@@ -117,6 +124,7 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
         .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
         .collect();
     files.insert("Chart.yaml".into(), about(name, &description)?);
+    files.extend(values::files::<values::Operator>()?);
     let source = "what the operator uses";
     for (path, namespaced) in [
         ("files/rules.yaml", true),

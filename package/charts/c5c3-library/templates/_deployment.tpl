@@ -17,6 +17,10 @@ spec:
     metadata:
       labels:
         {{- include "c5c3.labels" . | nindent 8 }}
+      {{- with .Values.podAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
     spec:
       serviceAccountName: {{ include "c5c3.fullname" . }}
       {{- with .Values.image.pullSecrets }}
@@ -44,6 +48,9 @@ spec:
           env:
             - name: RUST_LOG
               value: {{ .Values.log | quote }}
+            {{- with .Values.extraEnv }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
           ports:
             - name: metrics
               containerPort: 8080

@@ -1,9 +1,16 @@
-{{- /* What the objects of a release are called. */}}
+{{- /* What the objects of a release are called. Names of some are longer by a word. */}}
 {{- define "c5c3.fullname" -}}
-{{ .Release.Name }}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride }}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{ .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 50 | trimSuffix "-" }}
+{{- end -}}
 {{- end }}
 
 {{- define "c5c3.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "c5c3.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: c5c3

@@ -23,7 +23,7 @@ spec:
           protocol: UDP
         - port: 53
           protocol: TCP
-        {{- range .Values.networkPolicy.egressPorts }}
+        {{- range concat .Values.networkPolicy.apiServerPorts .Values.networkPolicy.egressPorts | uniq }}
         - port: {{ . }}
           protocol: TCP
         {{- end }}
