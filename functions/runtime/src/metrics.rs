@@ -121,3 +121,38 @@ impl Metrics {
         self.response.observe(response_bytes as f64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    const DASHBOARD: &str = include_str!("../../../package/grafana/c5c3.json");
+
+    #[test]
+    fn metrics_that_the_dashboard_names_exist() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry);
+        metrics.record("v1", Outcome::Ok, Duration::from_millis(1), 1, 1);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let exported: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .collect();
+        let named: BTreeSet<&str> = DASHBOARD
+            .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .filter(|word| word.starts_with("function_"))
+            .collect();
+        assert!(!named.is_empty());
+        for metric in named {
+            assert!(
+                exported.contains(metric),
+                "{metric} is none of {exported:?}"
+            );
+        }
+    }
+}

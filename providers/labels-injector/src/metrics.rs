@@ -50,3 +50,41 @@ impl Metrics {
         self.patches.get_or_create(&patch).get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    const ALERTS: &str =
+        include_str!("../../../package/charts/labels-injector/templates/_task.tpl");
+    const DASHBOARD: &str = include_str!("../../../package/grafana/c5c3.json");
+
+    #[test]
+    fn metrics_that_alerts_and_the_dashboard_name_exist() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry);
+        metrics.count(Source::Webhook, false);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let exported: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .collect();
+        let named: BTreeSet<&str> = [ALERTS, DASHBOARD]
+            .into_iter()
+            .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+            .filter(|word| word.starts_with("labels_injector_"))
+            .collect();
+        assert!(!named.is_empty());
+        for metric in named {
+            assert!(
+                exported.contains(metric),
+                "{metric} is none of {exported:?}"
+            );
+        }
+    }
+}

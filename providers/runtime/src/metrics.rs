@@ -112,3 +112,47 @@ impl Metrics {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use prometheus_client::encoding::text::encode;
+
+    use super::*;
+
+    const ALERTS: &str = include_str!("../../../package/charts/c5c3-library/templates/_alerts.tpl");
+    const DASHBOARD: &str = include_str!("../../../package/grafana/c5c3.json");
+
+    #[test]
+    fn metrics_that_alerts_and_the_dashboard_name_exist() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::new(&mut registry);
+        metrics.reconciled(
+            "keystone-operator",
+            Duration::from_secs(1),
+            Duration::from_millis(1),
+        );
+        metrics.failed("keystone-operator", "NotApplied");
+        metrics.called("apply");
+        metrics.unknown(["Secret"].into_iter());
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let exported: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .collect();
+        let named: BTreeSet<&str> = [ALERTS, DASHBOARD]
+            .into_iter()
+            .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'))
+            .filter(|word| word.starts_with("operator_"))
+            .collect();
+        assert!(!named.is_empty());
+        for metric in named {
+            assert!(
+                exported.contains(metric),
+                "{metric} is none of {exported:?}"
+            );
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The Helm charts: one for each operator, alike but for name and role, whose templates are in a library, and one of the definitions.
 
+#[cfg(test)]
+mod alerts;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};

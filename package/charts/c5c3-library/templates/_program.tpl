@@ -6,5 +6,7 @@
 ---
 {{ include "c5c3.monitoring" . }}
 ---
+{{ include "c5c3.alerts" . }}
+---
 {{ include "c5c3.network" . }}
 {{- end }}

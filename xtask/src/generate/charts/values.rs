@@ -119,7 +119,7 @@ struct Pods {
     affinity: Affinity,
     priority_class_name: String,
     service_account: ServiceAccount,
-    /// Prometheus operator's ServiceMonitor.
+    /// Prometheus operator's ServiceMonitor, and its PrometheusRule.
     monitoring: Monitoring,
 }
 
@@ -262,7 +262,28 @@ struct ServiceAccount {
 #[serde(default)]
 struct Monitoring {
     enabled: bool,
+    /// Labels by which Prometheus selects both.
     labels: Texts,
+    /// Alerts, if it is enabled.
+    alerts: Alerts,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+struct Alerts {
+    enabled: bool,
+    /// The page that alerts refer to, with a section for each.
+    #[schemars(length(min = 1))]
+    runbooks: String,
+}
+
+impl Default for Alerts {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            runbooks: "https://github.com/C5C3/C5C3/blob/main/docs/alerts.md".to_owned(),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
