@@ -13,9 +13,6 @@ use crate::tools::Tool;
 /// Where the charts are.
 const CHARTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../package/charts");
 
-/// The chart of the templates that the others share.
-const LIBRARY: &str = "c5c3-library";
-
 impl Cluster {
     /// Installs a chart of `package/charts` under its own name into a namespace that is made if need be, or upgrades it, and
     /// answers with Helm's notes. Values are given as `--set` takes them. Its pods don't run here.
@@ -28,7 +25,7 @@ impl Cluster {
         namespace: &str,
         values: &[&str],
     ) -> Result<String> {
-        let charts = with_library(chart)?;
+        let charts = with_dependencies(chart)?;
         let chart_folder = charts.path().join(chart);
         let mut fetch = helm(charts.path())?;
         fetch.args(["dependency", "update", "--skip-refresh"]);
@@ -72,11 +69,18 @@ fn run(helm: &mut Command, chart: &str) -> Result<String> {
     String::from_utf8(ran.stdout).context("helm says no text")
 }
 
-/// A copy of a chart, with the library beside it: Helm writes what a chart depends on into the chart's folder, and scenarios
-/// run at the same time.
-fn with_library(chart: &str) -> Result<TempDir> {
+/// A copy of a chart, with those beside it that it depends on: Helm writes these into the chart's folder, and scenarios run at
+/// the same time.
+fn with_dependencies(chart: &str) -> Result<TempDir> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-    for name in [chart, LIBRARY] {
+    let about = Path::new(CHARTS).join(chart).join("Chart.yaml");
+    let about =
+        fs::read_to_string(&about).with_context(|| format!("cannot read {}", about.display()))?;
+    let beside = about.lines().filter_map(|line| {
+        let (_, name) = line.split_once("file://../")?;
+        Some(name.trim_end_matches('"'))
+    });
+    for name in beside.chain([chart]) {
         let from = Path::new(CHARTS).join(name);
         copy(&from, &folder.path().join(name))
             .with_context(|| format!("cannot copy {}", from.display()))?;

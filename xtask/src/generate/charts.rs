@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use provider_composer::{Access, Operator, ResourceKind};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Files, custom_resources, read, yaml};
 
@@ -45,72 +45,106 @@ const LIBRARY: &str = "c5c3-library";
 /// The chart of definitions.
 const DEFINITIONS: &str = "c5c3-crds";
 
+/// The chart of all operators.
+const UMBRELLA: &str = "c5c3-operators";
+
 /// The labels injector's chart.
 const INJECTOR: &str = "labels-injector";
 
-/// A chart for each operator, that of their definitions, the labels injector's, and that of the templates.
+/// A chart for each operator, that of all, that of their definitions, the labels injector's, and that of the templates.
 pub fn charts(root: &Path) -> Result<Files> {
     let mut by_name: BTreeMap<&str, Vec<Box<dyn Operator>>> = BTreeMap::new();
     for operator in provider_operators::operators() {
         by_name.entry(operator.name()).or_default().push(operator);
     }
     let mut files = read(root, &WRITTEN)?;
-    for (name, operators) in by_name {
+    let mut add = |name: &str, chart: Files| {
         let folder = Path::new(FOLDER).join(name);
-        for (path, text) in chart(name, &operators)? {
-            files.insert(folder.join(path), text);
-        }
+        files.extend(
+            chart
+                .into_iter()
+                .map(|(path, text)| (folder.join(path), text)),
+        );
+    };
+    let library = [dependency(LIBRARY)];
+    let about_file = |about: String| Files::from([("Chart.yaml".into(), about)]);
+    let description = "The templates that the charts of OpenStack control planes share.";
+    add(LIBRARY, about_file(about(LIBRARY, description, &[])?));
+    let description =
+        "The definitions of what the operators of OpenStack control planes reconcile.";
+    add(
+        DEFINITIONS,
+        about_file(about(DEFINITIONS, description, &library)?),
+    );
+    add(DEFINITIONS, values::files::<values::Definitions>()?);
+    let definitions = c5c3_api::custom_resources();
+    add(
+        DEFINITIONS,
+        custom_resources("definitions", &definitions, "providers/api")?,
+    );
+    let description = "Copies labels of nodes to the pods on them.";
+    add(
+        INJECTOR,
+        about_file(about(INJECTOR, description, &library)?),
+    );
+    add(INJECTOR, values::files::<values::Injector>()?);
+    let names: Vec<&str> = by_name.keys().copied().collect();
+    add(UMBRELLA, umbrella(&names)?);
+    for (name, operators) in by_name {
+        add(name, chart(name, &operators)?);
     }
-    for (name, description) in [
-        (
-            LIBRARY,
-            "The templates that the charts of OpenStack control planes share.",
-        ),
-        (
-            DEFINITIONS,
-            "The definitions of what the operators of OpenStack control planes reconcile.",
-        ),
-        (INJECTOR, "Copies labels of nodes to the pods on them."),
-    ] {
-        let path = Path::new(FOLDER).join(name).join("Chart.yaml");
-        files.insert(path, about(name, description)?);
-    }
-    for (name, values) in [
-        (DEFINITIONS, values::files::<values::Definitions>()?),
-        (INJECTOR, values::files::<values::Injector>()?),
-    ] {
-        for (path, text) in values {
-            files.insert(Path::new(FOLDER).join(name).join(path), text);
-        }
-    }
-    files.extend(custom_resources(
-        &format!("{FOLDER}/{DEFINITIONS}/definitions"),
-        &c5c3_api::custom_resources(),
-        "providers/api",
-    )?);
     Ok(files)
 }
 
+/// The chart of definitions and all operators, each of which can be left out.
+fn umbrella(operators: &[&str]) -> Result<Files> {
+    let mut dependencies = vec![dependency(LIBRARY), dependency(DEFINITIONS)];
+    dependencies[1]["condition"] = json!("crds");
+    for name in operators {
+        let mut operator = dependency(name);
+        operator["condition"] = json!(format!("operators.{}", values::short(name)));
+        dependencies.push(operator);
+    }
+    let description =
+        "The operators of OpenStack control planes, and the definitions of what they reconcile.";
+    let notes = "The operators run in {{ .Release.Namespace }}:\n\n  kubectl get openstack --all-namespaces\n";
+    let mut files = values::of_all(operators, DEFINITIONS)?;
+    files.insert(
+        "Chart.yaml".into(),
+        about(UMBRELLA, description, &dependencies)?,
+    );
+    files.insert("templates/NOTES.txt".into(), notes.to_owned());
+    Ok(files)
+}
+
+/// Another chart, as a chart's dependency. It is in the folder beside: Flux and Argo CD find it in the same repository, too.
+fn dependency(name: &str) -> Value {
+    json!({
+        "name": name,
+        "version": env!("CARGO_PKG_VERSION"),
+        "repository": format!("file://../{name}"),
+    })
+}
+
 /// A chart's Chart.yaml.
-fn about(name: &str, description: &str) -> Result<String> {
+fn about(name: &str, description: &str, dependencies: &[Value]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
-    let library = name == LIBRARY;
+    let kind = if name == LIBRARY {
+        "library"
+    } else {
+        "application"
+    };
     let mut about = json!({
         "apiVersion": "v2",
         "name": name,
         "description": description,
-        "type": if library { "library" } else { "application" },
+        "type": kind,
         "version": version,
         "appVersion": version,
         "kubeVersion": ">=1.29.0-0",
     });
-    if !library {
-        // Flux and Argo CD fetch what is beside a chart in the same repository, too.
-        about["dependencies"] = json!([{
-            "name": LIBRARY,
-            "version": version,
-            "repository": format!("file://../{LIBRARY}"),
-        }]);
+    if !dependencies.is_empty() {
+        about["dependencies"] = json!(dependencies);
     }
     yaml(&about, "xtask/src/generate/charts.rs")
 }
@@ -125,7 +159,8 @@ fn chart(name: &str, operators: &[Box<dyn Operator>]) -> Result<Files> {
         .iter()
         .map(|(path, text)| (PathBuf::from(path), (*text).to_owned()))
         .collect();
-    files.insert("Chart.yaml".into(), about(name, &description)?);
+    let library = [dependency(LIBRARY)];
+    files.insert("Chart.yaml".into(), about(name, &description, &library)?);
     files.extend(values::files::<values::Operator>()?);
     let source = "what the operator uses";
     for (path, namespaced) in [
@@ -235,4 +270,50 @@ fn users(subjects: &BTreeSet<ResourceKind>, verbs: &[&'static str]) -> Vec<Rule>
             verbs: verbs.to_vec(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chart_of_all_operators_depends_on_every_other_and_knows_its_values() {
+        let files = umbrella(&["keystone-operator", "hypervisor-pool-operator"]).unwrap();
+        let read =
+            |path: &str| -> Value { serde_saphyr::from_str(&files[Path::new(path)]).unwrap() };
+        let about = read("Chart.yaml");
+        let dependencies = about["dependencies"].as_array().unwrap();
+        let conditions: Vec<_> = dependencies
+            .iter()
+            .map(|dependency| {
+                (
+                    dependency["name"].as_str(),
+                    dependency["condition"].as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            conditions,
+            [
+                (Some("c5c3-library"), None),
+                (Some("c5c3-crds"), Some("crds")),
+                (Some("keystone-operator"), Some("operators.keystone")),
+                (
+                    Some("hypervisor-pool-operator"),
+                    Some("operators.hypervisor-pool")
+                ),
+            ]
+        );
+        assert_eq!(
+            read("values.yaml"),
+            json!({"crds": true, "operators": {"keystone": true, "hypervisor-pool": false}})
+        );
+        let schema = read("values.schema.json");
+        assert_eq!(schema["additionalProperties"], json!(false));
+        assert_eq!(
+            schema["properties"]["operators"]["additionalProperties"],
+            json!(false)
+        );
+        assert!(schema["properties"]["keystone-operator"].is_object());
+    }
 }

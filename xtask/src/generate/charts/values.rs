@@ -355,8 +355,54 @@ impl Default for Certificate {
 
 /// The file of a chart's values, and that of their schema, by their paths in the chart.
 pub fn files<V: Default + JsonSchema + Serialize>() -> Result<Files> {
-    let schema = schema::<V>();
-    let values = commented(&serde_json::to_value(V::default())?, &schema)?;
+    written(&serde_json::to_value(V::default())?, schema::<V>())
+}
+
+/// The same for the chart of all operators, whose dependencies have values of their own.
+pub fn of_all(operators: &[&str], definitions: &str) -> Result<Files> {
+    let (mut wanted, mut switches, mut charts) = (json!({}), json!({}), json!({}));
+    for name in operators {
+        // Its place is in clusters of hypervisors.
+        wanted[short(name)] = json!(*name != "hypervisor-pool-operator");
+        switches[short(name)] = json!({"type": "boolean"});
+        charts[*name] = json!({"type": "object"});
+    }
+    let mut schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {
+            "crds": {
+                "description": "Whether the release has the CRDs. They stay when it no longer has them.",
+                "type": "boolean",
+            },
+            "operators": {
+                "description": "Which operators run. Values of each are below the name of its chart, for instance keystone-operator.",
+                "type": "object",
+                "properties": switches,
+            },
+            definitions: {"type": "object"},
+        },
+    });
+    if let (Value::Object(properties), Value::Object(charts)) = (&mut schema["properties"], charts)
+    {
+        properties.extend(charts);
+    }
+    written(&json!({"crds": true, "operators": wanted}), schema)
+}
+
+/// What an operator's name is without what all of them end with.
+pub fn short(operator: &str) -> &str {
+    operator.strip_suffix("-operator").unwrap_or(operator)
+}
+
+/// Values and their schema as files.
+fn written(values: &Value, mut schema: Value) -> Result<Files> {
+    // Helm adds these to the values of a chart that has a dependency.
+    for name in ["global", LIBRARY] {
+        schema["properties"][name] = json!({"type": "object"});
+    }
+    close(&mut schema);
+    let values = commented(values, &schema)?;
     let head = "# Made by `cargo xtask generate` from xtask/src/generate/charts/values.rs.";
     let schema = serde_json::to_string_pretty(&schema)?;
     Ok(Files::from([
@@ -368,7 +414,7 @@ pub fn files<V: Default + JsonSchema + Serialize>() -> Result<Files> {
     ]))
 }
 
-/// The schema of values, which knows every value.
+/// The schema of values.
 fn schema<V: JsonSchema>() -> Value {
     // The draft that every Helm of version 3 reads.
     let settings = SchemaSettings::draft07().with(|settings| settings.inline_subschemas = true);
@@ -378,11 +424,6 @@ fn schema<V: JsonSchema>() -> Value {
         // That of the root is the Rust type's name.
         root.remove("title");
     }
-    // Helm adds these to the values of a chart that has a dependency.
-    for name in ["global", LIBRARY] {
-        schema["properties"][name] = json!({"type": "object"});
-    }
-    close(&mut schema);
     schema
 }
 
