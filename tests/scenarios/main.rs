@@ -1,5 +1,6 @@
 //! The scenarios, each declared beside its code. `cargo xtask test --list` shows them.
 
+mod charts;
 mod claims;
 mod cloud;
 mod configuration;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 use lab::suite::Scenario;
 
 const SCENARIOS: &[&[Scenario]] = &[
+    charts::SCENARIOS,
     claims::SCENARIOS,
     cloud::SCENARIOS,
     configuration::SCENARIOS,
