@@ -106,6 +106,7 @@ fn program(
     files.config("tempest.conf", &conf);
     files.text("tests.json", config::choice(spec, runs.owner()).to_string());
     files.text("run.py", include_str!("run.py"));
+    files.text("cloud.py", include_str!("cloud.py"));
     let files = files.compose(service, desired);
     let secret = keystone(spec).app_credential_ref;
     let secret = secret.map(|reference| reference.secret_name);

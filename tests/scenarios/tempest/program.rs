@@ -1,0 +1,251 @@
+//! What the program of a run does, without a cloud.
+
+use std::path::Path;
+use std::process::Command;
+
+use lab::{Context, Result, ensure, tools};
+use serde_json::{Value, json};
+
+/// What a run asks of a cloud that has these flavors and images, and the options that it gets for servers.
+const PREPARE: &str = r#"
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+class Cloud(run.Cloud):
+    def __init__(self, has):
+        self.endpoints, self.has, self.asked = dict.fromkeys(["identity", "compute", "image", "network"], ""), has, []
+
+    def send(self, method, service, path, body=None):
+        if method == "GET":
+            return None, self.has
+        self.asked.append([method, path, len(body) if isinstance(body, bytes) else body])
+        if path == "flavors":
+            self.has["flavors"].append({**body["flavor"], "id": f"flavor-{len(self.has['flavors'])}"})
+        return None, {"id": "image"}
+
+cloud = Cloud(json.loads(sys.argv[2]))
+options = run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]), "internet")
+print(json.dumps({"options": {**options["compute"], **options["network"]}, "asked": cloud.asked}))
+"#;
+
+/// Prepares a cloud that has these flavors and images for tests of some services.
+fn prepared(has: &Value, services: &[&str]) -> Result<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(tools::tempest()?.join("python3"))
+        .args(["-c", PREPARE])
+        .arg(root.join("../providers/tempest/src"))
+        .arg(has.to_string())
+        .args(services)
+        .output()?;
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+pub fn tempest_creates_what_servers_need() -> Result<()> {
+    let nothing = json!({ "flavors": [], "images": [], "networks": [] });
+    let new = prepared(&nothing, &["compute", "identity"])?;
+    let flavor = |ram: u32| {
+        let flavor =
+            json!({ "name": format!("tempest-a-{ram}"), "ram": ram, "vcpus": 1, "disk": 1 });
+        json!(["POST", "flavors", { "flavor": flavor }])
+    };
+    let image = json!({
+        "name": "tempest-a-empty", "owner": "project", "visibility": "public", "disk_format": "raw",
+        "container_format": "bare",
+    });
+    let expected = json!({
+        "options": {
+            "flavor_ref": "flavor-0", "flavor_ref_alt": "flavor-1", "image_ref": "image", "image_ref_alt": "image",
+        },
+        "asked": [flavor(128), flavor(256), ["POST", "v2/images", image], ["PUT", "v2/images/image/file", 1_048_576]],
+    });
+    ensure!(new == expected, "{new}");
+
+    let small = json!({ "id": "small", "ram": 64, "disk": 1 });
+    let large = json!({ "id": "large", "ram": 512, "disk": 1 });
+    let has = json!({ "flavors": [large, small], "images": [{ "id": "cirros" }], "networks": [] });
+    let used = prepared(&has, &["compute"])?;
+    let expected = json!({
+        "options": {
+            "flavor_ref": "small", "flavor_ref_alt": "large", "image_ref": "cirros", "image_ref_alt": "cirros",
+        },
+        "asked": [],
+    });
+    ensure!(used == expected, "{used}");
+
+    let others = prepared(&nothing, &["identity", "network"])?;
+    ensure!(others == json!({ "options": {}, "asked": [] }), "{others}");
+    Ok(())
+}
+
+pub fn tempest_uses_the_network_that_it_is_told() -> Result<()> {
+    let (one, other) = (
+        json!({ "id": "1", "name": "intranet" }),
+        json!({ "id": "2", "name": "internet" }),
+    );
+    for (networks, used) in [(json!([one, other]), "2"), (json!([one]), "1")] {
+        let has = json!({ "flavors": [], "images": [], "networks": networks });
+        let options = &prepared(&has, &["identity", "network"])?["options"];
+        ensure!(
+            *options == json!({ "public_network_id": used }),
+            "{options}"
+        );
+    }
+    Ok(())
+}
+
+/// What a run says that a cloud lacks, with this section `[network]` of the user's options, the network that it found, these tests, and
+/// these skipped ones.
+const LACKING: &str = r#"
+import configparser, json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+config = configparser.RawConfigParser(strict=False)
+config.read_string(sys.argv[2])
+found, chosen, skipped = (json.loads(text) for text in sys.argv[3:])
+print(json.dumps(run.lacking(chosen, skipped, {"network": found}, config)))
+"#;
+
+pub fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scenario = "tempest.scenario.test_network_basic_ops.A.test_b[compute,id-1,network,smoke]";
+    let users = "tempest.api.identity.v3.test_users.A.test_b[id-2]";
+    let routers = "tempest.api.network.test_routers.A.test_b[id-3]";
+    let says = |given: &str, found: &Value, skipped: &[&str]| -> Result<Value> {
+        let output = Command::new(tools::tempest()?.join("python3"))
+            .args(["-c", LACKING])
+            .arg(root.join("../providers/tempest/src"))
+            .args([given, &found.to_string()])
+            .arg(json!([users, scenario, routers]).to_string())
+            .arg(json!(skipped).to_string())
+            .output()?;
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let usual = "[network]\nendpoint_type = internal\n";
+    let chosen = "[network]\npublic_network_id = 1\n";
+    let (nothing, internet) = (json!({}), json!({ "public_network_id": "1" }));
+    let of_networks: [&[&str]; 4] = [
+        &[users, scenario],
+        &[routers],
+        &["setUpClass (tempest.scenario.test_network_basic_ops.A)"],
+        &["setUpClass (tempest.api.network.test_floating_ips.A)"],
+    ];
+    for skipped in of_networks {
+        let lacking = says(usual, &nothing, skipped)?;
+        let lacking = lacking.as_str().unwrap_or_default();
+        ensure!(
+            lacking.starts_with("the cloud has no external network"),
+            "{skipped:?}: {lacking}"
+        );
+    }
+    let others: [(&str, &Value, &[&str]); 5] = [
+        (usual, &nothing, &[]),
+        (usual, &nothing, &[users]),
+        (
+            usual,
+            &nothing,
+            &["setUpClass (tempest.api.identity.v3.test_users.A)"],
+        ),
+        (usual, &internet, &[scenario]),
+        (chosen, &nothing, &[scenario]),
+    ];
+    for (given, found, skipped) in others {
+        let lacking = says(given, found, skipped)?;
+        ensure!(lacking.is_null(), "{skipped:?}: {lacking}");
+    }
+    Ok(())
+}
+
+/// A run of Tempest 45 against a Keystone, without the output of tests: some passed, a test and the end of a class failed, one was
+/// skipped, and one never ended.
+pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(tools::tempest()?.join("python3"))
+        .arg("-c")
+        .arg(
+            "import json, sys; sys.dont_write_bytecode = True; sys.path.append(sys.argv[1]); import run\n\
+             results, skipped = run.counted(open(sys.argv[2], 'rb'))\n\
+             print(run.message({**results, 'cleaned': True}))\n\
+             print(len(skipped))\n\
+             print(len(run.message({'failures': ['a' * 500] * 20, 'skips': ['b' * 300] * 20, 'left': ['c']})))",
+        )
+        .arg(root.join("../providers/tempest/src"))
+        .arg(root.join("scenarios/tempest/run.subunit"))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut lines = said.lines();
+    let report: Value = serde_json::from_str(lines.next().unwrap_or_default())
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let expected = json!({
+        "passed": 8,
+        "failed": 3,
+        "skipped": 1,
+        "failures": [
+            "tearDownClass (tempest.api.identity.admin.v3.test_projects_negative.ProjectsNegativeTestJSON)",
+            "tempest.api.identity.admin.v3.test_credentials.CredentialsTestJSON.test_credentials_create_get_update_delete",
+            "tempest.api.identity.v3.test_users.IdentityV3UsersTest.test_user_update_own_password",
+        ],
+        "skips": ["tempest.api.identity.v3.test_users.IdentityV3UsersTest.test_user_account_lockout"],
+        "cleaned": true,
+    });
+    ensure!(report == expected, "{report}");
+    ensure!(lines.next() == Some("1"), "{said}");
+    let length: usize = lines.next().unwrap_or_default().parse()?;
+    ensure!((3000..=4000).contains(&length), "{length}");
+    Ok(())
+}
+
+/// Has a run delete what others left in a cloud in memory, where these can't be deleted. Returns what it reports as left, and what there
+/// is.
+fn cleaned(stuck: &[&str]) -> Result<(Value, Value)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(tools::tempest()?.join("python3"))
+        .arg(root.join("scenarios/tempest/clean.py"))
+        .arg(root.join("../providers/tempest/src"))
+        .args(stuck)
+        .output()?;
+    let mut said: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    Ok((said["left"].take(), said["has"].take()))
+}
+
+pub fn tempest_deletes_what_runs_left_and_nothing_else() -> Result<()> {
+    let (left, has) = cleaned(&[])?;
+    ensure!(left == json!([]), "{left}");
+    // With its domain Keystone deletes the administrator and the project.
+    let expected = json!({
+        "domains": ["default"],
+        "projects": ["own", "tenant"],
+        "users": ["customer", "user"],
+        "roles": ["admin", "near"],
+        "servers": ["customers-server"],
+        "os-keypairs": ["theirs"],
+        "os-aggregates": ["2"],
+        "os-server-groups": ["customers-group"],
+        "volumes": ["customers-volume"],
+        "v2/images": ["customers-image"],
+        "v2.0/routers": ["customers-router"],
+        "v2.0/ports": ["customers-port"],
+        "v2.0/networks": ["customers-network"],
+        "v2.0/security-groups": ["customers-default"],
+    });
+    ensure!(has == expected, "{has}");
+
+    // What is left in a project of the domain, in one that Tempest has deleted, and elsewhere.
+    for (stuck, named) in [
+        ("volume", "volume volume"),
+        ("tempest-a-server", "server tempest-a-server"),
+        ("a key", "keypair a key"),
+    ] {
+        let (left, has) = cleaned(&[stuck])?;
+        ensure!(left == json!([named]), "{left}");
+        let domains = &has["domains"];
+        ensure!(*domains == json!(["d", "default"]), "{domains}");
+    }
+    Ok(())
+}
