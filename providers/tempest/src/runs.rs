@@ -42,12 +42,18 @@ impl<'a> Runs<'a> {
         desired: &mut DesiredState,
     ) -> Self {
         let spec = &subject.spec;
-        let uid = subject.metadata.uid.as_deref().unwrap_or_default();
-        let owner = format!("Tests of the Tempest with the UID {uid}");
+        let own = subject.metadata.uid.as_deref().unwrap_or_default();
+        let of_own = format!("Tests of the Tempest with the UID {own}");
+        // A Tempest that a ControlPlane creates again deletes what runs of the one before it left.
+        let (uid, owner) = match subject.metadata.controller() {
+            Some(uid) => (uid, format!("Tests of the owner with the UID {uid}")),
+            None => (own, of_own.clone()),
+        };
         let tested = (
             service.release.to_string(),
             &service.image,
-            config::choice(spec, &owner),
+            // With its own UID, so that an upgrade from earlier versions, which knew no other, repeats no tests.
+            config::choice(spec, &of_own),
             &spec.extra_config,
         );
         let purpose = desired.json("what is tested", &tested).to_string();

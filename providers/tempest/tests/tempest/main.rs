@@ -33,9 +33,13 @@ spec:
 "#;
 
 fn given() -> Cluster {
+    given_as(DOCUMENT)
+}
+
+fn given_as(document: &str) -> Cluster {
     let mut cluster = Cluster::with_infrastructure();
     credential(&mut cluster, "1f2e");
-    cluster.put_document::<Custom<TempestSpec>>(DOCUMENT);
+    cluster.put_document::<Custom<TempestSpec>>(document);
     cluster.keystone(true);
     cluster
 }
@@ -195,6 +199,41 @@ fn a_mistake_is_told_with_what_to_do(
     let failure = cluster.compose(&TEMPEST, "tempest").err().unwrap();
     assert_eq!(failure.reason().to_string(), reason);
     assert!(failure.to_string().contains(message), "{failure}");
+}
+
+/// The name of the domain that runs create, and its description.
+fn domain(uid: &str, controller: Option<&str>) -> (String, String) {
+    let owners = controller.map_or_else(String::new, |uid| {
+        format!(
+            ", ownerReferences: [{{ apiVersion: c5c3.io/v1alpha1, kind: ControlPlane, name: a, uid: \"{uid}\", controller: true }}]"
+        )
+    });
+    let metadata = format!("uid: \"{uid}\"{owners}");
+    let mut cluster = given_as(&DOCUMENT.replace("uid: \"1234\"", &metadata));
+    cluster.settle(&TEMPEST, "tempest");
+    let maps = cluster.all::<ConfigMap>();
+    let files = &maps.values().next().unwrap()["data"];
+    let mut lines = files["tempest.conf"].as_str().unwrap().lines();
+    let prefix = lines.find_map(|line| line.strip_prefix("resource_name_prefix = "));
+    let tests: Value = serde_json::from_str(files["tests.json"].as_str().unwrap()).unwrap();
+    let owner = tests["owner"].as_str().unwrap();
+    (prefix.unwrap().to_owned(), owner.to_owned())
+}
+
+#[test]
+fn tempest_that_its_control_plane_creates_again_finds_what_is_left() {
+    let first = domain("1", Some("90"));
+    assert_eq!(first.1, "Tests of the owner with the UID 90");
+    assert_eq!(domain("2", Some("90")), first);
+    let others = [
+        domain("1", Some("91")),
+        domain("1", None),
+        domain("2", None),
+    ];
+    for other in &others {
+        assert!(other.0 != first.0 && other.1 != first.1, "{other:?}");
+    }
+    assert_ne!(others[1], others[2]);
 }
 
 /// A newer Tempest tests an older release.
