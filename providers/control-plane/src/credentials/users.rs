@@ -30,6 +30,8 @@ const SERVICE: &[&str] = &["service"];
 /// Calls what other services let only admins call besides: Nova's ports in Neutron and allocations in Placement, the events
 /// that Neutron and Cinder send to Nova.
 const ADMIN: &[&str] = &["admin", "service"];
+/// Creates domains, and deletes what is left in any project. No service sends it a user's token.
+const TESTER: &[&str] = &["admin"];
 
 const fn user<S: CustomResource>(
     name: &'static str,
@@ -49,7 +51,7 @@ const ALL: [ServiceUser; 7] = [
     user::<NeutronSpec>(NEUTRON.name, ADMIN),
     user::<CinderSpec>(CINDER.name, ADMIN),
     user::<CortexSpec>("cortex", ADMIN),
-    user::<TempestSpec>("tempest", ADMIN),
+    user::<TempestSpec>("tempest", TESTER),
 ];
 
 /// The service users of a control plane.
@@ -93,5 +95,17 @@ impl ServiceUser {
     /// Secret with the clouds.yaml by which K-ORC makes its application credentials.
     pub fn clouds(&self) -> String {
         format!("k-orc-{}-clouds", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the role `service` it could also call what services call among themselves.
+    #[test]
+    fn tempest_is_no_service() {
+        let roles = by_name("tempest").map(|user| user.roles);
+        assert_eq!(roles, Some(TESTER));
     }
 }
