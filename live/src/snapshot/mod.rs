@@ -303,9 +303,9 @@ fn verified(manifest: &Manifest) -> Option<Branch> {
     let verified = &manifest.status()["verified"];
     let time = verified["time"].as_str()?;
     let count = |field: &str| verified[field].as_u64().unwrap_or_default();
-    let (passed, failed) = (count("passed"), count("failed"));
+    let [passed, failed, skipped] = ["passed", "failed", "skipped"].map(count);
     Some(Branch::new(format!(
-        "Last verification at {time}: {passed} tests passed, {failed} failed"
+        "Last verification at {time}: {passed} tests passed, {failed} failed, {skipped} skipped"
     )))
 }
 

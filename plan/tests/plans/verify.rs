@@ -26,7 +26,7 @@ fn claim_that_is_tested_becomes_ready(
     let verified = &claim.claim.status()["verified"];
     assert_eq!(
         *verified,
-        json!({ "time": "2026-01-01T00:00:00Z", "passed": 100, "failed": 0 })
+        json!({ "time": "2026-01-01T00:00:00Z", "passed": 100, "failed": 0, "skipped": 0 })
     );
     if generation == Generation::V1 {
         insta::assert_snapshot!(tree(&plan, Page::PLAIN, "c5c3 plan"));

@@ -191,8 +191,9 @@ reasons! {
         /// No test of the last run failed, but all were skipped, or the cloud has no external network for those of networks, so the run
         /// doesn't show that the services work. Do what the message says, then [run the tests again](tempest.md#run-tests-again).
         TestsSkipped,
-        /// The last run could not delete all that it had created in the cloud; the message names its domain in Keystone. The next run
-        /// tries again.
+        /// The last run could not delete all that it had created in the cloud; the message names what is left. Find out why, for instance
+        /// in the log of the service that has it, then [run the tests again](tempest.md#run-tests-again): each run begins with deleting
+        /// it.
         NotCleanedUp,
     }
     "An OVNCluster or OVNChassis" {

@@ -147,8 +147,8 @@ impl CustomResource for TempestSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TempestStatus {
-    /// What holds of the tests: TestsPassed is of the last run, and Unknown until what the spec says has been tested; Ready says
-    /// that they are run.
+    /// What holds of the tests: TestsPassed is of the last run, which must have left nothing behind, and Unknown until what the spec says
+    /// has been tested; Ready says that they are run.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(transform = list::by_type)]
     pub conditions: Vec<Condition>,
@@ -166,6 +166,11 @@ pub struct TempestStatus {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 20))]
     pub failures: Vec<String>,
+    /// Names of tests that were skipped in the last run, the first 20 in alphabetical order. Of a class that was skipped there is one
+    /// name.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(length(max = 20))]
+    pub skipped: Vec<String>,
     /// The last ten runs that had results, newest first.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(length(max = 10))]

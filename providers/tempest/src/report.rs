@@ -29,6 +29,8 @@ struct Report {
     failed: u32,
     skipped: u32,
     failures: Vec<String>,
+    /// Names of skipped tests.
+    skips: Vec<String>,
     seconds: u32,
     /// What the user has to correct.
     refused: Option<String>,
@@ -38,6 +40,8 @@ struct Report {
     lacking: Option<String>,
     /// Whether nothing is left behind. None where nothing was created.
     cleaned: Option<bool>,
+    /// Kinds and names of what is left behind.
+    left: Vec<String>,
 }
 
 /// A run that has ended.
@@ -74,8 +78,8 @@ impl<'a> Run<'a> {
         let duration = duration(self.report.seconds);
         status.last_run = Some(finished.clone());
         status.last_duration = Some(duration.clone());
-        let failures = self.report.failures.iter().take(NAMES);
-        status.failures = failures.map(|name| line(name)).collect();
+        status.failures = names(&self.report.failures);
+        status.skipped = names(&self.report.skips);
         status.results = Some(self.report.results()).filter(|_| self.report.ran());
         if let Some(results) = status.results {
             let run = TestRun {
@@ -89,7 +93,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether its tests passed.
+    /// Whether its tests passed, and it left nothing behind.
     pub fn passed(&self, service: &Service<'_>) -> Progress {
         let (report, logs) = (&self.report, self.logs(service));
         if let Some(refused) = &report.refused {
@@ -105,6 +109,14 @@ impl<'a> Run<'a> {
         }
         let all = report.results().total_tests;
         match (report.failed, report.unproven()) {
+            (0, None) if report.cleaned == Some(false) => Progress::failing(
+                Reason::NotCleanedUp,
+                format!(
+                    "{} of {all} tests passed and none failed, but the run left {}; {logs}",
+                    report.passed,
+                    report.left_behind()
+                ),
+            ),
             (0, None) => Progress::Ready,
             (0, Some(why)) => Progress::failing(
                 Reason::TestsSkipped,
@@ -130,7 +142,8 @@ impl<'a> Run<'a> {
             false => Progress::failing(
                 Reason::NotCleanedUp,
                 format!(
-                    "the last run could not delete the domain {prefix} and all that it created there; the next one tries again; {}",
+                    "the last run could not delete {} of the domain {prefix}; the next one tries again; {}",
+                    self.report.left_behind(),
                     self.logs(service)
                 ),
             ),
@@ -174,6 +187,14 @@ impl Report {
         }
     }
 
+    /// What it left in the cloud. Runs of earlier versions don't say.
+    fn left_behind(&self) -> String {
+        match self.left.is_empty() {
+            true => "something".to_owned(),
+            false => line(&self.left.join(", ")),
+        }
+    }
+
     /// Whether there are results.
     fn ran(&self) -> bool {
         self.results().total_tests > 0
@@ -208,6 +229,11 @@ pub fn before(conditions: &[Condition], type_: &str) -> Option<Progress> {
 /// A duration such as 45m12s.
 fn duration(seconds: u32) -> String {
     format!("{:#}", SignedDuration::from_secs(seconds.into())).replace(' ', "")
+}
+
+/// The first names, for a status.
+fn names(all: &[String]) -> Vec<String> {
+    all.iter().take(NAMES).map(|name| line(name)).collect()
 }
 
 /// Text of one line and limited length: it comes from a program that runs tests.

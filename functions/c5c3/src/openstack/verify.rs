@@ -129,8 +129,7 @@ impl Recipe<'_> {
         let (holds, message) = match self.verdict(control_plane) {
             Verdict::Passed => {
                 let verified = control_plane.verified.as_ref();
-                let passed = verified.map(|verified| format!("{} tests passed", verified.passed));
-                (Some(true), passed.unwrap_or_default())
+                (Some(true), verified.map(counted).unwrap_or_default())
             }
             Verdict::Pending => (None, message.to_owned()),
             Verdict::Failed => (
@@ -141,5 +140,16 @@ impl Recipe<'_> {
             ),
         };
         transitions::result(response, TESTS_PASSED, holds, reason, message);
+    }
+}
+
+/// How many tests passed, and how many were skipped, if any.
+fn counted(verified: &Verified) -> String {
+    let Verified {
+        passed, skipped, ..
+    } = verified;
+    match skipped {
+        0 => format!("{passed} tests passed"),
+        _ => format!("{passed} tests passed, {skipped} were skipped"),
     }
 }

@@ -62,6 +62,8 @@ pub struct Verified {
     pub passed: u32,
     /// Tests that failed.
     pub failed: u32,
+    /// Tests that were skipped.
+    pub skipped: u32,
 }
 
 /// A service of a control plane.

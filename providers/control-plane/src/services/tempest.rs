@@ -125,6 +125,7 @@ impl Recipe<'_> {
             time: status.last_run?,
             passed: results.passed_tests,
             failed: results.failed_tests,
+            skipped: results.skipped_tests,
         })
     }
 

@@ -115,7 +115,7 @@ fn failed_tests_are_repeated_and_the_control_plane_stays_ready() {
     assert_eq!(shown(&stage), ["False", "TestsFailed", message]);
     assert_eq!(
         stage.status()["verified"],
-        json!({ "time": "2026-02-01T00:01:00Z", "passed": 7, "failed": 2 })
+        json!({ "time": "2026-02-01T00:01:00Z", "passed": 7, "failed": 2, "skipped": 1 })
     );
     assert_eq!(stage.condition("Ready").0, "True");
     assert_eq!(stage.condition("ServicesReady").0, "True");

@@ -17,7 +17,14 @@ fn results_are_in_the_status() {
     );
 
     let one = "tempest.api.image.v2.test_images.ListUserImagesTest.test_list_no_params";
-    let report = json!({ "passed": 7, "failed": 1, "skipped": 2, "failures": [one], "cleaned": true, "seconds": 2712 });
+    let (class, skipped) = (
+        "setUpClass (tempest.api.network.A)",
+        "tempest.api.image.v2.B.c",
+    );
+    let report = json!({
+        "passed": 7, "failed": 1, "skipped": 2, "failures": [one], "skips": [class, skipped], "cleaned": true, "left": [],
+        "seconds": 2712,
+    });
     ends(&mut cluster, "tempest-run-a", &report.to_string());
     let (status_, reason, message) = passed(&cluster);
     assert_eq!(
@@ -42,6 +49,7 @@ fn results_are_in_the_status() {
     assert_eq!(status_["lastDuration"], "45m12s");
     assert_eq!(status_["results"], results);
     assert_eq!(status_["failures"], json!([one]));
+    assert_eq!(status_["skipped"], json!([class, skipped]));
     let run = json!({ "finished": "2026-02-01T00:01:00Z", "duration": "45m12s", "release": "2025.2", "results": results });
     assert_eq!(status_["history"], json!([run]));
 
@@ -50,17 +58,10 @@ fn results_are_in_the_status() {
     cluster.settle(&TEMPEST, "tempest");
     assert_eq!(passed(&cluster).1, "TestsFailed");
 
-    ends(
-        &mut cluster,
-        "tempest-run-b",
-        &json!({ "passed": 10, "cleaned": false }).to_string(),
-    );
+    ends(&mut cluster, "tempest-run-b", r#"{"passed": 10}"#);
     assert_eq!(passed(&cluster).0, "True");
-    assert_eq!(
-        cluster.condition(&TEMPEST, "tempest", "CleanedUp").1,
-        "NotCleanedUp"
-    );
     assert_eq!(status(&cluster)["failures"], json!(null));
+    assert_eq!(status(&cluster)["skipped"], json!(null));
     for run in 0..20 {
         ends(
             &mut cluster,
@@ -213,6 +214,59 @@ fn failed_tests_count_more_than_skipped_ones() {
     assert_eq!(passed(&cluster).1, "TestsFailed");
 }
 
+#[rstest::rstest]
+#[case::named(
+    r#"{"passed": 10, "cleaned": false, "left": ["server tempest-9359c282-a", "port\n1"]}"#,
+    "server tempest-9359c282-a, port 1"
+)]
+#[case::of_an_earlier_version(r#"{"passed": 10, "cleaned": false}"#, "something")]
+fn run_that_left_something_has_not_passed(#[case] report: &str, #[case] left: &str) {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    ends(&mut cluster, "tempest-run-a", report);
+    let (status_, reason, message) = passed(&cluster);
+    assert_eq!(
+        (status_.as_str(), reason.as_str()),
+        ("False", "NotCleanedUp")
+    );
+    let logs = "see `kubectl logs -n openstack tempest-run-a`";
+    assert_eq!(
+        message,
+        format!("10 of 10 tests passed and none failed, but the run left {left}; {logs}")
+    );
+    let (status_, reason, message) = cluster.condition(&TEMPEST, "tempest", "CleanedUp");
+    assert_eq!(
+        (status_.as_str(), reason.as_str()),
+        ("False", "NotCleanedUp")
+    );
+    let of = "of the domain tempest-9359c282; the next one tries again";
+    assert_eq!(
+        message,
+        format!("the last run could not delete {left} {of}; {logs}")
+    );
+    assert_eq!(cluster.condition(&TEMPEST, "tempest", "Ready").0, "True");
+
+    ends(
+        &mut cluster,
+        "tempest-run-b",
+        r#"{"passed": 10, "cleaned": true}"#,
+    );
+    assert_eq!(passed(&cluster).0, "True");
+    assert_eq!(
+        cluster.condition(&TEMPEST, "tempest", "CleanedUp").0,
+        "True"
+    );
+}
+
+#[test]
+fn failed_tests_count_more_than_what_is_left() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    let report = r#"{"failed": 1, "failures": ["a"], "cleaned": false, "left": ["server a"]}"#;
+    ends(&mut cluster, "tempest-run-a", report);
+    assert_eq!(passed(&cluster).1, "TestsFailed");
+}
+
 #[test]
 fn what_a_pod_says_is_bounded() {
     let mut cluster = given();
@@ -221,12 +275,17 @@ fn what_a_pod_says_is_bounded() {
     ends(
         &mut cluster,
         "tempest-run-a",
-        &json!({ "failed": 100, "failures": failures }).to_string(),
+        &json!({ "failed": 100, "failures": failures, "skips": failures, "left": failures, "cleaned": false }).to_string(),
     );
-    let failures = status(&cluster)["failures"].as_array().unwrap();
-    assert_eq!(failures.len(), 20);
-    for name in failures.iter().filter_map(Value::as_str) {
-        assert!(name.chars().count() <= 1000 && !name.contains(char::is_control));
+    for field in ["failures", "skipped"] {
+        let names = status(&cluster)[field].as_array().unwrap();
+        assert_eq!(names.len(), 20, "{field}");
+        for name in names.iter().filter_map(Value::as_str) {
+            assert!(name.chars().count() <= 1000 && !name.contains(char::is_control));
+        }
     }
-    assert!(passed(&cluster).2.len() < 1200);
+    for condition in ["TestsPassed", "CleanedUp"] {
+        let (.., message) = cluster.condition(&TEMPEST, "tempest", condition);
+        assert!(message.len() < 1200, "{condition}");
+    }
 }

@@ -38,7 +38,8 @@ impl Tested {
             let said = Some(&self.0).filter(of_tests);
             let conditions: Vec<Value> = others.chain(said).cloned().collect();
             status["conditions"] = json!(conditions);
-            status["verified"] = json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2});
+            status["verified"] =
+                json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2, "skipped": 3});
         }
         status
     }
@@ -113,8 +114,30 @@ fn claim_is_ready_when_its_tests_have_passed() {
     assert_eq!(outcome.composite_ready, Some(true));
     assert_eq!(
         outcome.status["verified"],
-        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 0})
+        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 0, "skipped": 0})
     );
+}
+
+#[test]
+fn claim_says_how_many_tests_were_skipped() {
+    let (_, outcome) = tested("True", "Ready", "").run(verified());
+    assert_eq!(shown(&outcome), (&json!("Ready"), "True", "Ready"));
+    let (.., message) = &outcome.conditions["TestsPassed"];
+    assert_eq!(message, "87 tests passed, 3 were skipped");
+    assert_eq!(outcome.status["verified"]["skipped"], 3);
+}
+
+/// What is left in a claim's cloud uses its hypervisors and storage.
+#[test]
+fn claim_is_not_ready_when_its_tests_left_something() {
+    let message = "89 of 89 tests passed and none failed, but the run left server tempest-1-a";
+    let (_, outcome) = tested("False", "NotCleanedUp", message).run(verified());
+    assert_eq!(
+        shown(&outcome),
+        (&json!("Degraded"), "False", "NotCleanedUp")
+    );
+    assert!(outcome.conditions["TestsPassed"].2.starts_with(message));
+    assert_eq!(outcome.composite_ready, Some(false));
 }
 
 #[rstest]
@@ -203,7 +226,7 @@ fn failed_tests_take_nothing_from_a_claim_that_ran() {
     assert_eq!(outcome.events, [message.as_str()]);
     assert_eq!(
         outcome.status["verified"],
-        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2})
+        json!({"time": "2026-01-16T02:00:00Z", "passed": 87, "failed": 2, "skipped": 3})
     );
     assert_eq!(outcome.desired, before.desired, "everything stays");
     assert_eq!(outcome.ready, before.ready);
