@@ -161,6 +161,51 @@ pub fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
     Ok(())
 }
 
+/// The tests of these that a run leaves out, with this section `[validation]` of its options.
+const CONNECTING: &str = r#"
+import configparser, json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+config = configparser.RawConfigParser(strict=False)
+config.read_string(sys.argv[2])
+try:
+    print(json.dumps(run.connecting(json.loads(sys.argv[3]), config)))
+except run.Refused as refused:
+    print(json.dumps(str(refused)))
+"#;
+
+/// Scenarios connect to servers also where Tempest is told not to, and fail: pods don't reach servers' networks.
+pub fn tempest_leaves_out_tests_that_connect_to_servers() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let left_out = |validation: &str, chosen: &[&str]| -> Result<Value> {
+        let output = Command::new(tools::tempest()?.join("python3"))
+            .args(["-c", CONNECTING])
+            .arg(root.join("../providers/tempest/src"))
+            .args([validation, &json!(chosen).to_string()])
+            .output()?;
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let network = "tempest.scenario.test_network_basic_ops.TestNetworkBasicOps.test_network_basic_ops[id-1,smoke]";
+    let server = "tempest.scenario.test_server_basic_ops.TestServerBasicOps.test_server_basic_ops[id-2,smoke]";
+    let usual = "[validation]\nrun_validation = false\n";
+    let found = left_out(usual, &[network, server])?;
+    ensure!(found == json!([network]), "{found}");
+    let found = left_out(usual, &[server])?;
+    ensure!(found == json!([]), "{found}");
+    let found = left_out("[validation]\nrun_validation = true\n", &[network])?;
+    ensure!(found == json!([]), "{found}");
+    let refused = left_out(usual, &[network])?;
+    let refused = refused.as_str().unwrap_or_default();
+    ensure!(
+        refused.starts_with("spec.tests chooses only tests that connect to servers"),
+        "{refused}"
+    );
+    Ok(())
+}
+
 /// A run of Tempest 45 against a Keystone, without the output of tests: some passed, a test and the end of a class failed, one was
 /// skipped, and one never ended.
 pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
