@@ -14,7 +14,7 @@ use lab::{
 use serde_json::{Value, json};
 
 use super::tenant::{Disks, Tenant};
-use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, network, path};
+use super::{DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, network, path, verify};
 
 const COMPOSITION: Kind = kind("apiextensions.crossplane.io/v1", "Composition");
 const POD: Kind = kind("v1", "Pod");
@@ -22,6 +22,7 @@ const SECRET: Kind = kind("v1", "Secret");
 const EVENT: Kind = kind("v1", "Event");
 const CLAIM: &str = "tenant-z/first";
 const PLACE: &str = "openstack-first";
+const TEMPEST: &str = "tempest";
 /// The Secret with the tenant's clouds.yaml, for the pods that use the cloud.
 const CLOUDS: &str = "tenants-own-clouds";
 /// A pool in Ceph that is no claim's.
@@ -38,7 +39,7 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
         Image::guest()?,
         Image::ceph()?,
     ];
-    for service in SERVICES {
+    for service in SERVICES.into_iter().chain([TEMPEST]) {
         images.push(Image::of_service(service, "2025.2")?);
     }
     lab::in_lab(
@@ -53,7 +54,7 @@ pub fn a_claim_becomes_a_cloud() -> Result<()> {
     )
 }
 
-/// It becomes Ready by what runs, its tenant uses it, and it goes without a trace.
+/// It becomes Ready by what runs once its tests have passed, its tenant uses it, and it goes without a trace.
 async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
     let mut site = Site::build(lab, Generation::Namespaced).await?;
     let fabric = Fabric::lay(&lab.machine).await?;
@@ -76,7 +77,8 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         site.claim(&format!("pools/{pool}")).await?;
     }
     lab.management.apply(include_str!("claim.yaml")).await?;
-    let claim = site.phase(OPENSTACK, CLAIM, "Ready").await?;
+    let tempest = format!("{PLACE}/{TEMPEST}");
+    let claim = verify::passes(&site, CLAIM, &cloud.cluster, &tempest).await?;
     println!(
         "the claim was Ready after {} s",
         started.elapsed().as_secs()
@@ -104,6 +106,7 @@ async fn from_a_claim(lab: &Lab, mut cloud: Cloud) -> Result<()> {
         disks: Disks::Ceph,
         backups: false,
     };
+    tenant.finds_nothing_of_tests().await?;
     tenant.works().await?;
     println!("all was done after {} s", started.elapsed().as_secs());
     is_nowhere(&site, &cloud.cluster, &password).await?;
@@ -264,7 +267,7 @@ async fn operators(lab: &Lab, cloud: &mut Cloud, secrets: &SecretStore) -> Resul
         operators.push(Operator::external_secrets(machine, cluster).await?);
         secrets.connect(cluster, store).await?;
     }
-    for operator in OPERATORS_OF_CONTROL_PLANES {
+    for operator in OPERATORS_OF_CONTROL_PLANES.into_iter().chain([TEMPEST]) {
         cloud.install(machine, operator).await?;
     }
     Ok(operators)
@@ -277,6 +280,7 @@ async fn configure(management: &Cluster) -> Result<()> {
     let input = &mut pipeline[0]["input"];
     input["tenantAccess"] =
         json!({"secretStore": {"name": "tenants", "kind": "ClusterSecretStore"}});
+    input["tempest"] = json!({"includeRegex": verify::TESTS});
     input["bootstrap"] = json!({
         "flavors": [{"name": "small", "vcpus": 1, "ramMB": 128, "diskGB": 1}],
         "externalNetworks": {"outside": {

@@ -12,6 +12,7 @@ mod path;
 mod servers;
 mod tenant;
 mod upgrade;
+mod verify;
 mod volumes;
 
 use lab::{Cloud, Identity, Image, Kind, Operator, Result, ensure, eventually, is, kind, minutes};
@@ -69,8 +70,9 @@ pub const SCENARIOS: &[Scenario] = &[
     ]]),
     scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
-    scenario!(Cloud alone, 1200 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
+    scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
+        Need::Service("tempest", "2025.2"),
         Need::Tool(Tool::ExternalSecrets),
         Need::Tool(Tool::KubeRouter),
     ]]),

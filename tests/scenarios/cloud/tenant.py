@@ -430,8 +430,28 @@ def usages():
         print(provider["name"], *(f"{resource}={amount}" for resource, amount in sorted(usages.items())))
 
 
+def left():
+    """What tests left, for an administrator: before its tenant does anything, a cloud has no servers, volumes and images, no ports but
+    those of networks, and nothing of projects that don't exist."""
+    identity = {kind: KEYSTONE.get(f"/{kind}").json()[kind] for kind in ("domains", "projects", "users", "roles")}
+    projects = {project["id"] for project in identity["projects"]}
+    flavors = NOVA.get("/flavors?is_public=None").json()["flavors"]
+    found = [("images", image) for image in GLANCE.get("/v2/images").json()["images"]]
+    for client, kind in ((NOVA, "servers"), (CINDER, "volumes"), (CINDER, "snapshots"), (CINDER, "backups")):
+        found += [(kind, one) for one in client.get(f"/{kind}?all_tenants=1").json()[kind]]
+    for kind, all in {**identity, "flavors": flavors}.items():
+        found += [(kind, one) for one in all if one["name"].startswith("tempest-")]
+    for kind in ("ports", "networks", "routers", "floatingips", "security-groups"):
+        for one in NEUTRON.get(f"/v2.0/{kind}").json()[kind.replace("-", "_")]:
+            is_of_nobody = one["project_id"] and one["project_id"] not in projects
+            if is_of_nobody or not one.get("device_owner", "network:").startswith("network:"):
+                found.append((kind, one))
+    for kind, one in found:
+        print(kind, one.get("name") or one["id"])
+
+
 TASKS = (
-    alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, block, display, delete, again, no_images, usages,
+    left, alone, boot, outside, volumes, boot_from_volume, backups, no_volumes, move, block, display, delete, again, no_images, usages,
 )
 if __name__ == "__main__":
     {task.__name__: task for task in TASKS}[sys.argv[1].replace("-", "_")]()

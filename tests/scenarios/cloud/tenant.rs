@@ -70,6 +70,20 @@ impl Tenant<'_> {
         self.ends().await
     }
 
+    /// In the whole cloud there is nothing that tests created.
+    pub async fn finds_nothing_of_tests(&self) -> Result<()> {
+        self.has_script().await?;
+        let left = self.does_as(ADMINISTRATOR, "left").await?;
+        ensure!(left.trim().is_empty(), "tests left:\n{left}");
+        Ok(())
+    }
+
+    /// Gives its pods the script with its tasks.
+    async fn has_script(&self) -> Result<()> {
+        let script = include_str!("tenant.py");
+        self.cloud.give("tenant", "tenant.py", script).await
+    }
+
     /// Boots two servers, and returns the floating IP of one.
     async fn boots(&self) -> Result<String> {
         let (cloud, fabric) = (self.cloud, self.fabric);
@@ -77,9 +91,7 @@ impl Tenant<'_> {
             let uplink = ["ovs-vsctl", "--may-exist", "add-port", "br-ex", "external"];
             self.agent(hypervisor, "openvswitch").await?.run(&uplink)?;
         }
-        cloud
-            .give("tenant", "tenant.py", include_str!("tenant.py"))
-            .await?;
+        self.has_script().await?;
         self.does("alone").await?;
         let booted = self.does("boot").await?;
         println!("two servers: {}", booted.trim());

@@ -1,0 +1,46 @@
+//! Tempest tests a claim before it is Ready.
+
+use std::time::Instant;
+
+use lab::claims::{OPENSTACK, Site};
+use lab::{Cluster, DynamicObject, Kind, Result, ensure, is, kind};
+
+const TEMPEST: Kind = kind("tempest.openstack.c5c3.io/v1alpha1", "Tempest");
+
+/// Smoke tests of compute, networks, volumes, images and identity, for the Composition's input: about two dozen.
+pub const TESTS: &str = concat!(
+    r"(test_create_server\.ServersTestJSON|test_server_basic_ops|test_networks\.NetworksTest|test_routers\.RoutersTest",
+    r"|test_floating_ips|test_volumes_get|BasicOperationsImagesTest|test_api_discovery|admin\.v3\.test_services)\..*smoke",
+);
+
+/// So many of them pass; fewer, and something was left out.
+const PASSED: u64 = 20;
+
+/// Waits until a claim is tested and Ready, and prints how long that took, and what was skipped. `tempest` is the Tempest of its control
+/// plane.
+pub async fn passes(
+    site: &Site<'_>,
+    claim: &str,
+    cluster: &Cluster,
+    tempest: &str,
+) -> Result<DynamicObject> {
+    site.phase(OPENSTACK, claim, "Verifying").await?;
+    let started = Instant::now();
+    let claim = site.phase(OPENSTACK, claim, "Ready").await?;
+    let verified = &claim.data["status"]["verified"];
+    let tempest = cluster.get(TEMPEST, tempest).await?;
+    let status = &tempest.data["status"];
+    println!(
+        "the claim was tested for {} s, Tempest ran for {}: {verified}, skipped: {}",
+        started.elapsed().as_secs(),
+        status["lastDuration"],
+        status["skipped"]
+    );
+    ensure!(
+        verified["passed"].as_u64() >= Some(PASSED) && verified["failed"] == 0,
+        "{verified}: {status}"
+    );
+    is(&claim, "TestsPassed")?;
+    is(&tempest, "CleanedUp")?;
+    Ok(claim)
+}
