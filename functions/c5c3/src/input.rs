@@ -14,7 +14,7 @@ use c5c3_api::control_plane::{
 };
 use c5c3_api::hypervisor::AgentImages;
 use c5c3_api::openstack_cluster::Size;
-use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Resources};
+use c5c3_api::parts::{Gateway, Ingress, Quantity, RequestTimeout, Resources, Volume};
 use function_protocol::{Fatal, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -133,6 +133,8 @@ pub struct TempestPreset {
     pub include_regex: String,
     /// Tests that aren't run, for instance those that can't pass at this site.
     pub exclude_regex: Option<String>,
+    /// A volume in each claim's namespace for the logs of the last ten runs. Without it a log is lost with its pod.
+    pub logs: Option<Volume<1>>,
 }
 
 impl Default for TempestPreset {
@@ -141,6 +143,7 @@ impl Default for TempestPreset {
         Self {
             include_regex: "smoke".to_owned(),
             exclude_regex: None,
+            logs: None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     list,
     parts::{
         Dependency, ExtraConfig, Image, KeystoneAccess, NamedRef, Resources, Schedule, Topology,
-        common::RELEASE, is_default,
+        Volume, common::RELEASE, is_default,
     },
 };
 
@@ -43,6 +43,9 @@ pub struct TempestSpec {
     /// CPU and memory of a run.
     #[serde(skip_serializing_if = "is_default")]
     pub resources: Resources,
+    /// A volume for the logs of the last ten runs, which outlast their pods and the Tempest there. Without it a log is lost with its pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<Volume<1>>,
     /// Where runs take place.
     #[serde(skip_serializing_if = "is_default")]
     pub topology: Topology,
@@ -66,6 +69,7 @@ impl Default for TempestSpec {
             tests: Tests::default(),
             external_network: None,
             resources: Resources::default(),
+            logs: None,
             topology: Topology::default(),
             extra_config: ExtraConfig::default(),
             depends_on: Vec::new(),

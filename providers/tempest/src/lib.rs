@@ -4,19 +4,27 @@ mod config;
 mod report;
 mod runs;
 
-use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access};
+use c5c3_api::parts::{AppCredentialRef, Common, KeystoneAccess as Access, Storage};
 use c5c3_api::tempest::{TempestSpec, TempestStatus};
 use k8s_openapi::api::batch::v1::CronJob;
-use k8s_openapi::api::core::v1::Pod;
-use provider_composer::{Composer, DesiredState, Failure, ObservedState, Resource, Subject, Use};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
+use k8s_openapi::api::storage::v1::StorageClass;
+use provider_composer::{
+    Composer, DesiredState, Failure, Key, ObservedState, Resource, Subject, Use,
+};
 use provider_openstack::{
-    Cron, Files, KeystoneAccess, Program, Service, Source, TEMPEST, dependencies, uses_of_jobs,
+    Cron, Files, KeystoneAccess, Program, Service, Source, TEMPEST, dependencies, lasting_volume,
+    uses_of_jobs,
 };
 
 use runs::Runs;
 
 /// The folder of the application credential in a pod.
 const CREDENTIAL: &str = "/etc/tempest/credential";
+/// The volume of the logs, and the suffix of its claim's name.
+const LOGS: &str = "logs";
+/// The folder of the logs in a pod.
+const LOG_FOLDER: &str = "/var/log/tempest";
 
 /// Composes Tempests.
 pub struct Tempest;
@@ -28,7 +36,12 @@ impl Composer for Tempest {
 
     fn uses(&self) -> Vec<Use> {
         let mut uses = uses_of_jobs();
-        uses.extend([Use::composes(CronJob::KIND), Use::reads(Pod::KIND)]);
+        uses.extend([
+            Use::composes(CronJob::KIND),
+            Use::reads(Pod::KIND),
+            Use::keeps(PersistentVolumeClaim::KIND),
+            Use::reads(StorageClass::KIND),
+        ]);
         uses
     }
 
@@ -46,6 +59,7 @@ impl Composer for Tempest {
         if !spec.depends_on.is_empty() {
             desired.conditions.set("DependenciesReady", &waits);
         }
+        keep_logs(spec, &service, observed, desired);
         let access = KeystoneAccess::of_client(&service, &keystone(spec), observed);
         let runs = Runs::of(&service, subject, observed, desired);
         let (once, id) = match &access {
@@ -93,6 +107,26 @@ fn keystone(spec: &TempestSpec) -> Access {
     }
 }
 
+/// Composes the volume of the logs, which outlasts the Tempest.
+fn keep_logs(
+    spec: &TempestSpec,
+    service: &Service<'_>,
+    observed: &ObservedState<'_>,
+    desired: &mut DesiredState,
+) {
+    let Some(logs) = &spec.logs else {
+        return;
+    };
+    let key = Key::of::<PersistentVolumeClaim>(service.namespace, &service.named(LOGS));
+    let storage = Storage {
+        size: logs.size.clone(),
+        class: logs.storage_class.clone(),
+    };
+    let metadata = service.metadata(LOGS);
+    // Runs don't overlap.
+    lasting_volume(&key, metadata, "ReadWriteOnce", storage, observed, desired);
+}
+
 /// The program of a run, with its files. The application credential is mounted as it is, so that each run has the present one.
 fn program(
     spec: &TempestSpec,
@@ -111,12 +145,16 @@ fn program(
     let secret = keystone(spec).app_credential_ref;
     let secret = secret.map(|reference| reference.secret_name);
     let script = format!("{}/run.py", TEMPEST.folder);
-    Program::default()
+    let program = Program::default()
         .command(["python3".to_owned(), script])
         .mount("config", TEMPEST.folder, files.source())
         .mount(
             "credential",
             CREDENTIAL,
             Source::Secret(secret.unwrap_or_default()),
-        )
+        );
+    match spec.logs {
+        Some(_) => program.mount(LOGS, LOG_FOLDER, Source::Claim(service.named(LOGS))),
+        None => program,
+    }
 }

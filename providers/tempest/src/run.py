@@ -4,6 +4,8 @@ What the user has to correct is a result too: only what may work at the next try
 """
 
 import configparser
+import contextlib
+import gzip
 import json
 import os
 import re
@@ -19,6 +21,10 @@ CONFIG = "/etc/tempest/config/tempest.conf"
 TESTS = "/etc/tempest/config/tests.json"
 WORKSPACE = "/tmp/tempest"
 MESSAGE = "/dev/termination-log"
+# A volume, where logs outlast their pods, and how many it keeps.
+LOGS, KEPT = "/var/log/tempest", 10
+# What a log has of a user of tests: requests with passwords and keys in JSON.
+SECRET = re.compile(r'("[^"]*(?:pass|secret|token|key|blob)[^"]*": *")(?:[^"\\]|\\.)*', re.IGNORECASE)
 
 # Kubernetes keeps 4096 bytes of a termination message.
 MESSAGE_SIZE = 4000
@@ -169,6 +175,8 @@ def run(cloud, name, tests, config, created):
     with open(f"{WORKSPACE}/tests", "w") as file:
         file.writelines(f"{name}\n" for name in chosen if name not in left_out)
     call(*tempest, "--load-list", "tests", "--concurrency", str(tests["concurrency"]))
+    with open(f"{WORKSPACE}/failures", "w") as file:
+        call("stestr", "last", stdout=file)
     last = subprocess.Popen(["stestr", "last", "--subunit"], cwd=WORKSPACE, stdout=subprocess.PIPE)
     results, skipped = counted(last.stdout)
     if not any(results[how] for how in ("passed", "failed", "skipped")):
@@ -202,6 +210,7 @@ def attempt():
         report["left"] = clean(identity, name, owner, watches)
         report["cleaned"] = not report["left"]
         report["left"] = report["left"][:NAMES]
+        keep_log(report)
     return report
 
 
@@ -217,6 +226,30 @@ def clean(identity, name, owner, watches):
         # The results of the tests count nevertheless.
         traceback.print_exc()
         return [f"whatever is in domain {name}, which can't be listed: {error}"]
+
+
+def keep_log(report):
+    """Keeps the report, the failures and Tempest's log on the volume, where there is one, instead of the oldest ones there."""
+    if not os.path.isdir(LOGS):
+        return
+    part = f"{LOGS}/part"
+    try:
+        kept = sorted(name for name in os.listdir(LOGS) if name.endswith(".log.gz"))
+        for name in kept[: max(0, len(kept) - KEPT + 1)]:
+            os.remove(f"{LOGS}/{name}")
+        with gzip.open(part, "wt", encoding="utf-8") as log:
+            log.write(json.dumps(report) + "\n")
+            for name in ("failures", "tempest.log"):
+                if os.path.exists(f"{WORKSPACE}/{name}"):
+                    with open(f"{WORKSPACE}/{name}", encoding="utf-8", errors="replace") as file:
+                        log.writelines(SECRET.sub(r"\1***", line) for line in file)
+        os.replace(part, time.strftime(f"{LOGS}/%Y-%m-%dT%H-%M-%SZ.log.gz", time.gmtime()))
+    except OSError:
+        # The results of the tests count nevertheless.
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(part)
 
 
 def message(report):

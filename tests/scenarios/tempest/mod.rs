@@ -30,6 +30,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate, 30 s, program::tempest_says_that_a_cloud_lacks_a_network, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_leaves_out_tests_that_connect_to_servers, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_counts_what_stestr_recorded, [&[Need::Python("tempest")]]),
+    scenario!(Gate, 30 s, program::tempest_keeps_the_logs_of_ten_runs_without_passwords, [&[Need::Python("tempest")]]),
     scenario!(Gate, 30 s, program::tempest_deletes_what_runs_left_and_nothing_else, [&[Need::Python("tempest")]]),
 ];
 

@@ -245,6 +245,47 @@ pub fn tempest_counts_what_stestr_recorded() -> Result<()> {
     Ok(())
 }
 
+/// Keeps the log of a run beside those of eleven others, and prints which there are then and what the new one says.
+const LOG: &str = r#"
+import gzip, json, os, sys, tempfile
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+with tempfile.TemporaryDirectory() as folder:
+    run.LOGS, run.WORKSPACE = f"{folder}/logs", folder
+    run.keep_log({})
+    os.mkdir(run.LOGS)
+    for name in ["lost+found", *(f"2026-01-{day:02}T02-00-00Z.log.gz" for day in range(1, 12))]:
+        open(f"{run.LOGS}/{name}", "w").close()
+    for name, text in zip(("failures", "tempest.log"), sys.argv[2:]):
+        with open(f"{folder}/{name}", "w") as file:
+            file.write(text)
+    run.keep_log({"failed": 1})
+    names = sorted(os.listdir(run.LOGS))
+    new = [name for name in names if not name.startswith(("2026-01", "lost"))]
+    with gzip.open(f"{run.LOGS}/{new[0]}", "rt") as log:
+        print(json.dumps([len(names), names[0], log.read()]))
+"#;
+
+pub fn tempest_keeps_the_logs_of_ten_runs_without_passwords() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let body = r#"Body: {"user": {"name": "a", "password": "s3\"cret", "id": 1}} {"keypair": {"private_key": "s3cret"}}"#;
+    let output = Command::new(tools::tempest()?.join("python3"))
+        .args(["-c", LOG])
+        .arg(root.join("../providers/tempest/src"))
+        .args(["one failed\n", body])
+        .output()?;
+    let said: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let masked = r#"Body: {"user": {"name": "a", "password": "***", "id": 1}} {"keypair": {"private_key": "***"}}"#;
+    let log = format!("{{\"failed\": 1}}\none failed\n{masked}");
+    // Ten, and the folder of the file system.
+    let expected = json!([11, "2026-01-03T02-00-00Z.log.gz", log]);
+    ensure!(said == expected, "{said}");
+    Ok(())
+}
+
 /// Has a run delete what others left in a cloud in memory, where these can't be deleted. Returns what it reports as left, and what there
 /// is.
 fn cleaned(stuck: &[&str]) -> Result<(Value, Value)> {

@@ -79,6 +79,7 @@ impl Recipe<'_> {
         Some(TempestComponent {
             enabled: true,
             suspend: true,
+            logs: self.presets.tempest.logs.clone(),
             tests: Some(Tests {
                 services: wanted.map(|(_, tested, _)| *tested).collect(),
                 concurrency: size.map_or(usual, |size| size.concurrency),

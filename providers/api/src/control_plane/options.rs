@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parts::{Database, Image, Schedule, is_default};
+use crate::parts::{Database, Image, Schedule, Volume, is_default};
 use crate::tempest::Tests;
 
 /// Cortex in a control plane.
@@ -43,6 +43,9 @@ pub struct TempestComponent {
     /// Which tests are run. Without it as Tempest's own resource has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
+    /// A volume for the logs of the last ten runs, which outlast their pods and Tempest there. Without it a log is lost with its pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logs: Option<Volume<1>>,
     /// The container image. Without it the release's.
     #[serde(skip_serializing_if = "is_default")]
     pub image: Image,
@@ -55,6 +58,7 @@ impl Default for TempestComponent {
             schedule: Schedule::nightly(),
             suspend: false,
             tests: None,
+            logs: None,
             image: Image::default(),
         }
     }

@@ -32,6 +32,7 @@ impl Recipe<'_> {
             tests: said.tests.unwrap_or_else(|| self.tests()),
             external_network: self.tested_network.clone(),
             resources: Resources::default(),
+            logs: said.logs,
             topology: self.spec().global.topology.clone(),
             depends_on: self.depends_on(step),
             ..TempestSpec::default()

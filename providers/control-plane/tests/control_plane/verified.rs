@@ -36,7 +36,9 @@ fn network(stage: &Stage) -> &Value {
 fn tested() -> Stage {
     Stage::running(json!({
         "openStackRelease": "2025.2",
-        "tempest": { "enabled": true, "suspend": true, "tests": { "services": ["identity"], "concurrency": 2 } },
+        "tempest": {
+            "enabled": true, "suspend": true, "tests": { "services": ["identity"], "concurrency": 2 }, "logs": { "size": "2Gi" },
+        },
     }))
 }
 
@@ -73,6 +75,7 @@ fn tempest_is_suspended_as_the_control_plane_says() {
     let spec = &stage.object(Node::Tempest).unwrap()["spec"];
     assert_eq!(spec["suspend"], true);
     assert_eq!(spec["tests"]["services"], json!(["identity"]));
+    assert_eq!(spec["logs"], json!({ "size": "2Gi" }));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A Tempest from its resource to results, in a small cluster in memory.
 
+mod logs;
 mod results;
 mod schedule;
 

@@ -12,7 +12,7 @@ fn tests_run_once_for_what_is_tested() {
     cluster.settle(&TEMPEST, "tempest");
     change(
         &mut cluster,
-        &json!({ "schedule": "0 3 * * *", "resources": {} }),
+        &json!({ "schedule": "0 3 * * *", "resources": {}, "logs": {} }),
     );
     cluster.settle(&TEMPEST, "tempest");
     assert_eq!(jobs(&cluster), first, "the same is tested");

@@ -87,10 +87,17 @@ fn smoke_tests_of_enabled_services_run_once_for_each_release() {
 fn site_chooses_the_tests_and_the_size_their_number() {
     let mut call = verified();
     let input = call.input.as_mut().unwrap();
-    input["tempest"] = json!({"includeRegex": "tempest\\.api", "excludeRegex": "migration"});
+    input["tempest"] = json!({
+        "includeRegex": "tempest\\.api", "excludeRegex": "migration", "logs": {"storageClass": "fast"},
+    });
     input["sizes"]["xlarge"]["tempest"] = json!({"concurrency": 7});
     call.composite["spec"]["size"] = json!("xlarge");
-    let tests = &tempest(&call)["tests"];
+    let tempest = tempest(&call);
+    assert_eq!(
+        tempest["logs"],
+        json!({"size": "1Gi", "storageClass": "fast"})
+    );
+    let tests = &tempest["tests"];
     assert_eq!(tests["includeRegex"], "tempest\\.api");
     assert_eq!(tests["excludeRegex"], "migration");
     assert_eq!(tests["concurrency"], 7);
