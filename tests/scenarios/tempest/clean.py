@@ -3,6 +3,7 @@ deleted."""
 
 import json
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
@@ -18,10 +19,11 @@ def of(project, id, **more):
     return {"id": id, "name": id, "project_id": project, "tenant_id": project, "owner": project, **more}
 
 
-# The project "own" is in the domain of the run; Tempest has deleted its project "gone".
+# The projects "own" and "gone" are in the domain of the run. Tempest deletes "gone" before the run is over.
+GONE = {"id": "gone", "name": "tempest-a-gone", "domain_id": "d"}
 HAS = {
     "domains": [{"id": "d", "name": "tempest-a", "description": OWNER}, {"id": "default", "name": "Default", "description": ""}],
-    "projects": [{"id": "own", "name": "admin", "domain_id": "d"}, {"id": "tenant", "name": "tenant", "domain_id": "default"}],
+    "projects": [GONE, {"id": "own", "name": "admin", "domain_id": "d"}, {"id": "tenant", "name": "tenant", "domain_id": "default"}],
     "users": [{"id": "user", "name": "admin", "domain_id": "d"}, {"id": "customer", "name": "customer", "domain_id": "default"}],
     "roles": [{"id": "role", "name": "tempest-a-role"}, {"id": "admin", "name": "admin"}, {"id": "near", "name": "tempest-ab"}],
     "servers": [of("gone", "tempest-a-server"), of("tenant", "customers-server")],
@@ -41,7 +43,7 @@ HAS = {
 
 
 class Cloud(cloud.Cloud):
-    def __init__(self):
+    def __init__(self, identity=None):
         self.endpoints = dict.fromkeys(["identity", "compute", "volumev3", "image", "network"], "")
 
     def send(self, method, service, path, body=None):
@@ -91,5 +93,14 @@ def all_are(one, wanted):
     return all(one.get(field) == value for field, value in wanted.items())
 
 
-left = Cloud().clean("tempest-a", OWNER, frozenset(["gone"]))
+cloud.Cloud = Cloud
+watch = cloud.Deleted({}, "d")
+watch.start()
+end = time.monotonic() + 20
+while "gone" not in watch.seen and time.monotonic() < end:
+    time.sleep(0.01)
+watch.ended.set()
+watch.join()
+HAS["projects"].remove(GONE)
+left = Cloud().clean("tempest-a", OWNER, frozenset(watch.seen))
 print(json.dumps({"left": left, "has": {kind: sorted(map(identity, all)) for kind, all in HAS.items()}}))
