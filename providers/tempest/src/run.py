@@ -33,6 +33,8 @@ NAMES = 20
 LISTS = ("failures", "skips", "left")
 # What Tempest calls it.
 OTHER_NAMES = {"object_storage": "object-store"}
+# Its tag of tests of Horizon, which no catalogue has. Tempest takes it for available.
+DASHBOARD = "dashboard"
 # Scenarios that connect to servers whatever [validation] run_validation says (create_server in Tempest's scenario/manager.py).
 CONNECTING = re.compile(
     r"tempest\.scenario\.test_(instances_with_cinder_volumes|minimum_basic|network_advanced_server_ops|network_basic_ops|network_v6"
@@ -91,7 +93,7 @@ def expression(field, text):
 def used(name):
     """The services that a test uses: those of its tags, `[id-...,compute,network]`, and of its API."""
     uses = re.findall(r"[\w-]+", name.partition("[")[2]) + re.findall(r"\.api\.(\w+)\.", name)
-    return {OTHER_NAMES.get(use, use) for use in uses} & SERVICES.keys()
+    return {OTHER_NAMES.get(use, use) for use in uses} & {*SERVICES, DASHBOARD}
 
 
 def select(names, services, include, exclude):

@@ -161,6 +161,46 @@ pub fn tempest_says_that_a_cloud_lacks_a_network() -> Result<()> {
     Ok(())
 }
 
+/// The smoke tests of these that use only these services.
+const CHOSEN: &str = r#"
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.append(sys.argv[1])
+import run
+
+services, names = (json.loads(text) for text in sys.argv[2:])
+print(json.dumps(run.select(names, set(services), "smoke", "")))
+"#;
+
+pub fn tempest_chooses_tests_by_their_services() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let server = "tempest.scenario.test_server_basic_ops.A.test_b[compute,id-1,network,smoke]";
+    let flavors = "tempest.api.compute.flavors.test_flavors.A.test_b[id-2,smoke]";
+    let objects =
+        "tempest.scenario.test_object_storage_basic_ops.A.test_b[id-3,object_storage,smoke]";
+    let horizon = "tempest.scenario.test_dashboard_basic_ops.A.test_b[dashboard,id-4,smoke]";
+    let chosen = |services: &[&str]| -> Result<Value> {
+        let output = Command::new(tools::tempest()?.join("python3"))
+            .args(["-c", CHOSEN])
+            .arg(root.join("../providers/tempest/src"))
+            .arg(json!(services).to_string())
+            .arg(json!([server, flavors, objects, horizon]).to_string())
+            .output()?;
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let cases: [(&[&str], Value); 3] = [
+        (&["compute"], json!([flavors])),
+        (&["compute", "network"], json!([server, flavors])),
+        (&["object-store"], json!([objects])),
+    ];
+    for (services, expected) in cases {
+        let chosen = chosen(services)?;
+        ensure!(chosen == expected, "{services:?}: {chosen}");
+    }
+    Ok(())
+}
+
 /// The tests of these that a run leaves out, with this section `[validation]` of its options.
 const CONNECTING: &str = r#"
 import configparser, json, sys
