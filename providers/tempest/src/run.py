@@ -44,8 +44,8 @@ CONNECTING = re.compile(
 
 
 def discovered(cloud, name, project, services, network):
-    """Options that depend on the cloud: small flavors, a public image, an external network, if possible of this name. Where the tests
-    need flavors and images, and the cloud has none, it gets some."""
+    """Options that depend on the cloud: small flavors, a public image, an external network, if possible of this name, and Neutron's
+    extensions. Where the tests need flavors and images, and the cloud has none, it gets some."""
     flavors = cloud.flavors()
     if not flavors and "compute" in services:
         flavors = cloud.create_flavors(name)
@@ -63,6 +63,10 @@ def discovered(cloud, name, project, services, network):
     named = [found for found in networks if found.get("name") == network]
     if networks:
         options["network"]["public_network_id"] = (named or networks)[0]["id"]
+    # Otherwise Tempest expects all that there are, also those that OVN doesn't have, for instance dvr.
+    extensions = sorted(extension["alias"] for extension in cloud.list("network", "v2.0/extensions", "extensions"))
+    if extensions:
+        options["network-feature-enabled"] = {"api_extensions": ",".join(extensions)}
     return options
 
 

@@ -19,7 +19,7 @@ class Cloud(run.Cloud):
 
     def send(self, method, service, path, body=None):
         if method == "GET":
-            return None, self.has
+            return None, {"extensions": [{"alias": "router"}, {"alias": "agent"}], **self.has}
         self.asked.append([method, path, len(body) if isinstance(body, bytes) else body])
         if path == "flavors":
             self.has["flavors"].append({**body["flavor"], "id": f"flavor-{len(self.has['flavors'])}"})
@@ -27,7 +27,8 @@ class Cloud(run.Cloud):
 
 cloud = Cloud(json.loads(sys.argv[2]))
 options = run.discovered(cloud, "tempest-a", "project", set(sys.argv[3:]), "internet")
-print(json.dumps({"options": {**options["compute"], **options["network"]}, "asked": cloud.asked}))
+features = options["network-feature-enabled"]
+print(json.dumps({"options": {**options["compute"], **options["network"]}, "features": features, "asked": cloud.asked}))
 "#;
 
 /// Prepares a cloud that has these flavors and images for tests of some services.
@@ -45,6 +46,7 @@ fn prepared(has: &Value, services: &[&str]) -> Result<Value> {
 
 pub fn tempest_creates_what_servers_need() -> Result<()> {
     let nothing = json!({ "flavors": [], "images": [], "networks": [] });
+    let features = json!({ "api_extensions": "agent,router" });
     let new = prepared(&nothing, &["compute", "identity"])?;
     let flavor = |ram: u32| {
         let flavor =
@@ -59,6 +61,7 @@ pub fn tempest_creates_what_servers_need() -> Result<()> {
         "options": {
             "flavor_ref": "flavor-0", "flavor_ref_alt": "flavor-1", "image_ref": "image", "image_ref_alt": "image",
         },
+        "features": features,
         "asked": [flavor(128), flavor(256), ["POST", "v2/images", image], ["PUT", "v2/images/image/file", 1_048_576]],
     });
     ensure!(new == expected, "{new}");
@@ -71,12 +74,14 @@ pub fn tempest_creates_what_servers_need() -> Result<()> {
         "options": {
             "flavor_ref": "small", "flavor_ref_alt": "large", "image_ref": "cirros", "image_ref_alt": "cirros",
         },
+        "features": features,
         "asked": [],
     });
     ensure!(used == expected, "{used}");
 
     let others = prepared(&nothing, &["identity", "network"])?;
-    ensure!(others == json!({ "options": {}, "asked": [] }), "{others}");
+    let expected = json!({ "options": {}, "features": features, "asked": [] });
+    ensure!(others == expected, "{others}");
     Ok(())
 }
 
