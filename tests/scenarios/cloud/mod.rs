@@ -70,6 +70,10 @@ pub const SCENARIOS: &[Scenario] = &[
     ]]),
     scenario!(Cloud alone, 960 s, servers::servers_boot_on_two_hypervisors, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
     scenario!(Long alone, 900 s, servers::servers_are_used_in_every_way, [NODE, OPERATORS, COMPUTE, &[Need::Tool(Tool::KubeRouter)]]),
+    scenario!(Long alone, 10800 s, servers::tempest_tests_servers_and_volumes, [NODE, OPERATORS, COMPUTE, &[
+        Need::Service("tempest", "2025.2"),
+        Need::Tool(Tool::KubeRouter),
+    ]]),
     scenario!(Cloud alone, 1800 s, claim::a_claim_becomes_a_cloud, [NODE, LAB, NEWEST_GARDENER, OPERATORS, COMPUTE, &[
         core(lab::Release::V2_4),
         Need::Service("tempest", "2025.2"),

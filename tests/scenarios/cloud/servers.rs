@@ -8,7 +8,7 @@ use lab::{Cloud, Fabric, Image, Kind, Operator, Result, eventually, is, kind, mi
 use super::tenant::{Disks, Tenant};
 use super::{
     CONTROL_PLANE, DATABASE_USER, MESSAGING_USER, SERVICE_USER, SERVICES, changes, handover,
-    issuer, network, path, volumes,
+    issuer, network, path, verify, volumes,
 };
 
 const SHARE: Kind = kind("hypervisor.c5c3.io/v1alpha1", "HypervisorShare");
@@ -20,6 +20,8 @@ enum Use {
     Boots,
     /// Everything that there is.
     Everything,
+    /// What Tempest's tests of servers and volumes do.
+    Tests,
 }
 
 /// They boot, reach each other and the outside, and are deleted. Others stay in their cloud when one of its hosts is handed over.
@@ -30,6 +32,11 @@ pub fn servers_boot_on_two_hypervisors() -> Result<()> {
 /// They also have volumes and backups, and go on while their agents are replaced. Before, Cinder gets another user of RabbitMQ.
 pub fn servers_are_used_in_every_way() -> Result<()> {
     on_two_hypervisors(Use::Everything)
+}
+
+/// All that Tempest tests of servers and volumes works, and nothing of it is left.
+pub fn tempest_tests_servers_and_volumes() -> Result<()> {
+    on_two_hypervisors(Use::Tests)
 }
 
 /// Has a tenant use a control plane with two hypervisors.
@@ -45,6 +52,9 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
     ];
     for service in SERVICES {
         images.push(Image::of_service(service, "2025.2")?);
+    }
+    if matches!(usage, Use::Tests) {
+        images.push(Image::of_service("tempest", "2025.2")?);
     }
     lab::on_a_bare_machine(async move |machine| {
         let mut cloud = Cloud::bare(&machine, &images).await?;
@@ -64,6 +74,9 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
             cloud.install(&machine, operator).await?;
         }
         cloud.install(&machine, "hypervisor-pool").await?;
+        if matches!(usage, Use::Tests) {
+            cloud.install(&machine, "tempest").await?;
+        }
         for (name, size, user) in [
             ("databases", "1Gi", DATABASE_USER),
             ("messages", "2Gi", MESSAGING_USER),
@@ -119,6 +132,10 @@ fn on_two_hypervisors(usage: Use) -> Result<()> {
                 path::COMPUTE.allows(ours)?;
                 changes::messaging_user(&cloud).await?;
                 tenant.works().await?;
+            }
+            Use::Tests => {
+                verify::of_apis(&cloud).await?;
+                tenant.finds_nothing_of_tests().await?;
             }
         }
         println!("all was done after {} s", started.elapsed().as_secs());

@@ -1,9 +1,12 @@
-//! Tempest tests a claim before it is Ready.
+//! Tempest tests a claim before it is Ready, and the APIs of a control plane with servers.
 
 use std::time::Instant;
 
 use lab::claims::{OPENSTACK, Site};
-use lab::{Cluster, DynamicObject, Kind, Result, ensure, is, kind};
+use lab::{Cloud, Cluster, DynamicObject, Kind, Result, ensure, eventually, is, kind, minutes};
+use serde_json::json;
+
+use super::CONTROL_PLANE;
 
 const TEMPEST: Kind = kind("tempest.openstack.c5c3.io/v1alpha1", "Tempest");
 
@@ -43,4 +46,25 @@ pub async fn passes(
     is(&claim, "TestsPassed")?;
     is(&tempest, "CleanedUp")?;
     Ok(claim)
+}
+
+/// Has Tempest run all its tests of servers and volumes, and prints how many passed, and which failed and were skipped.
+pub async fn of_apis(cloud: &Cloud) -> Result<()> {
+    let tests = json!({"concurrency": 2, "includeRegex": r"tempest\.api\.(compute|volume)\."});
+    let wanted = json!({"spec": {"tempest": {"enabled": true, "suspend": true, "tests": tests}}});
+    let control_plane = "openstack/production";
+    cloud
+        .cluster
+        .edit(CONTROL_PLANE, control_plane, wanted)
+        .await?;
+    let tempest = eventually("Tempest has run", minutes(170), async || {
+        let tempest = cloud.cluster.get(TEMPEST, "openstack/tempest").await?;
+        let status = &tempest.data["status"];
+        ensure!(status["lastRun"].is_string(), "{status}");
+        Ok(tempest)
+    })
+    .await?;
+    println!("Tempest's tests of APIs: {}", tempest.data["status"]);
+    is(&tempest, "CleanedUp")?;
+    is(&tempest, "TestsPassed")
 }
