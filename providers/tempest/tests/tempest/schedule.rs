@@ -67,6 +67,17 @@ fn suspended_schedule_leaves_one_run_for_each_change() {
     assert_eq!(scheduled(&cluster)["spec"]["suspend"], json!(null));
 }
 
+/// The next run deletes what the deleted one left.
+#[test]
+fn deleted_job_runs_again() {
+    let mut cluster = given();
+    cluster.settle(&TEMPEST, "tempest");
+    let first = jobs(&cluster);
+    cluster.delete::<Job>(&first[0]);
+    cluster.settle(&TEMPEST, "tempest");
+    assert_eq!(jobs(&cluster), first);
+}
+
 #[test]
 fn two_runs_never_overlap() {
     let mut cluster = given();
