@@ -1,5 +1,7 @@
 //! Building Go programs and finding Go sources, by the `go` command.
 
+mod toolchain;
+
 use std::env;
 use std::fs::{self, File};
 use std::io;
@@ -16,6 +18,7 @@ use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
+use toolchain::{PINNED, Toolchain};
 
 /// The folder beside a `go.mod` with the files that take the place of those of the program's module, and are at the same place there.
 const REPLACED: &str = "replaced";
@@ -38,13 +41,28 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
     let folder = pinned(recipe.folder);
     let version = pinned_version(&folder, recipe.module)?;
     let flags = linker_flags(recipe, &version);
-    let fingerprint = fingerprint(&folder, recipe, &flags)?;
     let cache = cache()?;
-    let binary = cache.join(format!("{}-{version}-{fingerprint}", recipe.name));
-    if binary.exists() {
-        mark_used(&binary);
+    let place = |toolchain: &Toolchain| -> Result<PathBuf> {
+        let fingerprint = fingerprint(&folder, recipe, &flags, toolchain)?;
+        Ok(cache.join(format!("{}-{version}-{fingerprint}", recipe.name)))
+    };
+    let pinned = Toolchain::pinned();
+    let binary = place(&pinned)?;
+    if is_kept(&binary) {
         return Ok(binary);
     }
+    let own = Toolchain::own(&folder)?;
+    let toolchain = if own.is(&pinned) {
+        pinned
+    } else {
+        // It has built the tool before, if the pinned one couldn't be downloaded then.
+        let binary = place(&own)?;
+        if is_kept(&binary) {
+            return Ok(binary);
+        }
+        Toolchain::pinned_or(own, &folder)
+    };
+    let binary = place(&toolchain)?;
 
     let lock = binary.with_added_extension("lock");
     let lock = File::create(&lock).with_context(|| format!("cannot create {}", lock.display()))?;
@@ -79,7 +97,8 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         }))
         .args(["-ldflags", &flags, "-o"])
         .arg(&unfinished)
-        .arg(recipe.package);
+        .arg(recipe.package)
+        .envs(toolchain.selection.map(|go| ("GOTOOLCHAIN", go)));
     // Its modules may have to be downloaded.
     outside(|| retried(|| succeeded(build.output(), &format!("build {}", recipe.package))))??;
     fs::rename(&unfinished, &binary)
@@ -90,6 +109,15 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         started.elapsed().as_secs()
     ));
     Ok(binary)
+}
+
+/// Whether a binary is in the cache, where it stays then.
+fn is_kept(binary: &Path) -> bool {
+    let is_kept = binary.exists();
+    if is_kept {
+        mark_used(binary);
+    }
+    is_kept
 }
 
 /// The folder of a module's sources at the version that `tests/tools/<folder>/go.mod` pins.
@@ -216,7 +244,12 @@ fn linker_flags(recipe: &Recipe, version: &str) -> String {
 }
 
 /// Twelve hexadecimal digits that change with anything that could change the binary.
-fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
+fn fingerprint(
+    folder: &Path,
+    recipe: &Recipe,
+    flags: &str,
+    toolchain: &Toolchain,
+) -> Result<String> {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
         hash.update(part.len().to_le_bytes());
@@ -244,10 +277,7 @@ fn fingerprint(folder: &Path, recipe: &Recipe, flags: &str) -> Result<String> {
     }
     add(recipe.package.as_bytes());
     add(flags.as_bytes());
-    add(&succeeded(
-        go(folder).arg("version").output(),
-        "print its version",
-    )?);
+    add(toolchain.version.as_bytes());
     Ok(digits(hash))
 }
 
@@ -265,7 +295,7 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
     let output = match output {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bail!(
             "the lab builds its tools with Go 1.26 or newer, and `go` is not in PATH: \
-             `curl -fsSL https://go.dev/dl/go1.26.8.linux-amd64.tar.gz | tar -C /usr/local -xz`, \
+             `curl -fsSL https://go.dev/dl/{PINNED}.linux-amd64.tar.gz | tar -C /usr/local -xz`, \
              then `export PATH=$PATH:/usr/local/go/bin`"
         ),
         other => other.context("cannot run go")?,
@@ -296,6 +326,33 @@ mod tests {
             fs::create_dir_all(path.parent().context("a file has a folder")?)?;
             fs::write(path, content)?;
         }
+        Ok(())
+    }
+
+    #[test]
+    fn tool_is_called_by_what_it_is_built_from_and_by() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        write(
+            folder.path(),
+            &[("go.mod", "module lab\n"), ("go.sum", "sums")],
+        )?;
+        let recipe = Recipe {
+            name: "tool",
+            folder: "tool",
+            module: "example.org/tool",
+            package: "example.org/tool/cmd",
+            variables: &[],
+        };
+        let named = |toolchain: &Toolchain| fingerprint(folder.path(), &recipe, "-s", toolchain);
+        let older = Toolchain {
+            version: "go version go1.26.0 linux/amd64\n".to_owned(),
+            selection: None,
+        };
+        let first = named(&Toolchain::pinned())?;
+        assert_eq!(named(&Toolchain::pinned())?, first);
+        assert_ne!(named(&older)?, first);
+        write(folder.path(), &[("go.sum", "other sums")])?;
+        assert_ne!(named(&Toolchain::pinned())?, first);
         Ok(())
     }
 

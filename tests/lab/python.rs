@@ -17,6 +17,11 @@ use crate::say::say;
 /// What installs everything else, many times faster than pip does.
 const UV: &str = "uv==0.13.9";
 
+/// Prints what decides which files `uv` picks, and whether an environment works: the minor version of Python and the platform, the C
+/// library, and where the interpreter is, to which environments link. A patch of Python changes none of it.
+const ABI: &str = "import platform, sys, sysconfig
+print(sysconfig.get_config_var('SOABI'), *platform.libc_ver(), getattr(sys, '_base_executable', sys.executable))";
+
 /// The folder of the programs that `tests/tools/<name>/requirements.txt` pins, installed if they aren't in the cache.
 ///
 /// Only what is published ready for use is installed, but for what the file itself excepts: nothing else is built, no other
@@ -26,7 +31,12 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
         .join("tools")
         .join(name)
         .join("requirements.txt");
-    let environment = cache()?.join(format!("{name}-{}", fingerprint(&requirements)?));
+    let pins = fs::read(&requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    let mut python = Command::new("python3");
+    let abi = succeeded(python.args(["-c", ABI]).output(), "print its ABI")?;
+    let fingerprint = fingerprint(&pins, &abi);
+    let environment = cache()?.join(format!("{name}-{fingerprint}"));
     installed(name, &environment, |programs| {
         let uv = cache()?.join(UV);
         let uv = installed(UV, &uv, |programs| {
@@ -85,18 +95,14 @@ fn installed(
     Ok(programs)
 }
 
-/// Twelve hexadecimal digits that change with the requirements and with Python.
-fn fingerprint(requirements: &Path) -> Result<String> {
+/// Twelve hexadecimal digits that change with the requirements and with what they are installed for.
+fn fingerprint(requirements: &[u8], abi: &[u8]) -> String {
     let mut hash = Sha256::new();
-    hash.update(
-        fs::read(requirements)
-            .with_context(|| format!("cannot read {}", requirements.display()))?,
-    );
-    hash.update(succeeded(
-        Command::new("python3").arg("--version").output(),
-        "print its version",
-    )?);
-    Ok(digits(hash))
+    for part in [requirements, abi] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    digits(hash)
 }
 
 fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
@@ -114,4 +120,25 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
         String::from_utf8_lossy(&output.stderr)
     );
     Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environment_is_called_by_its_pins_and_by_what_they_are_installed_for() {
+        let debian_12 = b"cpython-311-x86_64-linux-gnu glibc 2.36 /usr/bin/python3\n";
+        let first = fingerprint(b"keystone==27.0.0\n", debian_12);
+        assert_eq!(fingerprint(b"keystone==27.0.0\n", debian_12), first);
+        assert_ne!(fingerprint(b"keystone==27.0.1\n", debian_12), first);
+        for other in [
+            "cpython-313-x86_64-linux-gnu glibc 2.36 /usr/bin/python3\n",
+            "cpython-311-x86_64-linux-gnu glibc 2.41 /usr/bin/python3\n",
+            "cpython-311-x86_64-linux-gnu glibc 2.36 /usr/local/bin/python3\n",
+        ] {
+            let environment = fingerprint(b"keystone==27.0.0\n", other.as_bytes());
+            assert_ne!(environment, first, "{other}");
+        }
+    }
 }
