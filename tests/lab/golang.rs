@@ -20,6 +20,9 @@ use crate::namespace::outside;
 use crate::say::say;
 use toolchain::{PINNED, Toolchain};
 
+/// What the compiler needn't do: debugging information, which the linker leaves out (`-w`). It is a tenth of the work.
+const COMPILER_FLAGS: &str = "-gcflags=all=-dwarf=false";
+
 /// The folder beside a `go.mod` with the files that take the place of those of the program's module, and are at the same place there.
 const REPLACED: &str = "replaced";
 
@@ -90,7 +93,7 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
     };
     let mut build = go(&folder);
     build
-        .args(["build", "-mod=readonly", "-trimpath"])
+        .args(["build", "-mod=readonly", "-trimpath", COMPILER_FLAGS])
         .args(patched.iter().map(|patched| {
             let manifest = patched.path().join("go.mod");
             format!("-modfile={}", manifest.display())
