@@ -1,5 +1,6 @@
 //! Building Go programs and finding Go sources, by the `go` command.
 
+mod replaced;
 mod toolchain;
 
 use std::env;
@@ -12,19 +13,16 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use tempfile::TempDir;
 
 use crate::cache::{cache, digits, mark_used};
 use crate::download::retried;
 use crate::namespace::outside;
 use crate::say::say;
+use replaced::{REPLACED, files_below, patched_copy};
 use toolchain::{PINNED, Toolchain};
 
 /// What the compiler needn't do: debugging information, which the linker leaves out (`-w`). It is a tenth of the work.
 const COMPILER_FLAGS: &str = "-gcflags=all=-dwarf=false";
-
-/// The folder beside a `go.mod` with the files that take the place of those of the program's module, and are at the same place there.
-const REPLACED: &str = "replaced";
 
 /// What one program is built from.
 pub(crate) struct Recipe {
@@ -37,6 +35,16 @@ pub(crate) struct Recipe {
     pub package: &'static str,
     /// Link-time variables, `name=value`, with `{version}`, `{major}` and `{minor}` for the module's.
     pub variables: &'static [&'static str],
+}
+
+impl Recipe {
+    /// The folder of the program with files that take the place of the module's.
+    fn replacements(&self, folder: &Path) -> PathBuf {
+        match self.package.strip_prefix("./") {
+            Some(own) => folder.join(own).join(REPLACED),
+            None => folder.join(REPLACED),
+        }
+    }
 }
 
 /// The program's binary in the cache, built if it isn't there.
@@ -82,7 +90,7 @@ pub(crate) fn binary(recipe: &Recipe) -> Result<PathBuf> {
         cache.display()
     ));
     let unfinished = binary.with_added_extension("building");
-    let replacements = folder.join(REPLACED);
+    let replacements = recipe.replacements(&folder);
     let patched = match replacements.is_dir() {
         true => {
             let sources = sources(recipe.folder, recipe.module)?;
@@ -160,52 +168,6 @@ fn extracted(module: &str, version: &str) -> Option<PathBuf> {
     (folder.is_dir() && !modules.join(partial).exists()).then_some(folder)
 }
 
-/// Copies a module's sources with some files replaced, beside a `go.mod` that builds it from the copy. `go build -overlay` can't: it
-/// refuses files below GOMODCACHE.
-fn patched_copy(
-    folder: &Path,
-    module: &str,
-    sources: &Path,
-    replacements: &Path,
-) -> Result<TempDir> {
-    let changed = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let copy = changed.path().join("module");
-    for from in [sources, replacements] {
-        for file in files_below(from)? {
-            let to = copy.join(&file);
-            fs::create_dir_all(to.parent().unwrap_or(&copy))?;
-            // Files of the module cache are read-only, and `fs::copy` copies permissions.
-            fs::write(&to, fs::read(from.join(&file))?)
-                .with_context(|| format!("cannot write {}", to.display()))?;
-        }
-    }
-    let mut manifest = fs::read_to_string(folder.join("go.mod"))?;
-    manifest.push_str(&format!("\nreplace {module} => {}\n", copy.display()));
-    fs::write(changed.path().join("go.mod"), manifest)?;
-    fs::copy(folder.join("go.sum"), changed.path().join("go.sum"))?;
-    Ok(changed)
-}
-
-/// The paths of all files below a folder, relative to it, sorted.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(inner) = folders.pop() {
-        let path = folder.join(&inner);
-        let entries =
-            fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            let found = inner.join(entry.file_name());
-            match entry.file_type()?.is_dir() {
-                true => folders.push(found),
-                false => files.push(found),
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 fn pinned(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tools")
@@ -266,12 +228,13 @@ fn fingerprint(
         let mut files: Vec<PathBuf> = fs::read_dir(folder.join(recipe.package))?
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<io::Result<_>>()?;
+        files.retain(|file| file.is_file());
         files.sort();
         for file in files {
             add(&fs::read(file)?);
         }
     }
-    let replacements = folder.join(REPLACED);
+    let replacements = recipe.replacements(folder);
     if replacements.is_dir() {
         for file in files_below(&replacements)? {
             add(file.as_os_str().as_encoded_bytes());
@@ -323,22 +286,11 @@ fn succeeded(output: io::Result<Output>, to: &str) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn write(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
-        for (file, content) in files {
-            let path = folder.join(file);
-            fs::create_dir_all(path.parent().context("a file has a folder")?)?;
-            fs::write(path, content)?;
-        }
-        Ok(())
-    }
-
     #[test]
     fn tool_is_called_by_what_it_is_built_from_and_by() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        write(
-            folder.path(),
-            &[("go.mod", "module lab\n"), ("go.sum", "sums")],
-        )?;
+        fs::write(folder.path().join("go.mod"), "module lab\n")?;
+        fs::write(folder.path().join("go.sum"), "sums")?;
         let recipe = Recipe {
             name: "tool",
             folder: "tool",
@@ -354,44 +306,8 @@ mod tests {
         let first = named(&Toolchain::pinned())?;
         assert_eq!(named(&Toolchain::pinned())?, first);
         assert_ne!(named(&older)?, first);
-        write(folder.path(), &[("go.sum", "other sums")])?;
+        fs::write(folder.path().join("go.sum"), "other sums")?;
         assert_ne!(named(&Toolchain::pinned())?, first);
-        Ok(())
-    }
-
-    #[test]
-    fn files_of_a_module_are_replaced_in_a_copy_that_it_is_built_from() -> Result<()> {
-        let folder = tempfile::tempdir()?;
-        let [pins, sources, replacements] =
-            ["pins", "sources", "replacements"].map(|name| folder.path().join(name));
-        write(&pins, &[("go.mod", "module lab\n"), ("go.sum", "sums")])?;
-        write(
-            &sources,
-            &[
-                ("main.go", "main"),
-                ("pkg/all/all.go", "all"),
-                ("pkg/z.go", "z"),
-            ],
-        )?;
-        write(&replacements, &[("pkg/all/all.go", "one")])?;
-        let mut permissions = fs::metadata(sources.join("pkg/all/all.go"))?.permissions();
-        permissions.set_readonly(true);
-        fs::set_permissions(sources.join("pkg/all/all.go"), permissions)?;
-
-        let changed = patched_copy(&pins, "example.org/tool/v2", &sources, &replacements)?;
-        let copy = changed.path().join("module");
-        let files = ["main.go", "pkg/all/all.go", "pkg/z.go"].map(PathBuf::from);
-        assert_eq!(files_below(&copy)?, files);
-        assert_eq!(fs::read_to_string(copy.join("pkg/all/all.go"))?, "one");
-        assert_eq!(fs::read_to_string(sources.join("pkg/all/all.go"))?, "all");
-        assert_eq!(
-            fs::read_to_string(changed.path().join("go.mod"))?,
-            format!(
-                "module lab\n\nreplace example.org/tool/v2 => {}\n",
-                copy.display()
-            )
-        );
-        assert_eq!(fs::read_to_string(changed.path().join("go.sum"))?, "sums");
         Ok(())
     }
 }

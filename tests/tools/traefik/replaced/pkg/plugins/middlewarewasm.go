@@ -1,0 +1,2 @@
+// Package plugins runs none in the lab; see middlewareyaegi.go.
+package plugins
