@@ -8,6 +8,7 @@ use anyhow::{Error, Result, anyhow};
 
 use crate::machine::{Ended, check_processes};
 use crate::say::say;
+use crate::scale::scaled;
 
 /// Whoever watches a scenario wants to know what it waits for, but not of every moment.
 const WORTH_SAYING: Duration = Duration::from_secs(5);
@@ -16,7 +17,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Tries again and again until an attempt succeeds, and answers with what it found.
 ///
-/// An attempt's error says what it saw instead; the last one is shown when time is up.
+/// An attempt's error says what it saw instead; the last one is shown when time is up. The time is that of two quiet cores: a slow
+/// machine, or one on which other scenarios run, has more; see [`scaled`].
 ///
 /// # Errors
 /// When nothing succeeded within the time given, or a process of the scenario's machine has ended by itself.
@@ -25,6 +27,7 @@ pub async fn eventually<T>(
     within: Duration,
     mut attempt: impl AsyncFnMut() -> Result<T>,
 ) -> Result<T> {
+    let within = scaled(within);
     let started = Instant::now();
     let deadline = started + within;
     loop {

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use crate::scale::scaled;
+
 /// How long a request is sent again.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -17,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// # Errors
 /// What the API server refuses, at once; and the last error when there is no answer for 10 s.
 pub(crate) async fn answered<T>(mut send: impl AsyncFnMut() -> Result<T>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + scaled(PATIENCE);
     loop {
         match send().await {
             Err(error) if is_transient(&error) && Instant::now() < deadline => {

@@ -1,15 +1,15 @@
 //! How scenarios are run: once more after a failure, stopped after twice their budget, and what is said of it.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Instant;
 
 use lab::suite::{CLUSTER, Scenario};
 use lab::{
-    Cluster, Context, Etcd, Kind, Result, bail, ensure, eventually, kind, minutes, never, scenario,
-    seconds,
+    Cluster, Context, Etcd, Kind, Result, TIME_SCALE, bail, ensure, eventually, kind, minutes,
+    never, scaled, scenario, seconds,
 };
 
 /// What there is. Scenarios that run the same fixture would remove each other's logs, so each is alone.
@@ -18,12 +18,14 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario!(Gate alone, 30 s, scenario_that_fails_twice_fails_the_run, []),
     scenario!(Gate alone, 30 s, scenario_in_which_something_forbidden_happens_has_no_second_run, []),
     scenario!(Gate alone, 30 s, scenario_that_hangs_is_stopped_and_named, []),
+    scenario!(Gate alone, 30 s, scenario_on_a_slow_machine_has_more_time, []),
     scenario!(Gate, 60 s, waiting_for_an_api_server_that_was_killed_stops_within_seconds, [CLUSTER]),
     scenario!(Fixture, 10 s, fails_once, []),
     scenario!(Fixture, 10 s, fails, []),
     scenario!(Fixture strict, 10 s, asserts, []),
     scenario!(Fixture, 10 s, does_what_it_must_not, []),
     scenario!(Fixture, 1 s, hangs, []),
+    scenario!(Fixture, 10 s, waits, []),
 ];
 
 const NAMESPACE: Kind = kind("v1", "Namespace");
@@ -34,7 +36,7 @@ const MARK: &str = "LAB_MARK";
 fn scenario_that_fails_once_is_flaky() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mark = folder.path().join("mark");
-    let run = run(&["runs::fails_once"], Some(mark))?;
+    let run = run(&["runs::fails_once"], &[(MARK, mark.as_os_str())])?;
     let printed = printed(&run);
     ensure!(run.status.success(), "{printed}");
     ensure!(
@@ -54,7 +56,7 @@ fn scenario_that_fails_once_is_flaky() -> Result<()> {
 }
 
 fn scenario_that_fails_twice_fails_the_run() -> Result<()> {
-    let run = run(&["runs::fails", "runs::fails_once"], None)?;
+    let run = run(&["runs::fails", "runs::fails_once"], &[])?;
     let printed = printed(&run);
     ensure!(!run.status.success(), "{printed}");
     ensure!(
@@ -68,7 +70,7 @@ fn scenario_that_fails_twice_fails_the_run() -> Result<()> {
 
 fn scenario_in_which_something_forbidden_happens_has_no_second_run() -> Result<()> {
     for fixture in ["runs::asserts", "runs::does_what_it_must_not"] {
-        let run = run(&[fixture], None)?;
+        let run = run(&[fixture], &[])?;
         let printed = printed(&run);
         ensure!(
             !run.status.success()
@@ -81,19 +83,31 @@ fn scenario_in_which_something_forbidden_happens_has_no_second_run() -> Result<(
 }
 
 fn scenario_that_hangs_is_stopped_and_named() -> Result<()> {
-    let late = run(&["runs::hangs"], None)?;
+    let late = run(&["runs::hangs"], &[(TIME_SCALE, OsStr::new("1.5"))])?;
     let text = printed(&late);
     ensure!(
         !late.status.success()
-            && text.contains("runs::hangs (stopped after 2 s)")
+            && text.contains("runs::hangs (stopped after 3 s)")
             && text.contains("stopped by SIGTERM"),
         "{text}"
     );
-    let out_of_time = run(&["runs::hangs", "runs::fails", "--within", "1"], None)?;
+    let out_of_time = run(&["runs::hangs", "runs::fails", "--within", "1"], &[])?;
     let text = printed(&out_of_time);
     ensure!(
         !out_of_time.status.success()
             && text.contains("runs::hangs (stopped: the time of the whole run is up)"),
+        "{text}"
+    );
+    Ok(())
+}
+
+fn scenario_on_a_slow_machine_has_more_time() -> Result<()> {
+    let run = run(&["runs::waits"], &[(TIME_SCALE, OsStr::new("2"))])?;
+    let text = printed(&run);
+    ensure!(
+        !run.status.success()
+            && text.contains("time-outs are 2.00 times as long as written")
+            && text.contains("it is so: not so after 2 s; last seen: it isn't"),
         "{text}"
     );
     Ok(())
@@ -119,17 +133,21 @@ fn waiting_for_an_api_server_that_was_killed_stops_within_seconds() -> Result<()
             error.contains("kube-apiserver-storage ended by itself"),
             "{error}"
         );
-        ensure!(started.elapsed() < seconds(30), "{:?}", started.elapsed());
+        ensure!(
+            started.elapsed() < scaled(seconds(30)),
+            "{:?}",
+            started.elapsed()
+        );
         Ok(())
     })
 }
 
 /// Runs scenarios as the command line does.
-fn run(arguments: &[&str], mark: Option<PathBuf>) -> Result<Output> {
+fn run(arguments: &[&str], variables: &[(&str, &OsStr)]) -> Result<Output> {
     let mut command = Command::new(env::current_exe()?);
     command
         .args(arguments)
-        .envs(mark.map(|mark| (MARK, mark)))
+        .envs(variables.iter().copied())
         .output()
         .context("the scenarios can't be started")
 }
@@ -172,5 +190,11 @@ fn hangs() -> Result<()> {
     lab::on_a_bare_machine(async |_| {
         tokio::time::sleep(minutes(10)).await;
         Ok(())
+    })
+}
+
+fn waits() -> Result<()> {
+    lab::on_a_bare_machine(async |_| {
+        eventually("it is so", seconds(1), async || bail!("it isn't")).await
     })
 }

@@ -8,6 +8,8 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::scale::scaled;
+
 /// A process that was started.
 pub(super) struct Process {
     pub(super) child: Child,
@@ -45,7 +47,7 @@ pub(super) fn end(processes: &mut [Process]) -> Result<()> {
     }
     for process in processes.iter_mut() {
         while process.exit()?.is_none() {
-            if asked.elapsed() >= process.grace {
+            if asked.elapsed() >= scaled(process.grace) {
                 process.child.kill().context("cannot kill a process")?;
                 process.left = Some(process.child.wait().context("cannot wait for a process")?);
             } else {

@@ -12,6 +12,7 @@ use nix::unistd::Pid;
 
 use crate::evidence::RESULTS;
 use crate::minutes;
+use crate::scale::{Scale, TIME_SCALE};
 use crate::scenario::remove_leftovers;
 use crate::suite::Scenario;
 
@@ -32,6 +33,18 @@ const WIDTH: usize = 1_000;
 
 /// Where scenarios leave logs and results: a folder for each in `lab`, in cargo's target folder.
 pub(super) struct Results(PathBuf);
+
+/// How a scenario is run.
+pub(super) struct Terms {
+    /// Whether what it prints is shown, and not kept in a file.
+    pub shown: bool,
+    /// When the time of the whole run is up.
+    pub deadline: Option<Instant>,
+    /// How long its time-outs are.
+    pub time_outs: Scale,
+    /// How long its budget is.
+    pub budget: Scale,
+}
 
 /// How a scenario failed.
 pub(super) struct Failure {
@@ -85,15 +98,10 @@ impl Results {
             .with_context(|| format!("cannot keep the first run's logs in {}", folder.display()))
     }
 
-    /// Runs a scenario, with its output in a file, or shown, until it ends, takes twice its budget, or time is up.
-    pub fn run(
-        &self,
-        scenario: &Scenario,
-        shown: bool,
-        deadline: Option<Instant>,
-    ) -> Result<(), Failure> {
+    /// Runs a scenario until it ends, takes twice its budget, or time is up.
+    pub fn run(&self, scenario: &Scenario, terms: &Terms) -> Result<(), Failure> {
         let started = Instant::now();
-        let ended = self.process(scenario, shown, deadline);
+        let ended = self.process(scenario, terms);
         let failure = match ended {
             Ok((status, _)) if status.success() => {
                 let took = started.elapsed().as_secs().to_string();
@@ -115,37 +123,31 @@ impl Results {
     }
 
     /// How the process ended, and why it was stopped, if it was.
-    fn process(
-        &self,
-        scenario: &Scenario,
-        shown: bool,
-        deadline: Option<Instant>,
-    ) -> Result<(ExitStatus, Option<String>)> {
+    fn process(&self, scenario: &Scenario, terms: &Terms) -> Result<(ExitStatus, Option<String>)> {
         let folder = self.folder(scenario);
         let program = std::env::current_exe().context("this program has no path")?;
         let mut command = Command::new(program);
         command
             .args(["--exec", scenario.name()])
             .env(RESULTS, &folder)
+            .env(TIME_SCALE, terms.time_outs.to_string())
             .stdin(Stdio::null());
-        if !shown {
+        if !terms.shown {
             let output = File::create(folder.join("output.log")).context("cannot keep output")?;
             command.stdout(output.try_clone()?).stderr(output);
         }
         let mut child = command.spawn().context("cannot start the scenario")?;
-        let patience = Instant::now() + scenario.budget() * PATIENCE;
+        let patience = terms.budget.of(scenario.budget() * PATIENCE);
+        let out_of_patience = Instant::now() + patience;
         loop {
             if let Some(status) = child.try_wait().context("cannot wait for the scenario")? {
                 return Ok((status, None));
             }
             let now = Instant::now();
-            let stopped = if deadline.is_some_and(|deadline| now >= deadline) {
+            let stopped = if terms.deadline.is_some_and(|deadline| now >= deadline) {
                 "stopped: the time of the whole run is up".to_owned()
-            } else if now >= patience {
-                format!(
-                    "stopped after {} s",
-                    (scenario.budget() * PATIENCE).as_secs()
-                )
+            } else if now >= out_of_patience {
+                format!("stopped after {} s", patience.as_secs())
             } else {
                 thread::sleep(POLL);
                 continue;

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 
-use super::process::{Failure, Results};
+use super::process::{Failure, Results, Terms};
+use crate::scale::{Scale, Scales};
 use crate::scenario::remove_leftovers;
 use crate::suite::Scenario;
 
@@ -56,11 +57,14 @@ pub(super) fn run(
     }
     remove_leftovers()?;
     println!("\nrunning {} scenarios", chosen.len());
+    let scales = Scales::of_run(SIDE_BY_SIDE.min(chosen.len()));
+    println!("{scales}");
     let queue = Queue {
         results,
         deadline,
         shown: chosen.len() == 1,
         started,
+        scales,
     };
     let (alone, others): (Vec<_>, Vec<_>) = chosen.iter().partition(|scenario| scenario.alone);
     let mut outcomes = queue.side_by_side(SIDE_BY_SIDE, others);
@@ -89,17 +93,22 @@ struct Queue<'a> {
     deadline: Option<Instant>,
     shown: bool,
     started: Instant,
+    scales: Scales,
 }
 
 impl Queue<'_> {
     /// Runs so many scenarios at once until all have ended.
     fn side_by_side(&self, count: usize, scenarios: Vec<&'static Scenario>) -> Vec<Outcome> {
+        let time_outs = match count.min(scenarios.len()) {
+            0 | 1 => self.scales.alone,
+            _ => self.scales.side_by_side,
+        };
         let queue = Mutex::new(VecDeque::from(scenarios));
         let outcomes = Mutex::new(Vec::new());
         let next = || lock(&queue).pop_front();
         let work = || {
             while let Some(scenario) = next() {
-                let outcome = self.first(scenario);
+                let outcome = self.first(scenario, time_outs);
                 lock(&outcomes).push(outcome);
             }
         };
@@ -114,10 +123,10 @@ impl Queue<'_> {
     }
 
     /// Runs a scenario for the first time.
-    fn first(&self, scenario: &'static Scenario) -> Outcome {
+    fn first(&self, scenario: &'static Scenario, time_outs: Scale) -> Outcome {
         let cleared = self.results.clear(scenario);
         let outcome = match cleared {
-            Ok(()) => self.timed(scenario),
+            Ok(()) => self.timed(scenario, time_outs),
             Err(error) => Outcome {
                 scenario,
                 took: Duration::ZERO,
@@ -145,7 +154,7 @@ impl Queue<'_> {
         if let Err(error) = self.results.set_aside(scenario) {
             eprintln!("{error:#}");
         }
-        let second = self.timed(scenario);
+        let second = self.timed(scenario, self.scales.alone);
         match &second.failure {
             None => {
                 second.say("flaky");
@@ -164,7 +173,7 @@ impl Queue<'_> {
             .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    fn timed(&self, scenario: &'static Scenario) -> Outcome {
+    fn timed(&self, scenario: &'static Scenario, time_outs: Scale) -> Outcome {
         let started = Instant::now();
         let run = if self.is_late() {
             Err(Failure::of(
@@ -177,7 +186,13 @@ impl Queue<'_> {
                 scenario.name(),
                 load()
             );
-            self.results.run(scenario, self.shown, self.deadline)
+            let terms = Terms {
+                shown: self.shown,
+                deadline: self.deadline,
+                time_outs,
+                budget: self.scales.alone,
+            };
+            self.results.run(scenario, &terms)
         };
         Outcome {
             scenario,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use c5c3_api::custom_resource;
 use c5c3_api::secret_aggregate::SecretAggregateSpec;
-use lab::{Cluster, Context, Machine, Result, ensure, eventually, minutes, seconds};
+use lab::{Cluster, Context, Machine, Result, ensure, eventually, minutes, scaled, seconds};
 use provider_composer::Operator;
 use provider_runtime::{Driver, Leadership, Options, run_until};
 use serde_json::json;
@@ -67,7 +67,7 @@ impl Running {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());
         }
-        let stopped = tokio::time::timeout(minutes(1), &mut self.task).await;
+        let stopped = tokio::time::timeout(scaled(minutes(1)), &mut self.task).await;
         Ok(stopped.context("it doesn't stop")??)
     }
 
