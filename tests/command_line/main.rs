@@ -3,6 +3,7 @@
 mod clusters;
 mod images;
 mod plan;
+mod served;
 
 use std::fs;
 use std::net::TcpListener;

@@ -10,6 +10,5 @@ mod properties;
 mod requests;
 mod restored;
 mod reuse;
-mod served;
 mod sizes;
 mod workloads;
